@@ -84,6 +84,11 @@ class Recorder:
         return self.session.scheme
 
     @property
+    def precision(self) -> int:
+        """The session's."""
+        return self.session.precision
+
+    @property
     def memory_limit(self) -> int:
         """The session's."""
         return self.session.memory_limit

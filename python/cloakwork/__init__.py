@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.functions import (
         gelu,
+        greater,
         layer_norm,
         relu,
         sigmoid,
@@ -62,6 +63,7 @@ _PLACES = {
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "gelu": "frontends.tensors.functions",
+    "greater": "frontends.tensors.functions",
     "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
     "matmul": "frontends.tensors.matmul",
@@ -99,6 +101,7 @@ __all__ = [
     "estimate",
     "explain",
     "gelu",
+    "greater",
     "layer_norm",
     "load",
     "matmul",

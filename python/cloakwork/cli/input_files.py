@@ -10,7 +10,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -185,7 +185,11 @@ def _array(data: bytes) -> NDArray[Any]:
 
 
 def _read_json(data: bytes, _ports: Sequence[Port]) -> Any:
-    return json.loads(_text(data), object_pairs_hook=_each_once)
+    return json.loads(_text(data), object_pairs_hook=_each_once, parse_constant=_refused_constant)
+
+
+def _refused_constant(text: str) -> NoReturn:
+    raise _UnfitError(f"{text}, which JSON has no number for and which cannot be encrypted")
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -147,11 +147,16 @@ def _error(precision: float, scheme: Any) -> str:
 def _claims(ranges: Sequence[ActivationRange]) -> list[str]:
     if not ranges:
         return []
-    told = [f"{each.layer}: {each.low:g} to {each.high:g}" for each in ranges[:_SHOWN_RANGES]]
+    told = [f"{each.layer}: {_claim(each)}" for each in ranges[:_SHOWN_RANGES]]
     more = len(ranges) - _SHOWN_RANGES
     told += [f"and {more} more"] if more > 0 else []
     checked = "beyond them results are wrong; whoever encrypts all inputs checks it"
     return fact("ranges", [", ".join(told) + f" ({checked})"])
+
+
+def _claim(claimed: ActivationRange) -> str:
+    text = f"{claimed.low:g} to {claimed.high:g}"
+    return f"{text}, no closer to 0 than {claimed.gap:.3g}" if claimed.gap else text
 
 
 def _result_lines(packing: ScalarPacking) -> list[str]:

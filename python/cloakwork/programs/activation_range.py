@@ -32,9 +32,11 @@ class ActivationRange:
         high: The greatest.
         scale: What the slots hold is a number times this, plus a shift.
         shift: The shift.
+        gap: How close to 0 no number may be: a comparison has no value of its two there.
 
     Raises:
-        InvalidProgramError: The range is empty, the scale is not above 0, or a value is below 0.
+        InvalidProgramError: The range is empty, the scale is not above 0, or a value or the gap is
+            below 0.
     """
 
     layer: str
@@ -44,17 +46,21 @@ class ActivationRange:
     high: float
     scale: float = 1.0
     shift: float = 0.0
+    gap: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.low <= self.high or not self.scale > 0 or min(self.values, default=-1) < 0:
+        is_scaled = self.scale > 0 and self.gap >= 0
+        if not self.low <= self.high or not is_scaled or min(self.values, default=-1) < 0:
             raise InvalidProgramError(
                 f"cannot expect numbers from {self.low} to {self.high} at the layer "
                 f"{self.layer!r:.40}: expected a range of values of a program, scaled by more "
                 "than 0"
             )
 
-    def received(self, vectors: Sequence[NDArray[np.float64]], width: int) -> tuple[float, float]:
-        """The least and the greatest number that comes to the layer.
+    def received(
+        self, vectors: Sequence[NDArray[np.float64]], width: int
+    ) -> tuple[float, float, float]:
+        """The least and the greatest number that comes to the layer, and the least absolute value.
 
         Args:
             vectors: The slots of each of the values.
@@ -65,7 +71,7 @@ class ActivationRange:
         else:
             operands = self.places.unpack(vectors)
         numbers = (operands - self.shift) / self.scale
-        return float(numbers.min()), float(numbers.max())
+        return float(numbers.min()), float(numbers.max()), float(np.abs(numbers).min())
 
     @property
     def reached(self) -> float:
@@ -85,6 +91,10 @@ class ActivationRange:
         """Whether numbers from the least to the greatest leave the range."""
         slack = _ROUNDING * max(abs(self.low), abs(self.high))
         return self.low - least > slack or greatest - self.high > slack
+
+    def has_in_gap(self, nearest: float) -> bool:
+        """Whether a number of this absolute value is too close to 0."""
+        return nearest < self.gap * (1 - _ROUNDING)
 
 
 def ceilings_of(
@@ -119,15 +129,15 @@ def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]
 
     Args:
         ranges: What is expected.
-        received: The least and the greatest number that came to each.
+        received: The least and the greatest number that came to each, and the least absolute value.
 
     Example:
         >>> silu = ActivationRange("silu", (0,), Places(2, np.array([0, 1])), -1.0, 1.0)
-        >>> left_ranges([silu], np.array([[-2.0, 0.5]]))
+        >>> left_ranges([silu], np.array([[-2.0, 0.5, 0.5]]))
         ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
     """
     reports: list[str] = []
-    for each, (least, greatest) in zip(ranges, received.tolist(), strict=True):
+    for each, (least, greatest, nearest) in zip(ranges, received.tolist(), strict=True):
         if each.is_left_by(least, greatest):
             (low, got_least), (high, got_greatest) = (
                 apart(each.low, least),
@@ -136,5 +146,11 @@ def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]
             reports.append(
                 f"layer {each.layer!r} expects numbers from {low} to {high}, and got {got_least} "
                 f"to {got_greatest}"
+            )
+        elif each.has_in_gap(nearest):
+            gap, got = apart(each.gap, nearest)
+            reports.append(
+                f"layer {each.layer!r} compares numbers that differ by {gap} or more, and got some "
+                f"that differ by {got}"
             )
     return reports

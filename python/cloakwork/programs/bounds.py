@@ -81,6 +81,7 @@ def value_bounds(
     waiting = iter(inputs)
     alike = _Alike()
     slots: dict[int, Vector] = {}
+    at_zero: dict[int, Vector] = {}
     bounds: list[float | None] = []
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Input):
@@ -88,6 +89,11 @@ def value_bounds(
         else:
             with np.errstate(over="ignore", invalid="ignore"):
                 made = alike.bound(operation, [slots[each] for each in operation.operands])
+            match operation:
+                case Polynomial(operand=operand) if not slots[operand].all():
+                    at_zero[number] = np.where(slots[operand] == 0, operation.at_zero, np.nan)
+                case Add(left=left, right=right) if left in at_zero:
+                    made = _less_known(made, at_zero[left], program.operations[right])
         # Not copied where there is no need: inputs are many, and alike.
         largest = alike.largest(made)
         if not math.isfinite(largest):
@@ -103,7 +109,15 @@ def value_bounds(
         for value in (number, *operation.operands):
             if last_use.get(value, number) == number:
                 slots.pop(value, None)
+                at_zero.pop(value, None)
     return bounds
+
+
+def _less_known(bound: Vector, known: Vector, added: Operation) -> Vector:
+    """The bound of a sum with a constant, where values are known that the constant may take off."""
+    if not isinstance(added, Constant):
+        return bound
+    return np.where(np.isnan(known), bound, np.abs(known + added.vector))
 
 
 class _Alike:

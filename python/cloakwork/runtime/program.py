@@ -389,7 +389,13 @@ class Program(Saved):
     def _range_advice(self) -> str:
         """What to do about numbers that leave a range."""
         if isinstance(self.packing, TensorPacking | MatrixPacking):
-            return "say by cloakwork.within that numbers may be as large"
+            advice = "say by cloakwork.within that numbers may be as large"
+            if any(each.gap for each in self.ranges):
+                advice += (
+                    ", or compare by cloakwork.greater(x, y, gap) where results between 0 and "
+                )
+                advice += "1 will do"
+            return advice
         return "calibrate with inputs like these, or compile with a larger margin"
 
     def left_ranges(self, packed: Packed) -> list[str]:

@@ -51,7 +51,9 @@ def extremes(
     width: int,
     backend: ClearBackend,
 ) -> NDArray[np.float64]:
-    """The least and the greatest number that comes to each layer in any run in the clear.
+    """The least and the greatest number that comes to each layer, and the least absolute value.
+
+    Of all runs in the clear.
 
     Args:
         program: The program.
@@ -65,14 +67,15 @@ def extremes(
         >>> program = SlotProgram("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> silu = ActivationRange("silu", (0,), Places(2, np.array([0, 1])), -1.0, 1.0)
         >>> extremes(program, [[np.array([0.5, -2.0])]], [silu], 1, ClearBackend()).tolist()
-        [[-2.0, 0.5]]
+        [[-2.0, 0.5, 0.5]]
     """
-    found = np.empty((len(runs), len(ranges), 2))
+    found = np.empty((len(runs), len(ranges), 3))
     for inputs, rows in zip(runs, found, strict=True):
         values = _values(program, backend, ClearKey(), inputs)
         for each, row in zip(ranges, rows, strict=True):
             row[:] = each.received([values[value].slots for value in each.values], width)
-    return np.column_stack([found[..., 0].min(axis=0), found[..., 1].max(axis=0)])
+    least, greatest, nearest = np.moveaxis(found, -1, 0)
+    return np.column_stack([least.min(axis=0), greatest.max(axis=0), nearest.min(axis=0)])
 
 
 def _values(

@@ -330,11 +330,14 @@ def test_ranges_of_numbers_on_the_way_are_checked(tmp_path: Path) -> None:
 
 def test_a_comparison_of_numbers_close_to_each_other_is_between_0_and_1() -> None:
     def compared(x: Any) -> tuple[Any, Any]:
-        return x > 0, np.where(x > 0, x, 0.5 * x - 0.25)
+        is_above = cw.greater(x, 0, gap=1 / 64)
+        return is_above, np.where(is_above, x, 0.5 * x - 0.25)
 
     program = cw.compile(compared, (9,), precision=10, log_n=11, insecure=True)
-    # The range is 1, so the gap is 1/64 on both sides.
-    assert "step of -1 to 1, between its two values within 0.0156 of 0" in cw.explain(program)
+    assert "between its two values within 0.0156 of 0 as allowed" in cw.explain(program)
+    assert program.error is not None
+    assert program.error <= 2.0**-10
+    assert not program.ranges
     x = np.linspace(-1 / 64, 1 / 64, 9)
     is_above, chosen = program.run(x)
     error = 2.0**-10
@@ -342,6 +345,90 @@ def test_a_comparison_of_numbers_close_to_each_other_is_between_0_and_1() -> Non
     assert np.abs(is_above[[0, 4, 8]] - [0, 0.5, 1]).max() <= error
     assert (chosen >= 0.5 * x - 0.25 - error).all()
     assert (chosen <= x + error).all()
+
+
+def test_a_client_refuses_numbers_that_a_comparison_cannot_tell_apart(tmp_path: Path) -> None:
+    def chosen(x: Any, y: Any) -> Any:
+        return np.where(x > y, 1.0, y * y)
+
+    program = cw.compile(chosen, (3,), (3,), precision=10, log_n=11, insecure=True)
+    assert "between its two values within 0.0312 of 0" in cw.explain(program)
+    client, evaluator = program.keygen()
+    x, y = np.array([0.5, -0.25, 1.0]), np.array([0.5 - 1 / 32, -0.25 + 1 / 32, -1.0])
+    result = client.decrypt(evaluator.run(client.encrypt(x, y)))
+    assert program.error is not None
+    assert program.error <= 2.0**-10
+    assert np.abs(result - chosen(x, y)).max() <= program.error
+    y[1] = -0.25 + 1 / 33
+    for refused in (client.encrypt, program.run_clear):
+        with pytest.raises(ValueOutOfRangeError, match=r"that differ by 0\.03125 or more.*greater"):
+            refused(x, y)
+    assert "and got some that differ by 0.0303" in program.simulate(x, y).outside[0]
+    program.save(tmp_path / "program")
+    with pytest.raises(ValueOutOfRangeError, match="compares numbers that differ by"):
+        cw.load(tmp_path / "program", cw.Program, insecure=True).run_clear(x, y)
+
+
+MEETING: dict[str, Apply] = {
+    "leaky": lambda x: np.where(x > 0, x, 0.5 * x),
+    "absolute": lambda x: np.where(x >= 0, x, -x),
+    "clipped": lambda x: np.where(x < 0.25, 0.25, x),
+    "larger": lambda x: np.where(x[:4] > x[4:], x[:4], x[4:]),
+    "shifted": lambda x: np.where(2 * x - 1 <= 0, 3 - x, x + 2),
+}
+
+
+@pytest.mark.parametrize("name", MEETING)
+def test_sides_that_meet_where_they_are_compared_are_right_for_close_numbers(name: str) -> None:
+    function = MEETING[name]
+    program = cw.compile(function, (8,), precision=8, log_n=11, insecure=True)
+    assert not program.ranges
+    for x in (
+        np.zeros(8),
+        np.linspace(-0.01, 0.01, 8),
+        np.linspace(0.24, 0.51, 8),
+        np.full(8, 1.0),
+    ):
+        assert np.abs(program.run_clear(x) - function(x)).max() <= 2.0**-8
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.where(x > 0, x, 0.5 * x + 0.25),
+        lambda x: np.where(x > 0, x * x, x),
+        lambda x: np.where(x > 0.5, x, 0.0),
+        lambda x: np.where(x > 0, 1.0, 2.0),
+    ],
+)
+def test_sides_that_do_not_meet_are_chosen_by_the_comparison(function: Apply) -> None:
+    program = cw.compile(function, (3,), precision=8, log_n=11, insecure=True)
+    assert [each.gap > 0 for each in program.ranges] == [True]
+    x = np.array([-1.0, 0.25, 1.0])
+    assert np.abs(program.run_clear(x) - function(x)).max() <= 2.0**-8
+
+
+def test_a_tensor_says_how_far_a_comparison_may_be_off() -> None:
+    a = np.array([-0.5, 0.0, 1e-3, 1.0])
+    x = SESSION.encrypt(a, bound=1)
+    cases: list[tuple[Any, Array]] = [
+        (x > 0, np.heaviside(a, 0.0)),
+        (np.sign(x), np.sign(a)),
+        (np.where(x > 0, x + 1, -3.0), np.where(a > 0, a + 1, -3.0)),
+        (np.exp(x) * (x > 0), np.exp(a) * (a > 0)),
+    ]
+    for made, exact in cases:
+        off = float(np.abs(SESSION.decrypt(made) - exact).max())
+        assert 0.25 < off <= 2.0**-made.precision
+    assert cw.greater(x, 0, gap=0.1).precision > BITS
+
+
+def test_what_functions_make_is_compared() -> None:
+    program = cw.compile(lambda x: np.exp(x) > 1.5, (4,), precision=10, log_n=11, insecure=True)
+    assert program.error is not None
+    assert program.error <= 2.0**-10
+    a = np.array([-1.0, 0.25, 0.5, 1.0])
+    assert np.abs(program.run_clear(a) - (np.exp(a) > 1.5)).max() <= 2.0**-10
 
 
 @pytest.mark.slow

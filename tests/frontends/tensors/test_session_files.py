@@ -32,7 +32,7 @@ from tests.runtime.records import at, changed, places, record_of
 
 SESSION = cw.Session(depth=1, insecure=True, log_n=11)
 TENSOR = ("scheme", "parameters", "key_id", "layout", "values")
-OWN = ("scheme", "secret_key", "key_id", "bound")
+OWN = ("scheme", "secret_key", "key_id", "precision", "bound")
 
 
 def tensor_record(tensor: cw.Tensor, path: Path) -> Record:

@@ -14,8 +14,9 @@ from cloakwork.base.arrays import real_array
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.methods import TensorMethods, axis_number
+from cloakwork.plan.functions.linear_form import LinearForm, linear_form
 from cloakwork.programs.ir.elementwise import LABELS
-from cloakwork.programs.ir.tensors import Contract
+from cloakwork.programs.ir.tensors import Apply, Contract
 
 _Part = TensorMethods | NDArray[np.float64]
 
@@ -88,6 +89,9 @@ def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any)
 def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
     """Elements of one where a condition holds and of the other elsewhere, as `numpy.where`.
 
+    Where both sides meet as the compared numbers do, as in where(x > 0, x, 0.5 * x), the result is
+    as near to numpy's for close numbers as for others.
+
     Args:
         condition: A clear array of truths, or an encrypted comparison.
         chosen: Elements where it holds, encrypted or clear.
@@ -105,10 +109,32 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
         assert isinstance(encrypted, TensorMethods)
         return encrypted + other
     one, other = _part(chosen, "where"), _part(otherwise, "where")
-    found: TensorMethods = condition * (one - other) + other
+    difference = one - other
+    found = _bent(condition, one, other)
+    if found is None:
+        found = condition * difference + other
     ends = [_ends(each) for each in (one, other)]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     return found.within(low, high, claimed=False) if low < high else found
+
+
+def _bent(condition: TensorMethods, one: _Part, other: _Part) -> TensorMethods | None:
+    """A choice between sides that differ by a multiple of the distance that is compared with 0."""
+    compared = condition.node()
+    # Whoever gives a gap has a choice of his own between levels and close numbers.
+    if not (isinstance(compared, Apply) and compared.function == "step" and compared.gap is None):
+        return None
+    distance = compared.operand
+    ratio = _form(one).plus(_form(other), -1.0).ratio(linear_form(distance))
+    if not ratio:
+        return None
+    bend = condition.runner.compute(Apply("relu", distance, None, users_origin()), "where")
+    made: TensorMethods = bend * ratio + other
+    return made
+
+
+def _form(part: _Part) -> LinearForm:
+    return linear_form(part.node()) if isinstance(part, TensorMethods) else LinearForm({}, part)
 
 
 def larger(x: Any, y: Any) -> TensorMethods:
@@ -129,8 +155,24 @@ def smaller(x: Any, y: Any) -> TensorMethods:
 
 def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethods:
     """Elements brought between two ends, as `numpy.clip`."""
-    made = x if low is None else larger(x, low)
-    return made if high is None else smaller(made, high)
+    if low is None or high is None or not _is_below(low, high):
+        made = x if low is None else larger(x, low)
+        return made if high is None else smaller(made, high)
+    # Side by side, which takes the levels of one.
+    least, greatest = real_array(low, "clip"), real_array(high, "clip")
+    beyond = (x - greatest).applied("relu", "clip")
+    clipped_below: TensorMethods = (x - least).applied("relu", "clip") + least
+    made = clipped_below - beyond
+    (lowest, _), (_, highest) = _ends(least), _ends(greatest)
+    start, end = _ends(x)
+    return made.within(max(lowest, start), max(lowest, min(highest, end)), claimed=False)
+
+
+def _is_below(low: Any, high: Any) -> bool:
+    """Whether both ends are clear, and the one nowhere above the other."""
+    if isinstance(low, TensorMethods) or isinstance(high, TensorMethods):
+        return False
+    return bool(np.all(real_array(low, "clip") < real_array(high, "clip")))
 
 
 def _encrypted_first(x: Any, y: Any) -> tuple[TensorMethods, _Part]:

@@ -149,7 +149,7 @@ def compile(
         made = approximated(
             graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
         )
-        in_slots = replace(task, results=made.results, precision=precision + 1)
+        in_slots = replace(task, results=made.results, precision=precision + 1, spare=1)
     try:
         if blocks is None:
             plan = _planned(in_slots, log_n, key_budget, bootstrap)
@@ -274,7 +274,8 @@ def _within_key_budget(task: Task, rings: Sequence[int], key_budget: int | None)
     """The cheapest plan with few enough keys."""
     extra = 0
     while True:
-        plan = cheapest_plan(replace(task, precision=task.precision + extra), rings)
+        finer = replace(task, precision=task.precision + extra, spare=task.spare + extra)
+        plan = cheapest_plan(finer, rings)
         planned, parameters = plan.lowered, plan.parameters
         budgeted = partial(
             within_key_budget, key_bytes_at=parameters.evaluation_key_bytes, budget=key_budget

@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.polynomial.chebyshev import chebval
 
-from cloakwork._native import Parameters
+from cloakwork._native import CkksEstimate, Parameters
 from cloakwork.base.arguments import above
+from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import (
     InvalidParametersError,
     KeyBudgetError,
     LevelExhaustedError,
+    PrecisionLostError,
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
-from cloakwork.plan.functions.intervals import Interval, intervals_of
+from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
 from cloakwork.plan.matmul.dense_rows import product_of_rows
-from cloakwork.plan.parameters.ckks import precision_of
+from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
-from cloakwork.programs.ir.tensors import Node, Source, with_sources
+from cloakwork.programs.ir.tensors import Evaluate, Node, Source, with_sources
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -35,20 +39,25 @@ from cloakwork.programs.slots import (
     Builder,
     Input,
     Output,
+    Polynomial,
     SlotProgram,
     State,
     Vector,
 )
 from cloakwork.runtime.costs import comparable
+from cloakwork.runtime.executor import run_in_order
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme, levels_of
+from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.devices import CPU
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
 _LIFT = 1000
+# Where the range of a polynomial is looked for.
+_POINTS_PER_DEGREE = 4096
 # Of bounds, which are sums and products of doubles.
 _ROUNDING = 1e-9
 # By which functions on the way are off, as far as ranges of later numbers go.
@@ -62,6 +71,8 @@ class Executor(TensorRunner, Protocol):
     def parameters(self) -> Parameters: ...
     @property
     def scheme(self) -> SlotScheme: ...
+    @property
+    def precision(self) -> int: ...
     @property
     def memory_limit(self) -> int: ...
     @property
@@ -83,6 +94,7 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     Raises:
         LevelExhaustedError: The operands have too few levels left.
         MissingKeyError: The evaluator lacks a key that the plan needs.
+        PrecisionLostError: A function would enlarge the noise so that too little is right.
     """
     parameters = executor.parameters
     # What could not be held, however well it were planned, is refused before it is planned.
@@ -92,21 +104,41 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
         needed = count * ciphertext
         advice = f"allow memory_limit={needed} or more, or compute it in smaller parts"
         require_memory(needed, executor.memory_limit, f"compute {title}", advice)
-    made = approximated([node], _known, precision_of(parameters) + 1, title)
-    near = made.results[0]
-    if executor.scheme.refreshing is not None:
-        near = _with_levels(executor, executor.scheme.refreshing, near, title)
-    lowered = _by_rows(executor, near, title) or _lowered(near, title, parameters)
-    # Ways to compute functions scale one number several times.
-    planned = simplified(lowered.program) if made.fits else lowered.program
+    made = approximated([node], _known, executor.precision + 1, title)
+    near, refreshing = made.results[0], executor.scheme.refreshing
+    if refreshing is not None:
+        near = _with_levels(executor, refreshing, near, title)
+    return _run(executor, near, title, made.intervals[0])
+
+
+def _run(executor: Executor, node: Node, title: str, interval: Interval | None) -> Tensor:
+    """Plan a node without functions, and run the plan; the interval is None where none is known."""
+    lowered = _by_rows(executor, node, title) or _lowered(executor, node, title)
+    planned = lowered.program
+    if any(isinstance(each, Evaluate) for each in in_order([node])):
+        # Ways to compute functions scale one number several times.
+        planned = simplified(planned)
     program = executor.fitted(planned)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
-    slot_bounds = _slot_bounds(lowered, parameters.slots)
+    slot_bounds = _slot_bounds(lowered, executor.parameters.slots)
     (layout,) = lowered.outputs
-    largest = _largest(layout, made.intervals[0])
+    largest = math.inf if interval is None else _largest(layout, interval)
     bounds = None if slot_bounds is None else _bounds(program, slot_bounds, largest)
+    if bounds is not None:
+        _require_precise(executor, program, inputs, bounds, title)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
+    if bounds is not None:
+        # An operand that is the result, of which only the range is new, is no operation's.
+        reached = [
+            bound
+            for bound, each in zip(bounds, program.operations, strict=True)
+            if isinstance(each, Output)
+        ]
+        values = [
+            value.with_bound(min(value.bound, bound))
+            for value, bound in zip(values, reached, strict=True)
+        ]
     first, *_ = (source.tensor for source, _ in lowered.inputs)
     claimed = any(source.tensor.claimed for source, _ in lowered.inputs)
     return Tensor(
@@ -118,8 +150,74 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
         program,
         profile,
         claimed,
-        made.intervals[0],
+        interval,
     )
+
+
+def _require_precise(
+    executor: Executor,
+    program: SlotProgram,
+    inputs: Sequence[Any],
+    bounds: Sequence[float | None],
+    title: str,
+) -> None:
+    """Refuse a function of whose values the noise would leave too little right.
+
+    Raises:
+        PrecisionLostError: It would.
+    """
+    if not any(isinstance(each, Polynomial) for each in program.operations):
+        return
+    parameters, refreshing = executor.parameters, executor.scheme.refreshing
+    known = [value.estimate for value in inputs]
+    right = _right_bits(program, CkksEstimates(parameters, refreshing), known, bounds)
+    if right >= MIN_RIGHT_BITS:
+        return
+    # What operands have more noise than fresh ones they have under a finer scale, too.
+    fresh = _fresh(parameters, known)
+    lost = max(one.precision - each.precision for one, each in zip(fresh, known, strict=True))
+    enough = max(MIN_RIGHT_BITS, executor.precision + 1) + max(0.0, lost)
+
+    def leaves_enough(scale_bits: int) -> bool:
+        finer = Parameters(
+            levels=parameters.levels,
+            scale_bits=scale_bits,
+            headroom_bits=parameters.headroom_bits,
+            log_n=parameters.n.bit_length() - 1,
+            insecure=True,
+        )
+        found = _right_bits(program, CkksEstimates(finer), _fresh(finer, known), bounds)
+        return bool(found >= enough)
+
+    advice = "make the session with less precision"
+    scales = range(math.floor(parameters.scale_bits) + 1, SCALE_BITS.stop)
+    if refreshing is None and scales and leaves_enough(scales[-1]):
+        least = scales[bisect_left(scales, True, key=leaves_enough)]
+        advice = f"make the session with scale_bits={least}"
+    raise PrecisionLostError(
+        f"cannot compute {title}: expected {MIN_RIGHT_BITS} right bits or more, and noise, which "
+        f"the function enlarges, would leave {max(0, math.floor(right))}; {advice}, or compile all "
+        "steps together by cloakwork.compile"
+    )
+
+
+def _fresh(parameters: Parameters, like: Sequence[CkksEstimate]) -> list[CkksEstimate]:
+    """Estimates of fresh encryptions of such numbers at such levels."""
+    return [
+        parameters.estimate(parameters.slots, level=each.level, bound=each.bound).encrypted()
+        for each in like
+    ]
+
+
+def _right_bits(
+    program: SlotProgram,
+    backend: CkksEstimates,
+    inputs: Sequence[CkksEstimate],
+    bounds: Sequence[float | None],
+) -> float:
+    """Bits after the binary point of the results, or of the largest where that is more than 1."""
+    results = run_in_order(program, backend, inputs, bounds)
+    return min(each.precision + math.log2(max(1.0, each.bound)) for each in results)
 
 
 def interval_of(node: Node) -> Interval:
@@ -134,9 +232,7 @@ def _known(source: Source) -> Interval:
 
 def _largest(layout: Layout, known: Interval) -> float:
     """What no slot of a result exceeds, by the range of its elements."""
-    if layout.garbage or known.claimed:
-        return math.inf
-    return max(map(abs, known.ends))
+    return math.inf if layout.garbage else max(map(abs, known.ends))
 
 
 def _bounds(program: SlotProgram, inputs: Sequence[Vector], largest: float) -> list[float | None]:
@@ -151,7 +247,9 @@ def refreshed(executor: Executor, tensor: Tensor) -> Tensor:
 
     Raises:
         InvalidParametersError: The parameters have no levels for it.
+        KeyBudgetError: Its keys take more bytes than they may.
         LevelExhaustedError: Fewer levels are left than it takes.
+        MemoryBudgetError: It takes more memory than it may.
         MissingKeyError: The evaluator lacks a key.
         ValueOutOfRangeError: A number may be larger than bootstraps are made for.
     """
@@ -181,7 +279,8 @@ def _refreshed_together(executor: Executor, tensors: Sequence[Tensor]) -> list[T
             fresh = builder.append(Bootstrap(spent, least, level), tensor.layout)
             builder.append(Output(fresh))
     costs = comparable(refreshing.chain).with_bootstrap(refreshing)
-    program, profile = with_pairs(builder.finish(), refreshing, costs), Profile()
+    program = executor.fitted(with_pairs(builder.finish(), refreshing, costs))
+    profile = Profile()
     inputs = [value for tensor in tensors for value in tensor.values]
     made = iter(executor.run(program, inputs, profile=profile))
     return [
@@ -205,31 +304,68 @@ def _require_refreshable(tensor: Tensor, bound: float) -> None:
         needed = above(largest, bound)
         raise ValueOutOfRangeError(
             f"cannot bootstrap: by the bounds of what was encrypted a value of up to {needed} "
-            f"exceeds the bound {bound:g} that bootstraps are made for; make the session with "
+            f"exceeds the bound {bound:g} that bootstraps are made for; say by "
+            f"cloakwork.within(x, low, high) that numbers are smaller, make the session with "
             f"bound={needed}, or scale the data down"
         )
 
 
 def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: str) -> Node:
-    """The node with its tensors refreshed where the result could not be refreshed any more."""
-    slots = executor.parameters.slots
+    """The node of tensors from which a result can be computed that can be refreshed again.
+
+    Where a result is deeper than what a bootstrap leaves, all that it is made of is computed first,
+    step by step.
+    """
+    spent = _spent(refreshing, node, title, executor.parameters.slots)
+    if spent is not None:
+        return with_sources(node, _refreshed_among(executor, node, spent))
+    *steps, last = (each for each in in_order([node]) if not isinstance(each, Source))
+    done = {id(each): each for each in in_order([node]) if isinstance(each, Source)}
+    for each in [*steps, last]:
+        step = with_sources(each, done)
+        spent = _spent(refreshing, step, title, executor.parameters.slots)
+        fresh = _refreshed_among(executor, step, spent or [])
+        done = {name: fresh.get(id(source), source) for name, source in done.items()}
+        if each is not last:
+            interval = _range_of(each) if isinstance(each, Evaluate) else None
+            done[id(each)] = _run(executor, with_sources(each, done), title, interval).source
+    return with_sources(last, done)
+
+
+def _range_of(polynomial: Evaluate) -> Interval:
+    """Between which ends the values of a polynomial are, on the range that it is meant for.
+
+    Of degree n they exceed those at m Chebyshev points by a factor of 1 / cos(pi n / 2m) at most:
+    Ehlich and Zeller, "Schwankung von Polynomen zwischen Gitterpunkten" (1964).
+    """
+    degree = len(polynomial.coefficients) - 1
+    points = np.cos(np.linspace(0.0, np.pi, _POINTS_PER_DEGREE * degree + 1))
+    reached = float(np.abs(chebval(points, polynomial.coefficients)).max())
+    reached /= math.cos(math.pi / (2 * _POINTS_PER_DEGREE))
+    return uniform(len(polynomial.shape), -reached, reached)
+
+
+def _spent(refreshing: Refreshing, node: Node, title: str, slots: int) -> list[Tensor] | None:
+    """The tensors to refresh before a node is computed; None where that is not enough."""
     with suppress(LevelExhaustedError):
         found = lower(title, [node], slots).program
         if min(levels_of(found, "outputs")) >= refreshing.input_level:
-            return node
-    tensors = {id(each): each.tensor for each in in_order([node]) if isinstance(each, Source)}
+            return []
+    tensors = [each.tensor for each in in_order([node]) if isinstance(each, Source)]
     lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT).program
     lowest = min(levels_of(lifted, "outputs"))
-    taken = max(tensor.level for tensor in tensors.values()) + _LIFT - lowest
-    spent = {
-        name: tensor
-        for name, tensor in tensors.items()
-        if tensor.level - taken < refreshing.input_level
-    }
-    if not spent:
-        return node
-    fresh = dict(zip(spent, _refreshed_together(executor, list(spent.values())), strict=True))
-    return with_sources(node, {name: each.source for name, each in {**tensors, **fresh}.items()})
+    taken = max(tensor.level for tensor in tensors) + _LIFT - lowest
+    if refreshing.output_level - taken < refreshing.input_level:
+        return None
+    return [each for each in tensors if each.level - taken < refreshing.input_level]
+
+
+def _refreshed_among(executor: Executor, node: Node, spent: Sequence[Tensor]) -> dict[int, Source]:
+    """For each source of a node, by its identity, itself, or what some are refreshed to."""
+    fresh = _refreshed_together(executor, spent) if spent else []
+    found = {id(each): each for each in in_order([node]) if isinstance(each, Source)}
+    found |= {id(old.source): new.source for old, new in zip(spent, fresh, strict=True)}
+    return found
 
 
 def _by_rows(executor: Executor, node: Node, title: str) -> Lowered | None:
@@ -244,9 +380,9 @@ def _by_rows(executor: Executor, node: Node, title: str) -> Lowered | None:
     return None
 
 
-def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
+def _lowered(executor: Executor, node: Node, title: str) -> Lowered:
     """The plan; where it takes more levels than there are, the one that takes the fewest."""
-    slots = parameters.slots
+    slots = executor.parameters.slots
     with suppress(LevelExhaustedError):
         return lower(title, [node], slots)
     with suppress(LevelExhaustedError):
@@ -254,10 +390,15 @@ def _lowered(node: Node, title: str, parameters: Parameters) -> Lowered:
     lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT)
     lowest = min(state.level for state in lifted.program.states if state.level is not None)
     missing = _LIFT - lowest
-    depth = parameters.levels + missing
+    depth = executor.parameters.levels + missing
+    advice = (
+        f"make the session with depth={depth}, or with bootstrap=True, which refreshes them"
+        if executor.scheme.refreshing is None
+        else "a bootstrap leaves no more; make the session with less precision or a larger log_n"
+    )
     raise LevelExhaustedError(
-        f"cannot compute {title}: needs {missing} level(s) more than the operands have left; make "
-        f"the session with depth={depth}, or with bootstrap=True, which refreshes them"
+        f"cannot compute {title}: needs {missing} level(s) more than the operands have left; "
+        f"{advice}"
     )
 
 

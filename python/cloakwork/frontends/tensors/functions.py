@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from cloakwork.base.arguments import integer, shown
+from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import TensorMethods
 from cloakwork.frontends.tensors.tracing import TracedTensor, together
@@ -42,8 +42,39 @@ def within(x: T, low: float, high: float) -> T:
         >>> round(float(program.run_clear([0.5] * 8)), 4)
         1.4142
     """
-    _require(x, "within")
-    return x.within(*ends(low, high, math.inf, "say that numbers are within a range"))
+    action = "say that numbers are within a range"
+    _require(x, action)
+    return x.within(*ends(low, high, math.inf, action))
+
+
+def greater(x: T, y: Any, gap: float) -> T:
+    """1 where x is greater than y and 0 where it is less, as `x > y`, with a gap of one's own.
+
+    Where two numbers are closer than the gap, the result is between 0 and 1, and rises with x - y.
+    `x > y` takes 1/64 of the largest distance that the ranges allow, and clients of compiled
+    programs refuse closer numbers, whose results would be neither. A gap that is given is allowed:
+    clients refuse nothing, and the stated error is that of numbers which are not so close.
+
+    Args:
+        x: An encrypted tensor.
+        y: What it is compared with, encrypted or clear.
+        gap: The least distance of two numbers that are told apart. The smaller a part of the
+            range, the more levels it takes.
+
+    Raises:
+        ActivationFitError: The gap is too small a part of the range.
+        InvalidArgumentError: `x` is not an encrypted tensor, or the gap is not above 0.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> session = cw.Session(depth=14, backend="clear")
+        >>> x = session.encrypt([-0.75, 0.25, 0.5], bound=1)
+        >>> session.decrypt(cw.greater(x, 0.25, gap=0.125)).round(3) + 0.0
+        array([0. , 0.5, 1. ])
+    """
+    _require(x, "compare")
+    distance: T = x - y
+    return distance.applied("step", "greater", gap=positive(gap, "gap", "compare"))
 
 
 def relu(x: T, *, range: Range | None = None, precision: int | None = None) -> T:

@@ -328,18 +328,21 @@ class TensorMethods:
         node = Contract((self.node(),), (terms,), rest, shape, users_origin())
         return self._computed(node, "trace")
 
-    def applied(self, function: str, title: str, bits: int | None = None) -> Self:
+    def applied(
+        self, function: str, title: str, bits: int | None = None, gap: float | None = None
+    ) -> Self:
         """A function of every element, approximated over the range that the elements have.
 
         Args:
             function: One of `plan.functions.known`.
             title: What it is called in messages.
             bits: Bits after the binary point that are to be right; by default those of the program.
+            gap: Of a comparison, how close to 0 its values may be between 0 and 1.
 
         Raises:
             ActivationFitError: The function is not defined on the range, or nothing is as near.
         """
-        return self._computed(Apply(function, self.node(), bits, users_origin()), title)
+        return self._computed(Apply(function, self.node(), bits, users_origin(), gap), title)
 
     def within(self, low: float, high: float, *, claimed: bool = True) -> Self:
         """The same tensor, whose elements are said to lie in a range; see `cloakwork.within`."""

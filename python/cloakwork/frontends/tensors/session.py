@@ -7,6 +7,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
+    MemoryBudgetError,
     MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
@@ -43,6 +45,7 @@ from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.programs.spec import ends
 from cloakwork.runtime import container
+from cloakwork.runtime.bootstrap_memory import bootstrap_memory, caching
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.load import Saved
@@ -69,6 +72,7 @@ _MAX_DEPTH = 4096 // SCALE_BITS.start
 # The rings that the engine has.
 _LOG_N = range(5, 18)
 _MAX_BYTES = 2**63 - 1
+_PRECISION = 20
 _ACTION = "make a session"
 _ADVICE = "make the session's bound, cw.Session(bound={}), as large"
 _OWN_ADVICE = "encrypt with a bound as large, bound={}"
@@ -87,15 +91,22 @@ class _KeyHolder(Unpicklable, Saved):
         scheme: What tensors are encrypted by.
         backend: What programs run on.
         key_id: What the secret key is known by.
+        precision: Bits after the binary point that functions are to have right.
         memory_limit: Bytes that the ciphertexts of one tensor or one run may take.
     """
 
     def __init__(
-        self, scheme: Ckks | ClearReal, backend: Any, key_id: bytes, memory_limit: int
+        self,
+        scheme: Ckks | ClearReal,
+        backend: Any,
+        key_id: bytes,
+        precision: int,
+        memory_limit: int,
     ) -> None:
         self._scheme = scheme
         self._backend = backend
         self._key_id = key_id
+        self.precision = precision
         self._memory_limit = memory_limit
 
     @property
@@ -116,8 +127,17 @@ class _KeyHolder(Unpicklable, Saved):
 
     @property
     def memory_limit(self) -> int:
-        """Bytes that the ciphertexts of one tensor or one run may take."""
+        """Bytes that the ciphertexts of one tensor or one run may take.
+
+        Of a run that bootstraps, all keys and what it works in count, too. Setting it raises
+        InvalidArgumentError where it is no integer from 0 up.
+        """
         return self._memory_limit
+
+    @memory_limit.setter
+    def memory_limit(self, value: int) -> None:
+        limit = integer(value, "memory_limit", "set a limit", least=0, most=_MAX_BYTES)
+        self._memory_limit = limit
 
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `frontends.tensors.eager.computed`."""
@@ -149,13 +169,57 @@ class _KeyHolder(Unpicklable, Saved):
             MissingKeyError: The program needs an evaluation key that is not here.
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
-        peak = predicted_peak_bytes(program, self._scheme.bytes_at)
-        threads = threads_within(self._memory_limit, peak, None, f"run {program.title}")
-        # Modelled errors are the same in every run.
-        threads = threads if self._scheme.encrypts else 1
+        threads = self._threads_for(program)
         if isinstance(self._backend, CkksDeviceBackend):
             return run_on_device(program, self._backend, inputs, profile=profile, bounds=bounds)
-        return run(program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds)
+        with self._within_engine_cache(program):
+            return run(
+                program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds
+            )
+
+    def _threads_for(self, program: SlotProgram) -> int | None:
+        """How many threads a run may have.
+
+        Raises:
+            MemoryBudgetError: By prediction it takes more memory than it may.
+        """
+        held, limit = self._bytes_beside_ciphertexts(program), self._memory_limit
+        peak = predicted_peak_bytes(program, self._scheme.bytes_at)
+        if held and held + peak > limit:
+            raise MemoryBudgetError(
+                f"cannot run {program.title}: expected it to take up to {limit} bytes, and it "
+                f"takes {held + peak}: {held} for keys and what a bootstrap works in, {peak} for "
+                f"ciphertexts; set memory_limit={held + peak} or more"
+            )
+        threads = threads_within(limit - held, peak, None, f"run {program.title}")
+        # Modelled errors are the same in every run.
+        return threads if self._scheme.encrypts else 1
+
+    def _within_engine_cache(self, program: SlotProgram) -> AbstractContextManager[None]:
+        """The engine caches as much as the limit leaves to it, where bootstraps count."""
+        held = self._bytes_beside_ciphertexts(program)
+        if not held:
+            return contextlib.nullcontext()
+        peak = predicted_peak_bytes(program, self._scheme.bytes_at)
+        return caching(max(0, self._memory_limit - held - peak))
+
+    def _bytes_beside_ciphertexts(self, program: SlotProgram) -> int:
+        """What keys and work take of a run that bootstraps; 0 of others."""
+        if not self._scheme.encrypts:
+            return 0
+        memory = bootstrap_memory(program, self._scheme.refreshing)
+        return self._key_bytes_with(program) + memory.numbers + memory.work if memory.least else 0
+
+    def _key_bytes_with(self, _program: SlotProgram) -> int:
+        """Bytes of the evaluation keys that are here while a program runs."""
+        return self.key_bytes
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys that are here."""
+        backend = self._backend
+        encrypts = isinstance(backend, CkksBackend | CkksDeviceBackend)
+        return int(backend.keys.nbytes) if encrypts else 0
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
         """Load a tensor that `Tensor.save` wrote, to compute with it.
@@ -199,6 +263,7 @@ class _KeyHolder(Unpicklable, Saved):
             "scheme": self._scheme.to_record(),
             kind: self._scheme.dump(key),
             "key_id": self._key_id,
+            "precision": self.precision,
         }
 
 
@@ -207,7 +272,8 @@ class Session(_KeyHolder):
 
     Args:
         depth: Multiplications in a row that a value can go through.
-        precision: Bits after the binary point that a result should have.
+        precision: Bits after the binary point that a result should have; by default 20, or where
+            tensors are bootstrapped what that leaves of numbers up to the bound.
         slots: Numbers that one ciphertext must hold at least; by default what is
             secure for the depth and precision.
         bound: The largest absolute value that any encrypted number may take. Public.
@@ -218,10 +284,13 @@ class Session(_KeyHolder):
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
         noise: Whether the clear backend adds the errors that CKKS would have at these
             parameters, of typical size and the same in every run.
-        memory_limit: Bytes that the ciphertexts of one tensor or one run may take; by default all
-            that the machine has.
+        memory_limit: Bytes that the ciphertexts of one tensor or one run may take, and of a run
+            that bootstraps all keys and what it works in, too; by default all that the machine has.
         key_budget: Bytes that the evaluation keys may take in all; where a program would
             exceed them it makes rotations of others. By default there is no limit.
+        scale_bits: Bits of the scale, up to 60, where the precision takes fewer. Comparisons,
+            functions with a corner and roots of numbers down to 0 enlarge noise; where too little
+            would be right of their results, an error says how many bits they take.
         bootstrap: Whether tensors are refreshed where too few levels are left, so that depth has
             no end. Parameters are then those of the bootstrapping of a ring, 2^16 by default, and
             `depth` is how many levels it must leave.
@@ -246,7 +315,7 @@ class Session(_KeyHolder):
         self,
         *,
         depth: int = 3,
-        precision: int = 20,
+        precision: int | None = None,
         slots: int | None = None,
         bound: float = 64.0,
         backend: str = "ckks",
@@ -255,10 +324,14 @@ class Session(_KeyHolder):
         noise: bool = False,
         memory_limit: int | None = None,
         key_budget: int | None = None,
+        scale_bits: int | None = None,
         bootstrap: bool = False,
     ) -> None:
         depth = integer(depth, "depth", _ACTION, least=0, most=_MAX_DEPTH)
-        precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
+        if precision is not None:
+            precision = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
+        elif not truth(bootstrap, "bootstrap", _ACTION):
+            precision = _PRECISION
         if slots is not None:
             slots = integer(slots, "slots", _ACTION, least=1, most=MAX_SLOTS)
         bound = positive(bound, "bound", _ACTION)
@@ -272,27 +345,44 @@ class Session(_KeyHolder):
             )
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=_LOG_N.start, most=_LOG_N[-1])
-        if bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
+        if precision is not None and bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
             needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
             raise InvalidParametersError(
                 f"cannot make a session: with bound={bound:g} and errors of up to 2^-{precision} "
                 f"all numbers are noise; ask for precision={needed} or more, or scale the data up"
             )
+        if scale_bits is not None:
+            least, most = SCALE_BITS.start, SCALE_BITS[-1]
+            scale_bits = integer(scale_bits, "scale_bits", _ACTION, least=least, most=most)
         refreshing: Refreshing | None = None
         if truth(bootstrap, "bootstrap", _ACTION):
+            if scale_bits is not None:
+                raise InvalidArgumentError(
+                    "cannot make a session: the scale of parameters with bootstraps is theirs; "
+                    "leave out scale_bits, or bootstrap=True"
+                )
             refreshing = session_refreshing(
                 depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
             )
             parameters = refreshing.chain
+            precision = math.floor(refreshing.precision) if precision is None else precision
         else:
+            assert precision is not None
             parameters = parameters_for(
-                depth, precision, slots=slots, bound=bound, insecure=insecure, log_n=log_n
+                depth,
+                precision,
+                slots=slots,
+                bound=bound,
+                insecure=insecure,
+                log_n=log_n,
+                scale_bits=scale_bits,
             )
         clear = ClearReal(parameters, refreshing, 0 if noise else None)
         scheme = clear if backend == "clear" else Ckks(parameters, refreshing)
         limit, budget = _bytes(memory_limit, "memory_limit"), _bytes(key_budget, "key_budget")
         key_id = secrets.token_bytes(KEY_ID_BYTES)
-        self._begin(scheme, bound, scheme.secret_key(), key_id, limit, budget, device)
+        secret = scheme.secret_key()
+        self._begin(scheme, bound, secret, key_id, precision, limit, budget, device)
 
     def _begin(
         self,
@@ -300,6 +390,7 @@ class Session(_KeyHolder):
         bound: float,
         secret: Any,
         key_id: bytes,
+        precision: int,
         memory_limit: int | None = None,
         key_budget: int | None = None,
         device: OpenDevice | None = None,
@@ -314,7 +405,7 @@ class Session(_KeyHolder):
         else:
             made = scheme.backend(secret, cache_bytes=0)
         limit = physical_bytes() if memory_limit is None else memory_limit
-        super().__init__(scheme, made, key_id, limit)
+        super().__init__(scheme, made, key_id, precision, limit)
         self._secret = secret
         self.bound = bound
         self.key_budget = key_budget
@@ -417,7 +508,8 @@ class Session(_KeyHolder):
             decryptions: See `Client.decrypt_for_others`.
 
         Raises:
-            InvalidArgumentError: There are no bits or decryptions, or the tensor comes from a file.
+            InvalidArgumentError: There are no bits or decryptions, the tensor comes from a file, or
+                its noise follows from a range that a user gave.
             PrecisionLostError: Too few bits are left.
             CloakworkError: What `decrypt` raises.
 
@@ -435,6 +527,12 @@ class Session(_KeyHolder):
             raise InvalidArgumentError(
                 f"cannot {action}: the tensor comes from a file, which could misstate its noise; "
                 "decrypt for others what this session computed, or a compiled program's results"
+            )
+        if tensor.known.claimed:
+            raise InvalidArgumentError(
+                f"cannot {action}: the tensor's noise follows from a range that cloakwork.within "
+                "gives and nobody checks; leave it out, or decrypt a compiled program's results, "
+                "whose client checks it"
             )
         return self._decrypt(tensor, asked)
 
@@ -469,7 +567,7 @@ class Session(_KeyHolder):
                 "cannot make an evaluator: the session works in the clear and has no keys"
             )
         keys = scheme.keys_for(self._secret, self._held)
-        return SessionEvaluator(scheme, keys, self._key_id)
+        return SessionEvaluator(scheme, keys, self._key_id, self.precision)
 
     def _record(self) -> Record:
         if not self._scheme.encrypts:
@@ -480,9 +578,9 @@ class Session(_KeyHolder):
 
     @classmethod
     def _of(cls, fields: Fields, limits: ReadLimits) -> Session:
-        scheme, secret, key_id = _read_keys(fields, "secret_key", limits)
         made = cls.__new__(cls)
-        made._begin(scheme, fields.positive("bound"), secret, key_id)
+        scheme, secret, key_id, precision = _read_keys(fields, "secret_key", limits)
+        made._begin(scheme, fields.positive("bound"), secret, key_id, precision)
         return made
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
@@ -491,7 +589,7 @@ class Session(_KeyHolder):
         Raises:
             KeyBudgetError: Even so they would.
         """
-        if self.key_budget is None or self._bytes_with(program) <= self.key_budget:
+        if self.key_budget is None or self._key_bytes_with(program) <= self.key_budget:
             return program
         key_bytes_at = self.parameters.evaluation_key_bytes
         left = max(0, self.key_budget - self._scheme.bytes_of(self._held))
@@ -499,16 +597,17 @@ class Session(_KeyHolder):
         with contextlib.suppress(KeyBudgetError):
             fewer.insert(0, within_key_budget(program, key_bytes_at, left))
         for each in fewer:
-            if self._bytes_with(each) <= self.key_budget:
+            if self._key_bytes_with(each) <= self.key_budget:
                 return each
-        needed = min(map(self._bytes_with, fewer))
+        needed = min(map(self._key_bytes_with, fewer))
         raise KeyBudgetError(
             f"cannot run {program.title} within {self.key_budget} bytes of evaluation keys: "
             f"with those made so far it takes {needed} at least; allow key_budget={needed}",
             needed,
         )
 
-    def _bytes_with(self, program: SlotProgram) -> int:
+    def _key_bytes_with(self, program: SlotProgram) -> int:
+        """Bytes of the evaluation keys made so far and of those that a program needs."""
         return self._scheme.bytes_of(self._held.joined(self._scheme.required_keys(program)))
 
     def run(
@@ -519,8 +618,14 @@ class Session(_KeyHolder):
         profile: Profile | None = None,
         bounds: Sequence[float | None] | None = None,
     ) -> list[Any]:
-        """Run a program, making the evaluation keys that it lacks first."""
+        """Run a program, making the evaluation keys that it lacks first.
+
+        Raises:
+            MemoryBudgetError: By prediction the run takes more memory than it may.
+        """
         if isinstance(self._scheme, Ckks):
+            # What takes too much memory is refused before keys are made for it.
+            self._threads_for(program)
             self._make_keys(self._scheme.required_keys(program), self._scheme)
         return super().run(program, inputs, profile=profile, bounds=bounds)
 
@@ -531,13 +636,6 @@ class Session(_KeyHolder):
                 self._backend.extend_keys(scheme.keys_for(self._secret, part))
                 self._held = self._held.joined(part)
                 bar.update(len(part))
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of the evaluation keys made so far."""
-        backend = self._backend
-        encrypts = isinstance(backend, CkksBackend | CkksDeviceBackend)
-        return int(backend.keys.nbytes) if encrypts else 0
 
     def __repr__(self) -> str:
         return f"Session({self._scheme}, bound={self.bound:g})"
@@ -550,6 +648,7 @@ class SessionEvaluator(_KeyHolder):
         scheme: What tensors are encrypted by.
         keys: The evaluation keys.
         key_id: What the secret key is known by.
+        precision: Bits after the binary point that functions are to have right.
 
     Example:
         >>> import cloakwork as cw
@@ -559,8 +658,9 @@ class SessionEvaluator(_KeyHolder):
 
     _kind = EVALUATOR_KIND
 
-    def __init__(self, scheme: Ckks, keys: Any, key_id: bytes) -> None:
-        super().__init__(scheme, scheme.backend(keys, cache_bytes=0), key_id, physical_bytes())
+    def __init__(self, scheme: Ckks, keys: Any, key_id: bytes, precision: int) -> None:
+        backend = scheme.backend(keys, cache_bytes=0)
+        super().__init__(scheme, backend, key_id, precision, physical_bytes())
         self._keys = keys
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
@@ -615,11 +715,12 @@ def _device_of(backend: object) -> OpenDevice | None:
     return open_device(name)
 
 
-def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes]:
+def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes, int]:
     scheme = read_scheme(fields.within("scheme"), limits)
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
-    return scheme, scheme.read_key(kind, fields.within(kind)), read_key_id(fields)
+    precision = fields.integer("precision", least=0, most=SCALE_BITS[-1])
+    return scheme, scheme.read_key(kind, fields.within(kind)), read_key_id(fields), precision
 
 
 def _require_range(array: NDArray[np.float64], low: float, high: float) -> None:

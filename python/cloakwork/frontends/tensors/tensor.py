@@ -98,9 +98,12 @@ class Tensor(TensorMethods, Unpicklable):
 
     @property
     def precision(self) -> float:
-        """Bits after the binary point that are right, even with every input at its bound."""
+        """Bits after the binary point that are right, even with every input at its bound.
+
+        A comparison may be as far off as its values between 0 and 1 are; see `cloakwork.greater`.
+        """
         noise = float(min(value.precision for value in self.values))
-        error = self.known.largest_error
+        error = self.known.largest_error_in_gaps
         return noise if not error else -math.log2(2.0**-noise + error)
 
     @property
@@ -134,6 +137,8 @@ class Tensor(TensorMethods, Unpicklable):
 
         Raises:
             InvalidParametersError: The parameters have no levels for bootstrapping.
+            KeyBudgetError: Its keys take more than the session's `key_budget`.
+            MemoryBudgetError: Keys and what it works in take more than `memory_limit`.
             LevelExhaustedError: Fewer levels are left than bootstrapping itself takes.
             ValueOutOfRangeError: By its bound the tensor may hold larger numbers than the
                 bootstrapping is made for, which would become wrong ones.

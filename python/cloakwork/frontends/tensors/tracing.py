@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.tensors import Node, Source
@@ -101,14 +102,16 @@ def together(
             itself has them; None for those of the program.
     """
     stand_in = TracedTensor(x.node(), _Together(x.runner))
-    node, asked, off = function(stand_in, bits).node(), bits, math.inf
-    while asked is not None and bits is not None:
-        found = x.runner.interval_of(node).largest_error
+    node = function(stand_in, bits).node()
+    if bits is not None:
         # What the tensor is off by already stays, however near functions are.
-        if found <= 2.0**-bits or not found < off:
-            break
-        asked, off = asked + math.ceil(math.log2(found) + bits), found
-        node = function(stand_in, asked).node()
+        exact = function(stand_in, EXACT_BITS).node()
+        stays = x.runner.interval_of(exact).largest_error
+        off, asked = x.runner.interval_of(node).largest_error - stays, bits
+        while 2.0**-bits < off < math.inf:
+            asked += math.ceil(math.log2(off) + bits)
+            node = function(stand_in, asked).node()
+            off = x.runner.interval_of(node).largest_error - stays
     made: T = x.runner.compute(node, title)
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,9 +26,12 @@ from cloakwork.programs.ir.tensors import (
     Within,
 )
 
-# A function is fitted over ranges and for errors of so many bits, so that equal fits are made once.
 _ROUNDS = 8
-_DIGITS = 6
+# Of a function that nothing comes near enough to.
+_FEWER = (1, 2, 4, 8, 16)
+_LEAST_NEAR = 2.0**-3
+# Functions that have so many bits right add nothing to an error.
+EXACT_BITS = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,22 +108,25 @@ def _bits_needed(
     precision: int,
 ) -> tuple[int, Mapping[int, Interval]]:
     """The bits that functions are to have right, and what then is known of every node."""
-    bits, off = precision + 1, math.inf
+    bits = precision + 1
     intervals = intervals_of(nodes, sources, bits)
     if _have_own_bits(nodes):
         return bits, intervals
-    asked = bits
+    # What operands are off by already stays, however near functions are.
+    stays = _largest_error(results, intervals_of(nodes, sources, EXACT_BITS))
+    if not math.isfinite(stays):
+        return bits, intervals
     for _ in range(_ROUNDS):
-        tried = intervals_of(nodes, sources, asked)
-        found = max(tried[id(each)].largest_error for each in results)
-        # What operands are off by already stays, however near functions are.
-        if not found < off:
-            break
-        bits, off, intervals = asked, found, tried
+        off = _largest_error(results, intervals) - stays
         if off <= 2.0**-precision or not math.isfinite(off):
             break
-        asked = bits + math.ceil(math.log2(off) + precision)
+        bits += math.ceil(math.log2(off) + precision)
+        intervals = intervals_of(nodes, sources, bits)
     return bits, intervals
+
+
+def _largest_error(results: Sequence[Node], intervals: Mapping[int, Interval]) -> float:
+    return max(intervals[id(each)].largest_error for each in results)
 
 
 def _have_own_bits(nodes: Sequence[Node]) -> bool:
@@ -132,13 +139,37 @@ def _fit(node: Apply, intervals: Mapping[int, Interval], bits: int, title: str) 
     known = KNOWN[node.function]
     low, high = known.reached(operand.ends, operand.largest_error)
     allowed = 2.0 ** -(bits if node.bits is None else node.bits)
-    asked = Asked(node.function, low, high, allowed, operand.claimed, node.origin)
+    asked = Asked(
+        node.function,
+        low,
+        high,
+        allowed,
+        operand.claimed,
+        node.origin,
+        node.gap,
+        operand.largest_error if known.jumps else 0.0,
+    )
     try:
         return chosen(asked)
     except ActivationFitError as error:
         reason = str(error).partition(": ")[2]
         what = f"{node.function} of numbers from {low:.4g} to {high:.4g}"
-        raise ActivationFitError(f"cannot compute {title}, {what}: {reason}") from None
+        less = _fewer_bits(asked)
+        advice = f", or ask for a precision of {less} bits less" if less else ""
+        raise ActivationFitError(f"cannot compute {title}, {what}: {reason}{advice}") from None
+
+
+def _fewer_bits(asked: Asked) -> int:
+    """How many bits less there is a way for; 0 where there is none for any."""
+    if not asked.is_defined:
+        return 0
+    for less in _FEWER:
+        if asked.allowed * 2.0**less > _LEAST_NEAR:
+            break
+        with suppress(ActivationFitError):
+            chosen(replace(asked, allowed=asked.allowed * 2.0**less))
+            return less
+    return 0
 
 
 def _remade(node: Node, made: Mapping[int, Node]) -> Node:

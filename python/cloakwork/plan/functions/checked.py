@@ -1,4 +1,4 @@
-"""Which numbers clients check, as a program is made for what its user says of them."""
+"""Which numbers clients check: what a user says of them, and that comparisons are not close."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from cloakwork.programs.slots import DropLevel, Polynomial, SlotProgram
 
 
 def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[ActivationRange, ...]:
-    """What polynomials expect of their operands, where that rests on what a user says.
+    """What polynomials expect of their operands, where that does not follow from the inputs.
 
     Args:
         program: The program.
         results: The graph that it was made of. Its polynomials are recognised by their titles.
     """
-    claimed = {
-        node.title: node
-        for node in in_order(results)
-        if isinstance(node, Evaluate) and node.use is not None and node.use.claimed
+    nodes = [each for each in in_order(results) if isinstance(each, Evaluate)]
+    checked = {
+        node.title: node for node in nodes if node.use and (node.use.claimed or node.use.gap)
     }
+    # Of a composition only the first takes what the function is of.
+    later = {(node.title, node.coefficients) for node in nodes if node.use is None}
     ranges: list[ActivationRange] = []
     operands: list[int] = []
     for number, operation in enumerate(program.operations):
-        node = claimed.get(program.stages[number])
+        node = checked.get(program.stages[number])
         layout = program.layouts[number]
         if not isinstance(operation, Polynomial) or node is None or not isinstance(layout, Layout):
+            continue
+        if (node.title, operation.coefficients) in later:
             continue
         operands.append(_undropped(program, operation.operand))
         if len(operands) == layout.ciphertexts:
@@ -47,5 +50,5 @@ def _range(node: Evaluate, operands: tuple[int, ...], layout: Layout) -> Activat
     factor, shift = 2 / (node.high - node.low), -(node.high + node.low) / (node.high - node.low)
     use = node.use
     return ActivationRange(
-        use.name, operands, layout, use.low, use.high, factor * node.scale, shift
+        use.name, operands, layout, use.low, use.high, factor * node.scale, shift, use.gap
     )

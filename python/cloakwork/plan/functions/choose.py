@@ -75,12 +75,10 @@ def chosen(asked: Asked) -> Fit:
     if asked.low == asked.high:
         asked = replace(asked, high=asked.low + max(abs(asked.low), 1.0) * 2.0**-10)
     found: list[Fit] = []
-    nearest = math.inf
     for name, way in ways(asked):
         source = Source("x", (1,))
         made = way(source)
         error = _error(asked, made)
-        nearest = min(nearest, error)
         if error <= asked.allowed:
             program = _program(made)
             depth = depth_of(program)
@@ -91,19 +89,15 @@ def chosen(asked: Asked) -> Fit:
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
         f"nothing comes within 2^{math.log2(asked.allowed):.1f} of it; give a narrower range by "
-        "tighter bounds or cloakwork.within(x, low, high), or ask for less precision"
+        "tighter bounds or cloakwork.within(x, low, high)"
     )
 
 
 def _require_defined(asked: Asked) -> None:
-    if asked.known.has(asked.low, asked.high):
-        with np.errstate(all="ignore"):
-            values = asked.known.value(sampled(asked.low, asked.high))
-        if np.isfinite(values).all():
-            return
-        reason = "its values outgrow doubles there"
-    else:
-        reason = "it is not defined on all of them"
+    if asked.is_defined:
+        return
+    has = asked.known.has(asked.low, asked.high)
+    reason = "its values outgrow doubles there" if has else "it is not defined on all of them"
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
         f"{reason}; say between which ends numbers are, by cloakwork.Spec(shape, low=, high=), "

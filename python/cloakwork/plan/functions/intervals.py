@@ -39,13 +39,16 @@ class Interval:
     Args:
         low: The least that each may be; an axis of size 1 stands for all along it.
         high: The greatest.
-        error: How far each may be off by the functions that it is made with; the same axes.
+        error: How far each may be off by the functions that it is made with, where no numbers
+            that are compared on the way are closer than a comparison's gap; the same axes.
+        error_in_gaps: How far where some are.
         claimed: Whether this rests on what a user says of numbers on the way.
     """
 
     low: Array
     high: Array
     error: Array
+    error_in_gaps: Array
     claimed: bool = False
 
     @property
@@ -53,18 +56,37 @@ class Interval:
         """The least and the greatest number that any element may be, errors included."""
         return float((self.low - self.error).min()), float((self.high + self.error).max())
 
+    def made_by(self, change: Callable[[Array], Array], claimed: bool) -> Interval:
+        """What becomes of it where elements are rearranged, or those of a clear sign added."""
+        ends = change(self.low), change(self.high)
+        return Interval(*ends, change(self.error), change(self.error_in_gaps), claimed)
+
     @property
     def largest_error(self) -> float:
-        """How far any element may be off."""
+        """How far any element may be off, where no compared numbers are in a gap."""
         return float(self.error.max())
+
+    @property
+    def largest_error_in_gaps(self) -> float:
+        """How far any element may be off, whatever is compared on the way."""
+        return float(self.error_in_gaps.max())
 
 
 def uniform(
-    ndim: int, low: float, high: float, error: float = 0.0, claimed: bool = False
+    ndim: int,
+    low: float,
+    high: float,
+    error: float = 0.0,
+    error_in_gaps: float = 0.0,
+    claimed: bool = False,
 ) -> Interval:
     """The same range for all elements of a tensor."""
-    shape = (1,) * ndim
-    return Interval(np.full(shape, low), np.full(shape, high), np.full(shape, error), claimed)
+
+    def filled(number: float) -> Array:
+        return np.full((1,) * ndim, number)
+
+    ends = filled(low), filled(high)
+    return Interval(*ends, filled(error), filled(error_in_gaps), claimed)
 
 
 def intervals_of(
@@ -114,29 +136,47 @@ def _interval(
         case Within(low=low, high=high, claimed=claimed):
             of = found[id(node.operand)]
             narrow = np.clip(of.low, low, high), np.clip(of.high, low, high)
-            return Interval(*narrow, of.error, of.claimed or claimed)
-        case Apply(function=function, bits=own):
-            return applied(function, found[id(node.operand)], bits if own is None else own)
+            return Interval(*narrow, of.error, of.error_in_gaps, of.claimed or claimed)
+        case Apply(function=function, bits=own, gap=gap):
+            return applied(function, found[id(node.operand)], bits if own is None else own, gap)
         case Evaluate():
             raise AssertionError("polynomials come after ranges")
 
 
-def applied(function: str, operand: Interval, bits: int) -> Interval:
-    """The interval of a function's values, each right to so many bits after the point."""
-    known = KNOWN[function]
+def applied(function: str, operand: Interval, bits: int, gap: float | None = None) -> Interval:
+    """The interval of a function's values, each right to so many bits after the point.
+
+    Args:
+        function: Its name.
+        operand: What it is applied to.
+        bits: The bits.
+        gap: Of a comparison, how close to 0 the user allows its values to be between the two that
+            it has; None where the user says nothing.
+    """
+    known, ndim, claimed = KNOWN[function], operand.low.ndim, operand.claimed
     low, high = known.reached(operand.ends, operand.largest_error)
     if not known.has(low, high):
-        return uniform(operand.low.ndim, -math.inf, math.inf, math.inf, operand.claimed)
+        return uniform(ndim, -math.inf, math.inf, math.inf, math.inf, claimed)
+    own = 2.0**-bits
     with np.errstate(over="ignore"):
         least, greatest = known.image(low, high)
-        error = known.moved_by(low, high, operand.largest_error) + 2.0**-bits
-    return uniform(operand.low.ndim, least, greatest, error, operand.claimed)
+        if known.jumps:
+            # Halfway between the two values at most, where the number itself is as near as it is
+            # outside gaps.
+            jump = greatest - least
+            near = operand.largest_error_in_gaps <= operand.largest_error
+            in_gaps = (0.0 if gap is not None else jump / 2) if near else jump
+            return uniform(ndim, least, greatest, own, own + in_gaps, claimed)
+        error = own + known.moved_by(low, high, operand.largest_error)
+        in_gaps = own + known.moved_by(low, high, operand.largest_error_in_gaps)
+    return uniform(ndim, least, greatest, error, in_gaps, claimed)
 
 
 def _of_clear(array: NDArray[np.float64]) -> Interval:
     if array.size and array.min() == array.max():
         array = array.reshape(-1)[:1].reshape((1,) * array.ndim)
-    return Interval(array, array, np.zeros((1,) * array.ndim))
+    none = np.zeros((1,) * array.ndim)
+    return Interval(array, array, none, none)
 
 
 def _contracted(node: Contract, found: Mapping[int, Interval]) -> Interval:
@@ -152,8 +192,7 @@ def _contracted(node: Contract, found: Mapping[int, Interval]) -> Interval:
     contraction = _Contraction(node.labels, node.output, sizes)
     if len(operands) == 1:
         (only,) = operands
-        low, high, error = (contraction.of(each) for each in (only.low, only.high, only.error))
-        return Interval(low, high, error, claimed)
+        return only.made_by(contraction.of, claimed)
     left, right = operands
     with np.errstate(over="ignore", invalid="ignore"):
         if node.operands[0] is node.operands[1] and node.labels[0] == node.labels[1]:
@@ -161,10 +200,12 @@ def _contracted(node: Contract, found: Mapping[int, Interval]) -> Interval:
         else:
             low, high = contraction.of_products(left, right)
         sides = [np.maximum(np.abs(each.low), np.abs(each.high)) for each in operands]
-        error = contraction.of(sides[0], right.error) + contraction.of(
-            left.error, sides[1] + right.error
+        errors = [(left.error, right.error), (left.error_in_gaps, right.error_in_gaps)]
+        error, in_gaps = (
+            contraction.of(sides[0], other) + contraction.of(one, sides[1] + other)
+            for one, other in errors
         )
-    return Interval(low, high, error, claimed)
+    return Interval(low, high, error, in_gaps, claimed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,17 +280,18 @@ class _Contraction:
 
 def _summed(node: Sum, found: Mapping[int, Interval]) -> Interval:
     ndim = len(node.shape)
-    low, high, error = (np.zeros((1,) * ndim) for _ in range(3))
+    low, high, error, in_gaps = (np.zeros((1,) * ndim) for _ in range(4))
     claimed = False
     for term, sign in zip(node.terms, node.signs, strict=True):
         of = found[id(term)]
         lower, upper = (of.low, of.high) if sign > 0 else (-of.high, -of.low)
-        low, high, error = low + lower, high + upper, error + of.error
+        low, high = low + lower, high + upper
+        error, in_gaps = error + of.error, in_gaps + of.error_in_gaps
         claimed = claimed or of.claimed
     if node.constant is not None:
         constant = _of_clear(node.constant).low
         low, high = low + constant, high + constant
-    return Interval(low, high, error, claimed)
+    return Interval(low, high, error, in_gaps, claimed)
 
 
 def _rearranged(node: Rearrange, operand: Interval) -> Interval:
@@ -259,5 +301,4 @@ def _rearranged(node: Rearrange, operand: Interval) -> Interval:
         whole = np.broadcast_to(array, node.operand.shape).ravel()
         return whole[node.elements]
 
-    low, high, error = (taken(each) for each in (operand.low, operand.high, operand.error))
-    return Interval(low, high, error, operand.claimed)
+    return operand.made_by(taken, operand.claimed)

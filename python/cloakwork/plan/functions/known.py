@@ -30,6 +30,7 @@ class Known:
         open: Whether it is not defined at that end either, where it grows beyond all bounds.
         below: The end above which it is not defined, which it has all the way to.
         pole: Whether it is defined below `above` again, on the other side of a pole.
+        jumps: Whether it has two values and jumps from one to the other at 0.
     """
 
     value: Function
@@ -37,6 +38,7 @@ class Known:
     open: bool = False
     below: float = math.inf
     pole: bool = False
+    jumps: bool = False
 
     def has(self, low: float, high: float) -> bool:
         """Whether the function is defined on a range.
@@ -122,13 +124,13 @@ KNOWN: Mapping[str, Known] = MappingProxyType(
         "relu": Known(activations.relu),
         "rsqrt": Known(_rsqrt, 0.0, open=True),
         "sigmoid": Known(activations.sigmoid),
-        "sign": Known(_sign),
+        "sign": Known(_sign, jumps=True),
         "silu": Known(activations.silu),
         "sin": Known(np.sin),
         "sinh": Known(np.sinh),
         "softplus": Known(lambda x: activations.softplus(x, 1.0)),
         "sqrt": Known(np.sqrt, 0.0),
-        "step": Known(_step),
+        "step": Known(_step, jumps=True),
         "tanh": Known(np.tanh),
     }
 )

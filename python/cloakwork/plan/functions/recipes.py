@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
 
 from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree
 from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
-from cloakwork.plan.functions.known import KNOWN, Known
+from cloakwork.plan.functions.known import KNOWN, Known, sampled
 from cloakwork.plan.tensors.evaluation import MOST_ADDED
 from cloakwork.programs.ir.elementwise import (
     negative,
@@ -31,11 +32,13 @@ from cloakwork.programs.ir.tensors import Evaluate, Node, Use
 # Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
 _CORNERS = frozenset({"absolute", "relu"})
-_JUMPS = frozenset({"sign", "step"})
 _ROOTS = frozenset({"sqrt", "rsqrt"})
+_LOGARITHMS = frozenset({"log", "log2", "log10"})
 # How near to 0, as a part of the range, a number may be whose sign is still told. Nearer ones lead
 # to what rises from the one value to the other: each stage of a composition rises there.
 GAP = 2.0**-6
+# A wider one needs no composition.
+_WIDEST_GAP = 0.5
 # A halved exponent is squared; degrees fall slowly from then on.
 _MOST_SQUARES = 6
 _START_DEGREES = (1, 3, 7, 15, 31)
@@ -44,6 +47,13 @@ _MOST_STEPS = 16
 _MOST_RATIO = 2.0**24
 # Ends of a range up to which one polynomial is a cheaper root than any composition.
 _ROOTS_RATIO = 1000.0
+
+# Ends of a range up to which one polynomial is a cheaper logarithm.
+_LOGARITHMS_RATIO = 30.0
+# What numbers between samples may exceed these by.
+_BETWEEN = 1e-3
+# Of a factor that narrows the range of a logarithm.
+_NARROWING_DEGREES = (3, 7, 15, 31, 63)
 
 Way = Callable[[Node], Node]
 
@@ -59,6 +69,9 @@ class Asked:
         allowed: The largest error that is.
         claimed: Whether the range rests on what a user says.
         origin: The user's line.
+        given_gap: Of a jump, how close to 0 the user allows values between its two; None where he
+            says nothing.
+        off: How far the numbers that come may be off.
     """
 
     function: str
@@ -67,6 +80,8 @@ class Asked:
     allowed: float
     claimed: bool = False
     origin: str = ""
+    given_gap: float | None = None
+    off: float = 0.0
 
     @property
     def known(self) -> Known:
@@ -74,21 +89,32 @@ class Asked:
         return KNOWN[self.function]
 
     @property
+    def is_defined(self) -> bool:
+        """Whether the function has a value that a double holds on all of the range."""
+        if not self.known.has(self.low, self.high):
+            return False
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.known.value(sampled(self.low, self.high))).all())
+
+    @property
     def crosses_zero(self) -> bool:
         """Whether numbers of both sides of 0 come, or 0 itself where the function jumps."""
-        if self.function in _JUMPS:
+        if self.known.jumps:
             return self.low <= 0 <= self.high
         return self.low < 0 < self.high
 
     @property
     def gap(self) -> float:
         """How close to 0 a number is whose value is between those of a jump; 0 without a jump."""
-        return GAP * self.reach if self.function in _JUMPS and self.crosses_zero else 0.0
+        if not self.known.jumps or not self.crosses_zero:
+            return 0.0
+        return GAP * self.reach if self.given_gap is None else self.given_gap
 
     @property
     def use(self) -> Use:
         """What the function is used for."""
-        return Use(self.function, self.low, self.high, self.claimed)
+        checked = self.gap if self.given_gap is None else 0.0
+        return Use(self.function, self.low, self.high, self.claimed, checked)
 
     @property
     def reach(self) -> float:
@@ -104,13 +130,14 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         for name, way in ways(mirrored):
             yield name, partial(_mirrored, way, asked.origin)
         return
-    if asked.function in _CORNERS | _JUMPS and not asked.crosses_zero:
+    has_corner = asked.function in _CORNERS
+    if (has_corner or asked.known.jumps) and not asked.crosses_zero:
         yield "no function at all", _one_sided(asked)
         return
-    if asked.function in _JUMPS:
+    if asked.known.jumps:
         yield from _steep(asked)
         return
-    at_corner = asked.function in _CORNERS or (asked.function == "sqrt" and asked.low <= 0)
+    at_corner = has_corner or (asked.function == "sqrt" and asked.low <= 0)
     yield from _polynomials(asked, _MAX_DEGREE_AT_CORNERS if at_corner else MAX_DEGREE)
     if asked.function == "exp":
         yield from _squared(asked)
@@ -118,7 +145,9 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         yield from _iterated(asked)
     if asked.function in _ROOTS:
         yield from _roots(asked)
-    if asked.function in _CORNERS:
+    if asked.function in _LOGARITHMS and asked.high > _LOGARITHMS_RATIO * asked.low:
+        yield from _narrowed_logarithms(asked)
+    if has_corner:
         yield from _signed(asked)
 
 
@@ -135,6 +164,7 @@ def _evaluate(
     where = f"{asked.low:.4g} to {asked.high:.4g}"
     if asked.gap:
         where += f", between its two values within {asked.gap:.3g} of 0"
+        where += "" if asked.given_gap is None else " as allowed"
     told = f"{asked.function} of {where}: {title}"
     use = asked.use if begins else None
     return Evaluate(x, tuple(map(float, coefficients)), *ends, told, use, scale, asked.origin)
@@ -297,7 +327,11 @@ def _times_x(sign: Way, origin: str, x: Node) -> Node:
 def _steep(asked: Asked) -> Iterator[tuple[str, Way]]:
     """The sign, or the step, composed of polynomials, but for numbers close to 0."""
     middle, half = (0.0, 1.0) if asked.function == "sign" else (0.5, 0.5)
-    stages = steep_stages(GAP, _rounded(asked.allowed / half))
+    # What is off may come closer to 0 than it is.
+    gap = min((asked.gap - asked.off) / asked.reach, _WIDEST_GAP)
+    if gap <= 0:
+        return
+    stages = steep_stages(_rounded(gap, parts=4), _rounded(asked.allowed / half))
     if stages is not None:
         title = _composed_title(stages)
         yield title, partial(_sign, asked, stages, title, middle, half)
@@ -350,18 +384,72 @@ def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
 def _root(asked: Asked, stages: Stages, title: str, x: Node) -> Node:
     high, origin = asked.high, asked.origin
     left = x if high == 1.0 else scaled(x, 1 / high, origin)
-    made: Node | None = None
+    made = x
     for number, stage in enumerate(stages):
         factor = _over_w(stage)
-        if number == 0:
-            factor = factor / math.sqrt(high)
         begins = number == 0
+        if begins:
+            factor = factor / math.sqrt(high)
         times = _evaluate(asked, left, factor, (0.0, 1.0), title, scale=1 / high, begins=begins)
-        made = times if made is None else product(made, times, origin)
+        if begins:
+            # A root stays as small as it is; its inverse, and the noise in it, do not.
+            made = product(x, times, origin) if asked.function == "sqrt" else times
+        else:
+            made = product(made, times, origin)
         if number < len(stages) - 1:
             left = _evaluate(asked, left, _squared_stage(stage), (0.0, 1.0), title)
-    assert made is not None
-    return product(x, made, origin) if asked.function == "sqrt" else made
+    return made
+
+
+def _narrowed_logarithms(asked: Asked) -> Iterator[tuple[str, Way]]:
+    """log(x) = log(x p^2) - 2 log(p), where p is a polynomial of x somewhat near to 1 / sqrt(x).
+
+    The ends of both ranges are in a smaller ratio than those of x.
+    """
+    low, high = asked.low, asked.high
+    numbers = np.concatenate([sampled(low, high), np.geomspace(low, high, 4097)])
+    t = (2 * numbers - (high + low)) / (high - low)
+    for degree in _NARROWING_DEGREES:
+        rows = chebyshev.chebvander(t, degree) * np.sqrt(numbers)[:, None]
+        start = np.linalg.lstsq(rows, np.ones(len(numbers)))[0]
+        inverse_roots = np.asarray(chebyshev.chebval(t, start), dtype=np.float64)
+        if inverse_roots.min() <= 0:
+            continue
+        products = numbers * inverse_roots**2
+        fits = [
+            (ends, _fitted(asked, ends, allowed, MAX_DEGREE))
+            for ends, allowed in (
+                (_widened(products), asked.allowed / 2),
+                (_widened(inverse_roots), asked.allowed / 4),
+            )
+        ]
+        (of_product, one), (of_factor, other) = fits
+        if one is None or other is None:
+            continue
+        degrees = ", ".join(str(len(each) - 1) for each in (start, one, other))
+        title = f"polynomials of degrees {degrees}, of which the first narrows the range"
+        made = partial(_narrowed, asked, start, (of_product, one), (of_factor, other), title)
+        yield title, made
+
+
+def _widened(numbers: Array) -> tuple[float, float]:
+    """The ends of numbers, a little apart for those between samples."""
+    return float(numbers.min()) * (1 - _BETWEEN), float(numbers.max()) * (1 + _BETWEEN)
+
+
+_Fitted: TypeAlias = tuple[tuple[float, float], tuple[float, ...]]
+
+
+def _narrowed(
+    asked: Asked, start: Array, of_product: _Fitted, of_factor: _Fitted, title: str, x: Node
+) -> Node:
+    factor = _first(asked, start, (asked.low, asked.high), title, x)
+    near_one = product(product(x, factor, asked.origin), factor, asked.origin)
+    ends, coefficients = of_product
+    one = _evaluate(asked, near_one, coefficients, ends, title)
+    ends, coefficients = of_factor
+    twice = tuple(-2 * each for each in coefficients)
+    return total(one, _evaluate(asked, factor, twice, ends, title), asked.origin)
 
 
 def _over_w(stage: tuple[float, ...]) -> Array:

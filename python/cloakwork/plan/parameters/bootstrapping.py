@@ -22,7 +22,7 @@ _MOST_BOUND_BITS = 20
 
 def session_refreshing(
     depth: int,
-    precision: int,
+    precision: int | None,
     *,
     slots: int | None,
     bound: float,
@@ -33,7 +33,7 @@ def session_refreshing(
 
     Args:
         depth: Levels that it must leave.
-        precision: Bits after the binary point that it must leave right.
+        precision: Bits after the binary point that it must leave right; None for what it leaves.
         slots: Slots at least; None for any.
         bound: The largest absolute value of any refreshed number.
         insecure: Whether parameters below 128-bit security are allowed.
@@ -57,7 +57,7 @@ def session_refreshing(
             f"it has {found.chain.slots} slots, {slots} are asked",
         ),
         (
-            precision > right,
+            (precision or 0) > right,
             f"it leaves {right:.1f} bits right of numbers up to {bound:g}, precision={precision} "
             f"is asked; ask for precision={max(0, math.floor(right))} or less, or a smaller bound",
         ),
@@ -90,7 +90,8 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
     if bound > 2.0**_MOST_BOUND_BITS:
         raise InvalidParametersError(
             f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, "
-            "beyond which nothing is left of 1; scale them down, or give inputs tighter bounds"
+            "beyond which nothing is left of 1; say by cloakwork.within(x, low, high) how large "
+            "numbers on the way are, scale them down, or give inputs tighter bounds"
         )
     allowed = insecure and log_n not in SECURE_RINGS
     return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed))
@@ -113,7 +114,7 @@ def least_level(refreshing: Refreshing, bound: float) -> int:
     if level > refreshing.input_level:
         raise InvalidParametersError(
             f"cannot bootstrap a program of numbers up to {bound:g}: refreshed at level "
-            f"{refreshing.input_level} they do not fit; scale them down, or give inputs "
-            "tighter bounds"
+            f"{refreshing.input_level} they do not fit; say by cloakwork.within(x, low, high) how "
+            "large numbers on the way are, scale them down, or give inputs tighter bounds"
         )
     return level

@@ -28,6 +28,7 @@ def parameters_for(
     insecure: bool = False,
     log_n: int | None = None,
     word_bits: int = LONGEST_WORD_BITS,
+    scale_bits: int | None = None,
 ) -> Parameters:
     """Parameters for a depth and a precision.
 
@@ -39,6 +40,7 @@ def parameters_for(
         insecure: Whether parameters below 128-bit security are allowed.
         log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
         word_bits: Bits of the primes at most.
+        scale_bits: Bits of the scale at least; None for those that the precision takes.
 
     Raises:
         InvalidParametersError: No parameter set serves what is asked.
@@ -48,8 +50,8 @@ def parameters_for(
         >>> parameters_for(1, 20, bound=1.0).slots
         4096
     """
-    magnitude = max(0, math.ceil(math.log2(bound)))
-    scale_bits = max(SCALE_BITS.start, precision + _NOISE_BITS + magnitude)
+    magnitude = _magnitude(bound)
+    scale_bits = max(scale_bits or 0, _scale_bits(precision, bound))
     if scale_bits not in SCALE_BITS:
         raise InvalidParametersError(_no_scale(precision, bound, magnitude, scale_bits))
 
@@ -74,15 +76,23 @@ def parameters_for(
     return build((slots - 1).bit_length() + 1)
 
 
-def precision_of(parameters: Parameters) -> int:
-    """Bits after the binary point that `parameters_for` was asked for, or more where scales are so.
+def fits_a_scale(precision: int, *, bound: float) -> bool:
+    """Whether a scale of the engine leaves so many bits right of numbers up to a bound.
 
     Example:
-        >>> precision_of(parameters_for(1, 22, bound=64.0))
-        22
+        >>> fits_a_scale(20, bound=64.0), fits_a_scale(20, bound=2.0**30)
+        (True, False)
     """
-    magnitude = parameters.headroom_bits - 2 - _WATCH_BITS
-    return max(0, int(parameters.scale_bits - _NOISE_BITS - magnitude))
+    return _scale_bits(precision, bound) in SCALE_BITS
+
+
+def _scale_bits(precision: int, bound: float) -> int:
+    return max(SCALE_BITS.start, precision + _NOISE_BITS + _magnitude(bound))
+
+
+def _magnitude(bound: float) -> int:
+    """Bits of a bound before the binary point."""
+    return max(0, math.ceil(math.log2(bound)))
 
 
 def _no_scale(precision: int, bound: float, magnitude: int, scale_bits: int) -> str:

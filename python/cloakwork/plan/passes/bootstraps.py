@@ -186,25 +186,24 @@ def within_key_budget_beside(
     if budget is None or not bootstraps:
         return within_key_budget(program, key_bytes_at, budget)
     own = refreshing.key_bytes
-    if budget < own:
-        raise KeyBudgetError(
-            f"cannot plan {program.title} within {budget} bytes of evaluation keys: a bootstrap "
-            f"takes {own} of them; allow more, or make it shallower",
-            own,
-        )
     added = required_keys(program).beyond(refreshing.keys)
-    if own + added.nbytes(key_bytes_at) <= budget:
+    least = own + added.nbytes(key_bytes_at)
+    if least <= budget:
         return program
     # Some of the keys serve both, which is not counted on.
     try:
-        return within_key_budget(program, key_bytes_at, budget - own)
+        found = within_key_budget(program, key_bytes_at, max(0, budget - own))
     except KeyBudgetError as refusal:
-        least = own + refusal.least
-        raise KeyBudgetError(
-            f"cannot plan {program.title} within {budget} bytes of evaluation keys: with those of "
-            f"a bootstrap it takes {least} at least; allow {least} bytes or more",
-            least,
-        ) from None
+        least = min(least, own + refusal.least)
+    else:
+        if own <= budget:
+            return found
+    raise KeyBudgetError(
+        f"cannot plan {program.title} within {budget} bytes of evaluation keys: with those of a "
+        f"bootstrap, {own}, it takes {least} at least; allow {least} bytes or more, or make it "
+        "shallower",
+        least,
+    )
 
 
 class _TooManyError(Exception):

@@ -170,9 +170,10 @@ def _require_precise(lowered: Lowered, refreshing: Refreshing, task: Task) -> No
 def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> None:
     if reached < max(task.precision, MIN_RIGHT_BITS):
         raise InvalidParametersError(
-            f"cannot compile {task.title} at a precision of {task.precision} bits: bootstrapping "
+            f"cannot compile {task.title} at a precision of {task.asked} bits: bootstrapping "
             f"in a ring of degree {degree} {leaves} {reached:.1f} bits of its results "
-            f"right; ask for precision={max(0, math.floor(reached))} or less, or give inputs "
+            f"right; ask for precision={max(0, math.floor(reached) - task.spare)} or less, say by "
+            "cloakwork.within(x, low, high) how large numbers on the way are, or give inputs "
             "tighter bounds"
         )
 

@@ -28,6 +28,7 @@ from cloakwork.plan.parameters.ckks import (
     EXACT_WORD_BITS,
     LONGEST_WORD_BITS,
     SCALE_BITS,
+    fits_a_scale,
     parameters_for,
 )
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
@@ -68,6 +69,8 @@ class Task:
         insecure: Whether parameters below 128-bit security are allowed.
         public_inputs: Whether inputs may be encrypted by a public key.
         costs: What operations cost under given parameters, in one unit for all of them.
+        spare: Of the bits of precision, those that the user did not ask for: they are for what
+            functions are off by, or for what a plan is changed to.
     """
 
     title: str
@@ -77,6 +80,12 @@ class Task:
     insecure: bool
     public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
+    spare: int = 0
+
+    @property
+    def asked(self) -> int:
+        """Bits after the binary point that the user asked for."""
+        return self.precision - self.spare
 
     def noise(self, parameters: Parameters) -> NoiseModel:
         """The noise under parameters."""
@@ -141,7 +150,7 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
         insecure = isinstance(last, InsecureParametersError)
         refusal = InsecureParametersError if insecure else InvalidParametersError
         raise refusal(
-            f"cannot compile {task.title} at a precision of {task.precision} bits: {last}"
+            f"cannot compile {task.title} at a precision of {task.asked} bits: {last}"
         ) from last
     return min(plans, key=lambda plan: plan.cost)
 
@@ -154,7 +163,20 @@ def _require_chain(task: Task, log_n: int) -> None:
     """
     needs = least_needs(task.results, task.bounds)
     if needs is not None:
-        require_levels(needs.depth, task, log_n, bound=power_of_two_above(needs.largest))
+        largest = power_of_two_above(needs.largest)
+        _require_scale(task, largest)
+        require_levels(needs.depth, task, log_n, bound=largest)
+
+
+def _require_scale(task: Task, largest: float) -> None:
+    """Refuse numbers so large that no scale leaves as many bits right of them as are asked."""
+    if largest > 1 and not fits_a_scale(task.precision, bound=largest):
+        raise InvalidParametersError(
+            f"by the bounds of the inputs numbers on the way may be as large as {largest:.3g}, "
+            f"which takes a longer scale than the longest, of {SCALE_BITS[-1]} bits; say by "
+            "cloakwork.within(x, low, high) how large they are, give inputs tighter bounds, or ask "
+            "for less precision"
+        )
 
 
 def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
@@ -263,7 +285,42 @@ def require_levels(depth: int, task: Task, log_n: int, *, bound: float = 1.0) ->
     Raises:
         InvalidParametersError: They are not.
     """
-    _known_parameters(depth, task.precision, bound=bound, log_n=log_n, insecure=task.insecure)
+    _parameters_with_primes(
+        depth,
+        task.precision,
+        bound=bound,
+        log_n=log_n,
+        insecure=task.insecure,
+        word_bits=LONGEST_WORD_BITS,
+    )
+
+
+def _parameters_with_primes(
+    depth: int, precision: int, *, bound: float, log_n: int, insecure: bool, word_bits: int
+) -> tuple[Parameters, int]:
+    """Parameters for a precision, or the next for whose scale a ring has primes, and which it is.
+
+    Large rings have no primes for short scales.
+    """
+    refusal: InvalidParametersError | None = None
+    while refusal is None or fits_a_scale(precision, bound=bound):
+        try:
+            made = _known_parameters(
+                depth,
+                precision,
+                bound=bound,
+                log_n=log_n,
+                insecure=insecure,
+                word_bits=word_bits,
+            )
+        except InsecureParametersError:
+            raise
+        except InvalidParametersError as error:
+            refusal = refusal or error
+            precision += 1
+        else:
+            return made, precision
+    raise refusal
 
 
 def parameters_of(
@@ -291,10 +348,11 @@ def parameters_of(
     depth = depth_of(program)
     # With fewer right bits a result is not decrypted.
     wanted = max(task.precision, MIN_RIGHT_BITS)
+    _require_scale(task, largest)
     extra = 0
     while True:
         try:
-            parameters = _known_parameters(
+            parameters, reached = _parameters_with_primes(
                 depth,
                 task.precision + extra,
                 bound=largest,
@@ -302,6 +360,7 @@ def parameters_of(
                 insecure=task.insecure,
                 word_bits=word_bits,
             )
+            extra = reached - task.precision
         except InsecureParametersError:
             raise
         except InvalidParametersError as error:
@@ -309,7 +368,8 @@ def parameters_of(
                 raise
             raise InvalidParametersError(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
-                "is not; ask for less precision, give inputs tighter bounds, or compile fewer steps"
+                "is not; ask for less precision, give narrower ranges by tighter bounds or "
+                "cloakwork.within(x, low, high), or compile fewer steps"
             ) from error
         lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:

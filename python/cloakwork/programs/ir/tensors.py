@@ -125,12 +125,15 @@ class Apply:
         operand: The node.
         bits: Bits after the binary point that are to be right; None for those of the program.
         origin: The user's line.
+        gap: Of a comparison, how close to 0 its values may be between the two that it has; None
+            for what is usual, which clients check.
     """
 
     function: str
     operand: Node
     bits: int | None = None
     origin: str = ""
+    gap: float | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -147,12 +150,14 @@ class Use:
         low: The least number that it is meant for.
         high: The greatest.
         claimed: Whether the range rests on what the user says of numbers on the way.
+        gap: How close to 0 a number may not be.
     """
 
     name: str
     low: float
     high: float
     claimed: bool
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

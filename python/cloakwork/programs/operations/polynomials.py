@@ -41,6 +41,13 @@ class Polynomial(OfOne):
     basis: Basis
 
     @property
+    def at_zero(self) -> float:
+        """Its value in slots that hold 0."""
+        if self.basis == "monomial":
+            return float(self.coefficients[0])
+        return float(chebyshev.chebval(0.0, self.coefficients))
+
+    @property
     def depth(self) -> int:
         return polynomial_depth(self.coefficients)
 
