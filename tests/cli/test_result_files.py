@@ -51,22 +51,34 @@ def test_results_that_a_form_does_not_hold_are_refused(
 
 
 def test_places_are_refused_before_results_are_computed(tmp_path: Path) -> None:
-    require_results_place(tmp_path / "r.npy", [tmp_path / "c"])
+    require_results_place(tmp_path / "r.npy", [tmp_path / "c"], PAIR, PORTS)
     with pytest.raises(InvalidArgumentError, match="expected a name that ends in"):
-        require_results_place(tmp_path / "r", [])
+        require_results_place(tmp_path / "r", [], PAIR, PORTS)
     with pytest.raises(InvalidArgumentError, match="a file that the command reads"):
-        require_results_place(tmp_path / "r.npy", [tmp_path / "r.npy"])
+        require_results_place(tmp_path / "r.npy", [tmp_path / "r.npy"], PAIR, PORTS)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        require_results_place(tmp_path / "nowhere" / "r.npy", [])
+        require_results_place(tmp_path / "nowhere" / "r.npy", [], PAIR, PORTS)
 
 
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
 def test_earlier_results_alone_are_replaced(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
     write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
-    require_results_place(path, [])
+    require_results_place(path, [], PAIR, PORTS)
     for other in (b"mine: \0", b"PK\3\4 mine: \xff"):
         path.write_bytes(other)
         with pytest.raises(NotReplaceableError, match=r"earlier results to replace, got a file"):
-            require_results_place(path, [])
+            require_results_place(path, [], PAIR, PORTS)
         assert path.read_bytes() == other
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json", ".csv"])
+def test_files_of_inputs_are_not_replaced_by_results(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"r{ending}"
+    write_values(path, {"a": [1, 2], "b": [3, 4]}, PAIR)
+    inputs = path.read_bytes()
+    with pytest.raises(NotReplaceableError, match="got a file of inputs, with a; name another"):
+        require_results_place(path, [], PAIR[:1], PORTS)
+    assert path.read_bytes() == inputs
+    # What has an output's name may be an earlier result.
+    require_results_place(path, [], PAIR[:1], PAIR)

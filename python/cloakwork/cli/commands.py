@@ -307,9 +307,10 @@ def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) ->
     from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
 
-    if output is not None:
-        require_results_place(output, [client, outputs])
     key_holder = cw.load(client, cw.Client, insecure=insecure)
+    program = key_holder.program
+    if output is not None:
+        require_results_place(output, [client, outputs], program.inputs, program.outputs)
     encrypted = read_encrypted(outputs)
     if output is not None and output.suffix == ".npy" and outputs.is_dir():
         key_holder.decrypt_into(output, encrypted)
@@ -318,7 +319,7 @@ def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) ->
     if output is None:
         click.echo(as_json(result))
     else:
-        write_values(output, result, key_holder.program.outputs)
+        write_values(output, result, program.outputs)
 
 
 @cloakwork.command()
@@ -337,9 +338,9 @@ def simulate(
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
 
-    if output is not None:
-        require_results_place(output, [program, inputs])
     loaded = cw.load(program, cw.Program, insecure=insecure)
+    if output is not None:
+        require_results_place(output, [program, inputs], loaded.inputs, loaded.outputs)
     values = read_values(inputs, loaded.inputs)
     if seed is None:
         result = loaded.run_clear(**values)

@@ -22,27 +22,40 @@ from cloakwork.runtime.array_file import is_replaceable
 from cloakwork.runtime.storage import named_full_disk, named_reading, named_writing
 
 
-def require_results_place(path: Path, inputs: Iterable[Path]) -> None:
+def require_results_place(
+    path: Path, files: Iterable[Path], inputs: Sequence[Port], outputs: Sequence[Port]
+) -> None:
     """Refuse a file that no results can be written to, before they are computed.
 
     Args:
         path: Where the results go.
-        inputs: What the command reads.
+        files: What the command reads.
+        inputs: The program's inputs.
+        outputs: Its outputs.
 
     Raises:
-        InvalidArgumentError: The file has another ending, is one of the inputs, or is a folder.
-        NotReplaceableError: A file is there that is not of its ending's form, or has a program, a
-            key or ciphertexts.
+        InvalidArgumentError: The file has another ending, is one that is read, or is a folder.
+        NotReplaceableError: A file is there that is not of its ending's form, names inputs of the
+            program, or has a program, a key or ciphertexts.
         FileMissingError: Its folder is not there.
         FileAccessError: What is there cannot be read.
     """
     require_ending(path, "write")
-    require_separate({"--output": path}, inputs)
+    require_separate({"--output": path}, files)
     require_not_of_cloakwork(path)
-    if path.exists() and path.stat().st_size and not _is_of_form(path):
+    if not path.exists() or not path.stat().st_size:
+        return
+    if not _is_of_form(path):
         raise NotReplaceableError(
             f"cannot write {path}: expected a new file, or earlier results to replace, got a file "
             f"that is not of the form of {path.suffix}; name another file, or remove this one"
+        )
+    of_results = {port.name for port in outputs}
+    named = _names_in(path) & {port.name for port in inputs} - of_results
+    if named:
+        raise NotReplaceableError(
+            f"cannot write {path}: expected a new file, or earlier results to replace, got a file "
+            f"of inputs, with {', '.join(sorted(named))}; name another file, or remove this one"
         )
 
 
@@ -66,6 +79,22 @@ def _is_of_form(path: Path) -> bool:
     except (ValueError, RecursionError):
         return False
     return "\0" not in text
+
+
+def _names_in(path: Path) -> set[str]:
+    """The names in a file of its ending's form: of arrays, of values, or in a table's first row."""
+    ending = require_ending(path, "write")
+    if ending == ".npy":
+        return set()
+    with named_reading(path):
+        if ending == ".npz":
+            with zipfile.ZipFile(path) as archive:
+                return {name.removesuffix(".npy") for name in archive.namelist()}
+        text = path.read_text("utf-8")
+    if ending == ".csv":
+        return {name.strip() for name in text.partition("\n")[0].split(",")}
+    found = json.loads(text)
+    return set(found) if isinstance(found, dict) else set()
 
 
 def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:

@@ -125,6 +125,7 @@ class _Encrypting(KeyHolder):
         from cloakwork.runtime.cluster.stored import (  # noqa: PLC0415
             HEAD,
             PREFIX,
+            new_mark,
             parts_of,
             write_values,
         )
@@ -142,7 +143,7 @@ class _Encrypting(KeyHolder):
             for vectors in packed.runs
         ]
         like = self._encrypted("inputs", packed.ports, [], packed.count)
-        return write_values(place, PREFIX, like, runs)
+        return write_values(place, PREFIX, new_mark(), like, runs)
 
     def _packed(self, args: Sequence[Any], named: Mapping[str, Any], action: str) -> Packed:
         """Arguments as vectors."""

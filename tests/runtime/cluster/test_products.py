@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -260,6 +261,40 @@ def test_a_run_by_files_is_cancelled(tmp_path: Path) -> None:
     sent = client.encrypt_into(tmp_path / "inputs", A, B)
     with pytest.raises(RunCancelledError, match="cancelled after 0 grains"):
         evaluator.run(sent, folder=tmp_path / "jobs", cancel=cancel)
+
+
+def test_inputs_of_a_run_are_written_alike_by_whoever_asks_for_it(tmp_path: Path) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt(A, B)
+    cancel = threading.Event()
+    cancel.set()
+    writings: list[dict[str, bytes]] = []
+    for _ in range(2):
+        with pytest.raises(RunCancelledError):
+            evaluator.run(sent, folder=tmp_path, cancel=cancel)
+        files = list(tmp_path.glob("*/input-*"))
+        writings.append({each.name: each.read_bytes() for each in files})
+        for each in files:
+            each.unlink()
+    assert len(writings[0]) > 2
+    assert writings[0] == writings[1]
+
+
+@pytest.mark.usefixtures("finely")
+@pytest.mark.parametrize("on_cluster", [True, False])
+def test_runs_at_the_same_time_share_a_folder(
+    cluster: Client, tmp_path: Path, on_cluster: bool
+) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt(A, B)
+
+    def run(_: int) -> bytes:
+        on = cluster if on_cluster else None
+        return evaluator.run(sent, cluster=on, folder=tmp_path).to_bytes()
+
+    with ThreadPoolExecutor(3) as pool:
+        made = list(pool.map(run, range(3)))
+    assert made == 3 * [evaluator.run(sent).to_bytes()]
 
 
 def test_integers_are_exact_by_files(cluster: Client, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client
+from distributed.comm import CommClosedError
 
 import cloakwork as cw
 from cloakwork.errors import (
@@ -275,6 +276,29 @@ def test_a_worker_of_another_version_is_refused(
         WorkerVersionError, match=rf"expected cloakwork 9\.9 everywhere, 3 of 3 .* has {own}"
     ):
         evaluator.run(TENSORS.encrypted(), cluster=cluster)
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+def test_a_worker_that_is_lost_while_it_is_asked_is_done_without(
+    monkeypatch: pytest.MonkeyPatch, cluster: Client, failures: int
+) -> None:
+    _, evaluator = TENSORS.keys()
+    left = [CommClosedError("the worker has gone")] * failures
+    connected: Any = cluster
+    ask = connected.run
+
+    def asked(*args: Any, **named: Any) -> Any:
+        if left:
+            raise left.pop()
+        return ask(*args, **named)
+
+    monkeypatch.setattr(cluster, "run", asked)
+    if failures == 3:
+        with pytest.raises(ClusterLostError, match="the worker has gone"):
+            evaluator.run(TENSORS.encrypted(), cluster=cluster)
+        return
+    made = evaluator.run(TENSORS.encrypted(), cluster=cluster)
+    assert made.to_bytes() == evaluator.run(TENSORS.encrypted()).to_bytes()
 
 
 def test_keys_that_lack_some_are_refused(cluster: Client) -> None:

@@ -41,6 +41,7 @@ def written(folder: Path, like: cw.Encrypted, runs: list[dict[int, Any]]) -> Sto
     return stored.write_values(
         Folder.at(folder, "test"),
         stored.PREFIX,
+        stored.new_mark(),
         like,
         [[((number,), partial(list, [record])) for number, record in run.items()] for run in runs],
     )

@@ -47,7 +47,7 @@ def orders(family: Family, folder: Folder) -> list[Order]:
         (numbers, partial(picked, records, numbers))
         for numbers in parts_of(family.program, records)
     ]
-    stored = write_values(files, "input-", given, [parts])
+    stored = write_values(files, "input-", "mark", given, [parts])
     job = Job("0" * 32, keys, folder, files, True, own_version(), (stored.source(0),))
     made = cut(form_of(family.program).work, 2, 6, FREE)
     return [order(job, grain, 0) for grain in made.grains]

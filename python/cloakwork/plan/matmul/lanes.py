@@ -210,5 +210,6 @@ def parts_of(blocks: int, most: int) -> Sequence[int]:
         >>> parts_of(17, 16)
         [1, 2, 3, 4, 5, 6, 9]
     """
-    found = {-(-blocks // count) for count in range(1, blocks + 1)}
-    return sorted(each for each in found if each <= most)
+    return [
+        each for each in range(1, min(blocks, most) + 1) if -(-blocks // -(-blocks // each)) == each
+    ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import sleep
 from typing import Any
 from weakref import WeakSet
 
@@ -27,6 +28,9 @@ from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
 # What a worker's process takes without keys and values: the interpreter, Dask, libraries.
 _PROCESS_BYTES = 200_000_000
 
+# Seconds before workers are asked once more, where one of them does not answer.
+_WAITS = (0.2, 1.0)
+
 # Evaluators that have been looked at: a large program has keys for a tenth of a second's search.
 _with_all_keys: WeakSet[Any] = WeakSet()
 
@@ -47,6 +51,22 @@ def named_losses(action: str) -> Iterator[None]:
             f"cannot {action}: the cluster does not answer ({type(error).__name__}: {error}); "
             "connect to one again and run with the same folder"
         ) from error
+
+
+def _answers(cluster: Any, action: str, question: Callable[..., Any], *args: Any) -> dict[str, Any]:
+    """What a function returns on every worker, by the worker's address.
+
+    Raises:
+        ClusterLostError: The cluster does not answer.
+    """
+    with named_losses(action):
+        for wait in _WAITS:
+            try:
+                return dict(cluster.run(question, *args))
+            except OSError:
+                # A worker that has just been lost is still on the list for a moment.
+                sleep(wait)
+        return dict(cluster.run(question, *args))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +141,8 @@ def require_versions(cluster: Any, action: str) -> None:
 
     own = own_version()
     with named_losses(action):
-        found = {**cluster.run(version), "the scheduler": cluster.run_on_scheduler(version)}
+        of_scheduler = cluster.run_on_scheduler(version)
+    found = {**_answers(cluster, action, version), "the scheduler": of_scheduler}
     others = {place: each for place, each in found.items() if each != own}
     if others:
         place, other = min(others.items())
@@ -160,8 +181,7 @@ def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None
     Raises:
         ClusterFolderError: One does not.
     """
-    with named_losses(action):
-        found = cluster.run(Folder.has, folder, name)
+    found = _answers(cluster, action, Folder.has, folder, name)
     blind = sorted(address for address, sees in found.items() if not sees)
     if blind:
         raise ClusterFolderError(

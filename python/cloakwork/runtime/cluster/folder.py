@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -149,7 +150,9 @@ class Folder:
         files, path = _place(self.url)
         for name in self.names():
             if name.startswith(beginnings):
-                files.rm(f"{path}/{name}")
+                # Another run of the same inputs may have removed it meanwhile.
+                with suppress(FileNotFoundError):
+                    files.rm(f"{path}/{name}")
 
     def remove_all(self) -> None:
         """Remove the folder with all that is in it, where it is there."""

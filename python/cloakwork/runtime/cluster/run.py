@@ -249,7 +249,7 @@ def _placed(
         if placed[-1].missing():
             for number, held in enumerate(records):
                 if held is not None:
-                    _write_inputs(asked, files, number, held[run], action)
+                    _write_inputs(asked, job, number, held[run], action)
     return Ran(asked, placed, root)
 
 
@@ -262,10 +262,13 @@ def _by_name(records: Mapping[int, Record]) -> Record:
 
 
 def _write_inputs(
-    asked: Asked, files: Folder, number: int, records: Mapping[int, Record], action: str
+    asked: Asked, job: Job, number: int, records: Mapping[int, Record], action: str
 ) -> None:
-    """Write inputs that are in memory, where they are not there."""
-    prefix = _input_prefix(number)
+    """Write inputs that are in memory, where they are not there.
+
+    Whoever writes them for a job of this digest writes the same bytes.
+    """
+    files, prefix = job.files, _input_prefix(number)
     if files.has(f"{prefix}head"):
         return
     files.require_space(sum(map(record_bytes, records.values())), action)
@@ -273,7 +276,7 @@ def _write_inputs(
         (numbers, partial(_picked, records, numbers))
         for numbers in parts_of(asked.evaluator.program, records)
     ]
-    write_values(files, prefix, asked.inputs[number], [parts])
+    write_values(files, prefix, job.digest, asked.inputs[number], [parts])
 
 
 def _picked(records: Mapping[int, Record], numbers: Sequence[int]) -> list[Record]:

@@ -283,9 +283,15 @@ def write_head(
     return opened(folder, head)
 
 
+def new_mark() -> str:
+    """The mark of a writing that is like no other."""
+    return secrets.token_hex(_MARK_BYTES)
+
+
 def write_values(
     folder: Folder,
     prefix: str,
+    mark: str,
     like: Encrypted,
     runs: Iterable[Iterable[tuple[tuple[int, ...], Callable[[], Sequence[Record]]]]],
 ) -> StoredEncrypted:
@@ -294,11 +300,11 @@ def write_values(
     Args:
         folder: The folder.
         prefix: What the names of the files begin with.
+        mark: What tells this writing from others; the same values may be written twice with one.
         like: What is known of them all.
         runs: For each run the numbers that each file takes, and what makes their records.
     """
     found: list[Files] = []
-    mark = secrets.token_hex(_MARK_BYTES)
     whole, total = hashlib.sha256(), 0
     for run, parts in enumerate(runs):
         names: list[str] = []
