@@ -73,7 +73,7 @@ def fit(
     margin: float = 0.25,
     degrees: Mapping[str, int] | None = None,
 ) -> Fitted:
-    """Replace activations by polynomials, and give each polynomial its range.
+    """Replace activations by polynomials, and give each polynomial and product its range.
 
     ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
     the sign of x, unless one polynomial takes as few levels.
@@ -122,6 +122,9 @@ def fit(
         if isinstance(operation, g.Polynomial) and math.isinf(operation.high - operation.low):
             operation = replace(operation, low=low, high=high)
             fits.append(_exact(node.name, operation))
+        if isinstance(operation, g.Multiply) and operation.ranges is not None:
+            left, right = (calibration.widened(operand, margin) for operand in node.inputs)
+            operation = g.Multiply((left, right))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
     return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
