@@ -140,10 +140,13 @@ class Activation:
     Args:
         function: Its name in `activations.FUNCTIONS`.
         parameters: Its further arguments.
+        unit: What errors of polynomials near it are small beside, where that is less than its
+            largest absolute value.
     """
 
     function: str
     parameters: tuple[float, ...] = ()
+    unit: float = float("inf")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
