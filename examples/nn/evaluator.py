@@ -3,7 +3,7 @@
 Takes a folder with an evaluator's file and encrypted inputs, and leaves the encrypted results
 there. It needs neither PyTorch nor a secret key. Prints, as JSON, the CPU and wall
 seconds of every run and the most bytes that the process took.
-Run: python examples/nn/evaluator.py FOLDER [DEVICE]
+Run: python examples/nn/evaluator.py FOLDER [DEVICE [MEMORY_LIMIT]]
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ def main() -> None:
     folder = Path(sys.argv[1])
     evaluator = cw.load(folder / "evaluator", cw.Evaluator)
     evaluator.device = sys.argv[2] if len(sys.argv) > 2 else "cpu"
+    if len(sys.argv) > 3:
+        evaluator.memory_limit = int(sys.argv[3])
     cpu: list[float] = []
     wall: list[float] = []
     for number in tqdm(range(len(list(folder.glob("input*")))), disable=None, leave=False):

@@ -45,6 +45,49 @@ def lenet() -> nn.Sequential:
     )
 
 
+class Tokens(nn.Module):
+    """Square patches of an image, each a vector of features, with its place added."""
+
+    def __init__(self, size: int, patch: int, width: int) -> None:
+        super().__init__()
+        self.embedding = nn.Conv2d(1, width, patch, stride=patch)
+        self.places = nn.Parameter(0.1 * torch.randn((size // patch) ** 2, width))
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        """The tokens, of shape (batch, patches, width)."""
+        patches: torch.Tensor = self.embedding(images)
+        return patches.flatten(2).transpose(1, 2) + self.places
+
+
+class Mean(nn.Module):
+    """The mean of all tokens."""
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """One vector of features for each input."""
+        return tokens.mean(dim=1)
+
+
+def transformer(width: int = 32, heads: int = 4, blocks: int = 2, patch: int = 2) -> nn.Sequential:
+    """A vision transformer on 8x8 pixels, cut into square patches.
+
+    Norms stand before attention and dense layers (Xiong et al., "On layer normalization in the
+    transformer architecture", ICML 2020).
+    """
+    encoders = [
+        nn.TransformerEncoderLayer(
+            width,
+            heads,
+            dim_feedforward=2 * width,
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+        )
+        for _ in range(blocks)
+    ]
+    return nn.Sequential(Tokens(8, patch, width), *encoders, Mean(), nn.Linear(width, 10))
+
+
 def silu_net() -> nn.Sequential:
     """One convolution and two dense layers with SiLU, on 8x8 pixels."""
     return nn.Sequential(

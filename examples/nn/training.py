@@ -14,10 +14,34 @@ from torch import nn
 from torch.nn import functional
 
 from examples.nn.digits import Digits, digits
-from examples.nn.networks import lenet, lola, mlp, silu_net
+from examples.nn.networks import lenet, lola, mlp, silu_net, transformer
 
 BATCH = 64
-LEARNING_RATE = 2e-3
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a network is trained.
+
+    Args:
+        epochs: Passes through the training images.
+        learning_rate: The highest.
+        weight_decay: As of AdamW.
+        label_smoothing: As of the cross entropy.
+        noise: The deviation of what is added to pixels.
+    """
+
+    epochs: int
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-2
+    label_smoothing: float = 0.0
+    noise: float = 0.0
+
+
+# Small weights keep the scores of attention small, and so the ranges of exp and reciprocal.
+_OF_TRANSFORMER = Recipe(
+    epochs=15, learning_rate=5e-3, weight_decay=1.0, label_smoothing=0.1, noise=0.1
+)
 
 
 @dataclass(frozen=True)
@@ -36,36 +60,50 @@ class Trained:
 
 def train_mlp() -> Trained:
     """The dense network."""
-    return _trained(mlp, digits(28), epochs=12)
+    return _trained(mlp, digits(28), Recipe(epochs=12))
 
 
 def train_lola() -> Trained:
     """LoLA's network."""
-    return _trained(lola, digits(28), epochs=20)
+    return _trained(lola, digits(28), Recipe(epochs=20))
 
 
 def train_lenet() -> Trained:
     """LeNet."""
-    return _trained(lenet, digits(28), epochs=6)
+    return _trained(lenet, digits(28), Recipe(epochs=6))
 
 
 def train_silu() -> Trained:
     """The small network with SiLU."""
-    return _trained(silu_net, digits(8), epochs=30)
+    return _trained(silu_net, digits(8), Recipe(epochs=30))
 
 
-def _trained(network: Callable[[], nn.Sequential], data: Digits, epochs: int) -> Trained:
+def train_transformer() -> Trained:
+    """The vision transformer."""
+    return _trained(transformer, digits(8), _OF_TRANSFORMER)
+
+
+def _trained(network: Callable[[], nn.Sequential], data: Digits, recipe: Recipe) -> Trained:
     """A network after some passes through the training images, the same on every run."""
     torch.manual_seed(7)
     module = network().train()
-    optimiser = torch.optim.AdamW(module.parameters(), lr=LEARNING_RATE, weight_decay=1e-2)
-    steps = epochs * -(-len(data.train) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, LEARNING_RATE, total_steps=steps)
-    for _ in range(epochs):
+    optimiser = torch.optim.AdamW(
+        module.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+    )
+    steps = recipe.epochs * -(-len(data.train) // BATCH)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, recipe.learning_rate, total_steps=steps
+    )
+    for _ in range(recipe.epochs):
         for chosen in torch.split(torch.randperm(len(data.train)), BATCH):
             optimiser.zero_grad()
-            scores = module(data.train[chosen])
-            torch.autograd.backward(functional.cross_entropy(scores, data.train_labels[chosen]))
+            images = data.train[chosen]
+            if recipe.noise:
+                images = images + recipe.noise * torch.randn_like(images)
+            loss = functional.cross_entropy(
+                module(images), data.train_labels[chosen], label_smoothing=recipe.label_smoothing
+            )
+            torch.autograd.backward(loss)
             # Squares of squares have steep gradients.
             nn.utils.clip_grad_norm_(module.parameters(), 1.0)
             optimiser.step()
@@ -75,7 +113,7 @@ def _trained(network: Callable[[], nn.Sequential], data: Digits, epochs: int) ->
 
 def main() -> None:
     """Train each network and print its accuracy."""
-    for train in (train_mlp, train_lola, train_lenet, train_silu):
+    for train in (train_mlp, train_lola, train_lenet, train_silu, train_transformer):
         start = time.perf_counter()
         trained = train()
         seconds = time.perf_counter() - start

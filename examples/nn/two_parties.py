@@ -37,13 +37,19 @@ class Answers:
     peak_bytes: int
 
 
-def answers(network: cw.Program, inputs: NDArray[np.float64], device: str = "cpu") -> Answers:
+def answers(
+    network: cw.Program,
+    inputs: NDArray[np.float64],
+    device: str = "cpu",
+    memory_limit: int | None = None,
+) -> Answers:
     """Encrypt inputs, as many at once as the network takes; evaluate; decrypt.
 
     Args:
         network: The network.
         inputs: Inputs along the first axis.
         device: Where the evaluator runs it.
+        memory_limit: Bytes that a run of the evaluator may take; None for those of the machine.
     """
     client, evaluator = network.keygen()
     starts = range(0, len(inputs), network.batch)
@@ -53,7 +59,8 @@ def answers(network: cw.Program, inputs: NDArray[np.float64], device: str = "cpu
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
             encrypted.save(folder / f"input{number}")
-        took = _evaluated(folder, device)
+        limits = [] if memory_limit is None else [str(memory_limit)]
+        took = _evaluated(folder, [device, *limits])
         results = [
             client.decrypt(cw.load(folder / f"result{number}", cw.Encrypted))
             for number in range(len(starts))
@@ -61,9 +68,9 @@ def answers(network: cw.Program, inputs: NDArray[np.float64], device: str = "cpu
     return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])
 
 
-def _evaluated(folder: Path, device: str) -> dict[str, Any]:
+def _evaluated(folder: Path, options: Sequence[str]) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(_EVALUATOR), str(folder), device],
+        [sys.executable, str(_EVALUATOR), str(folder), *options],
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -102,8 +102,8 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         f"{size(memory.interpreter)}",
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{rate(batch / seconds if seconds else math.inf)} inputs a second",
-        f"error       up to {program.error or 0.0:.2g} of inputs such as the calibration's, up to "
-        f"{program.error_bound or 0.0:.2g} of any",
+        f"error       up to {program.error or 0.0:.2g} of inputs such as the calibration's, "
+        f"{_of_any(program.error_bound)}",
     ]
     if profile is not None:
         total = sum(each.seconds for each in profile.operations)
@@ -112,6 +112,11 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
             f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"
         )
     return "\n".join(lines)
+
+
+def _of_any(bound: float | None) -> str:
+    """What the errors of any input are up to, in words."""
+    return "no bound for any" if bound is None else f"up to {bound:.2g} of any"
 
 
 def _bootstraps(single: int, paired: int, costs: Costs) -> list[str]:

@@ -104,8 +104,8 @@ class Program(Saved):
             one exceeds with a probability of about 2^-20; None where the estimates of ciphertexts
             say it.
         error_bound: The largest error of a result for every input that a client accepts, inputs
-            made on purpose included; None as for `error`. The deeper a network is, the more it
-            exceeds what occurs.
+            made on purpose included; None as for `error`, and where none follows. The deeper a
+            network is, the more it exceeds what occurs.
         threads: How many threads it was made for; None for any number.
         device: Where its evaluators run it; see `Evaluator.device`. Files do not say it.
 

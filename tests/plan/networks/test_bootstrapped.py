@@ -183,6 +183,38 @@ def test_composed_signs_and_products_of_values() -> None:
     require_results_of_torch(program, module, x)
 
 
+class Gated(nn.Module):
+    """Products of two sums of many elements, one block after another."""
+
+    def __init__(self, width: int, blocks: int) -> None:
+        super().__init__()
+        self.left, self.right, self.last = (
+            nn.ModuleList(nn.Linear(width, width) for _ in range(blocks)) for _ in range(3)
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for left, right, last in zip(self.left, self.right, self.last, strict=True):
+            x = nn.functional.silu(last(left(x) * right(x)))
+        return x
+
+
+def test_factors_of_products_are_divided_by_what_calibration_inputs_make_of_them() -> None:
+    """Sums of 64 elements of both signs reach far less than the sum of the bounds of all."""
+    torch.manual_seed(4)
+    module, x = Gated(64, 3).eval().double(), 2.0 * torch.randint(0, 2, (256, 64)).double() - 1
+    program = compiled(module, x)
+    assert bootstraps(program)
+    require_results_of_torch(program, module, x[:4])
+    of_factors = [each for each in program.ranges if each.shift == 0.0]
+    assert len(of_factors) == 2 * 3
+    assert all(each.reached == pytest.approx(1.0) for each in of_factors)
+    assert isinstance(module.left[0], nn.Linear)
+    aligned = torch.sign(module.left[0].weight[0])
+    client, _ = program.keygen()
+    with pytest.raises(errors.ValueOutOfRangeError, match=r"layer 'mul.*' expects numbers"):
+        client.encrypt(aligned)
+
+
 def test_several_inputs_at_once() -> None:
     module, x = mlp(8), torch.rand(64, 8)
     program = compiled(module, x, batch=4)

@@ -85,6 +85,17 @@ def test_ranges_that_do_not_settle_are_refused(monkeypatch: pytest.MonkeyPatch) 
         )
 
 
+def test_sums_of_powers_stay_above_zero() -> None:
+    """The sums of a softmax reach from 6 to 200, so that coarse powers outweigh the least."""
+    samples = uniform(300, 8)
+    matrix = np.random.default_rng(1).normal(size=(8, 8))
+    ones = g.Linear(np.ones((8, 8)), np.zeros(8))
+    layers = (g.Linear(matrix, np.zeros(8)), g.Activation("exp"), ones, g.Activation("reciprocal"))
+    graph = bounded(network((8,), *layers), [1.25])
+    fitted = refit(graph, samples, 4)
+    assert np.abs(evaluate(fitted.graph, samples) - evaluate(graph, samples)).max() <= 2.0**-4
+
+
 def test_given_degrees_stay() -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("silu", "silu"), 4.0)

@@ -62,7 +62,9 @@ def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Ter
         mask: Ones where elements count, zeros elsewhere, of the value's shape; None for ones.
     """
     size = call.trace.shape(value)[-1]
-    powers = call.append(g.Activation("exp"), _along_last(call, value, np.eye(size) - 1.0 / size))
+    # However large some powers are, about a mean of 0 the least sum is their number.
+    exp = g.Activation("exp", unit=1.0)
+    powers = call.append(exp, _along_last(call, value, np.eye(size) - 1.0 / size))
     if mask is not None:
         powers = call.append(g.Affine(mask, np.zeros((1,) * mask.ndim)), powers)
     sums = _along_last(call, powers, np.ones((size, size)))

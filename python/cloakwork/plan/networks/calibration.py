@@ -144,6 +144,27 @@ class _Spread:
             self._stride *= 2
 
 
+def not_above_zero(graph: g.Graph, calibration: Calibration) -> bool:
+    """Whether a function that is defined above 0 alone receives other numbers."""
+    return any(
+        calibration.lows[node.inputs[0]] <= 0
+        for node in graph.nodes
+        if isinstance(node.operation, g.Activation) and node.operation.function in OF_POSITIVE
+    )
+
+
+def with_ranges_of_factors(graph: g.Graph) -> g.Graph:
+    """The same network, whose products expect factors within ranges that are not known yet."""
+    unknown = (-float("inf"), float("inf"))
+    nodes = [
+        replace(node, operation=g.Multiply((unknown, unknown)))
+        if isinstance(node.operation, g.Multiply)
+        else node
+        for node in graph.nodes
+    ]
+    return g.build(nodes, graph.form)
+
+
 def bounded(graph: g.Graph, bounds: Sequence[float]) -> g.Graph:
     """The same network with these bounds for inputs that have none yet."""
     nodes = list(graph.nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,12 @@ import numpy as np
 from cloakwork.base.progress import no_announcement
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.plan.networks.bootstrapped import bootstrapped, has_bootstrapping
-from cloakwork.plan.networks.calibration import Calibration, bounded, calibrate
+from cloakwork.plan.networks.calibration import (
+    Calibration,
+    bounded,
+    calibrate,
+    with_ranges_of_factors,
+)
 from cloakwork.plan.networks.depth import Depth, activation_depths, least_depths, require_levels
 from cloakwork.plan.networks.fitted_errors import largest_difference
 from cloakwork.plan.networks.likely_errors import likely_difference
@@ -83,6 +89,9 @@ def compile_graph(
     inputs = range(len(graph.inputs))
     ranges = [calibration.widened(number, options.margin) for number in inputs]
     graph = bounded(graph, [max(map(abs, ends)) for ends in ranges])
+    if bootstraps:
+        # A bootstrap is as precise as what it refreshes is small, and bounds of sums are not.
+        graph = with_ranges_of_factors(graph)
     announce("fitting activations")
     fitted, calibration = refitted(
         graph, samples, calibration, options.precision, options.margin, options.degrees
@@ -100,7 +109,7 @@ def compile_graph(
         _packing(graph, plan),
         ranges=plan.lowered.ranges,
         error=plan.error + min(likely, largest),
-        error_bound=plan.error + largest,
+        error_bound=plan.error + largest if math.isfinite(largest) else None,
     )
 
 

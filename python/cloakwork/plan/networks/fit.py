@@ -38,7 +38,7 @@ class Fit:
         degrees: Degree of each polynomial in turn; several are composed.
         depth: Levels that it takes.
         error: Largest absolute error over the range.
-        precision: Bits between the activation's largest absolute value and the error.
+        precision: Bits between the activation's largest absolute value, or its unit, and the error.
     """
 
     layer: str
@@ -73,7 +73,7 @@ def fit(
     margin: float = 0.25,
     degrees: Mapping[str, int] | None = None,
 ) -> Fitted:
-    """Replace activations by polynomials, and give each polynomial its range.
+    """Replace activations by polynomials, and give each polynomial and product its range.
 
     ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
     the sign of x, unless one polynomial takes as few levels.
@@ -82,7 +82,7 @@ def fit(
         graph: The network.
         calibration: What its layers see.
         precision: Bits that the largest error lies below the activation's largest absolute
-            value over its range.
+            value over its range, or below its unit.
         margin: How far the range goes beyond the numbers of the calibration at either end, as a
             part of half their width.
         degrees: Degrees to take instead of those that precision asks for, by the name of a
@@ -122,6 +122,9 @@ def fit(
         if isinstance(operation, g.Polynomial) and math.isinf(operation.high - operation.low):
             operation = replace(operation, low=low, high=high)
             fits.append(_exact(node.name, operation))
+        if isinstance(operation, g.Multiply) and operation.ranges is not None:
+            left, right = (calibration.widened(operand, margin) for operand in node.inputs)
+            operation = g.Multiply((left, right))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
     return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
@@ -194,7 +197,7 @@ class _Fitting:
 
     def precise(self) -> _Made:
         """Polynomials as precise as asked, of the least depth."""
-        allowed = self._largest() * 2.0**-self.precision
+        allowed = self._unit() * 2.0**-self.precision
         if self._slopes() is None:
             return self._single(self._least_degree(allowed, MAX_DEGREE))
         stages = sign_stages(allowed / self._sign_error_weight())
@@ -215,7 +218,7 @@ class _Fitting:
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
         best = least_degree(self._of_t(), allowed, highest, self._bend())
         if best.error > allowed:
-            found = math.log2(self._largest() / best.error)
+            found = math.log2(self._unit() / best.error)
             raise self._refusal(
                 f"{self.precision:g} bits by degree {highest} or less", f"{found:.1f} bits"
             )
@@ -249,7 +252,7 @@ class _Fitting:
         return _Made(self._fit(degrees, depth, error), polynomials, True)
 
     def _fit(self, degrees: tuple[int, ...], depth: int, error: float) -> Fit:
-        bits = math.log2(self._largest() / error) if error else math.inf
+        bits = math.log2(self._unit() / error) if error else math.inf
         function = self.activation.function
         return Fit(self.layer, function, self.low, self.high, degrees, depth, error, bits)
 
@@ -272,10 +275,10 @@ class _Fitting:
         """What an error of x times the sign, over [-1, 1], makes of the activation's."""
         return self._bound() * abs(1.0 - (self._slopes() or 0.0)) / 2
 
-    def _largest(self) -> float:
-        """The activation's largest absolute value over its range."""
+    def _unit(self) -> float:
+        """What errors are small beside: the largest absolute value over the range, or less."""
         values = self._of_t()(np.linspace(-1.0, 1.0, _SAMPLES))
-        return float(np.abs(values).max())
+        return min(float(np.abs(values).max()), self.activation.unit)
 
     def _of_t(self) -> Function:
         function = FUNCTIONS[self.activation.function]

@@ -24,6 +24,7 @@ from cloakwork.programs.slots import (
     Add,
     Bootstrap,
     Builder,
+    Constant,
     DropLevel,
     Input,
     Mul,
@@ -46,7 +47,7 @@ class LoweredNetwork:
         program: The slot program; its stages name layers and packings.
         inputs: How each input is packed.
         outputs: How each result is packed.
-        ranges: What every polynomial expects of its operand.
+        ranges: What every polynomial, and some products, expect of their operands.
     """
 
     program: SlotProgram
@@ -166,32 +167,35 @@ def append_signed_sum(builder: Builder, values: Sequence[int], signs: Sequence[f
 def activation_ranges(
     program: SlotProgram, network: StagedNetwork, packings: Sequence[Places]
 ) -> tuple[ActivationRange, ...]:
-    """What every polynomial of a network's program expects of its operand.
+    """What every polynomial of a network's program, and some products, expect of their operands.
 
     Args:
         program: The program that `lowered` made, or one of the same polynomials and products.
         network: The network.
         packings: How the result of each stage is packed.
     """
-    operands = _operands_of_polynomials(program)
+    operands = _operands_of_nonlinear(program)
     ranges: list[ActivationRange] = []
     for stage in network.stages:
         match stage:
             case Activation(operand=operand):
                 places = packings[operand]
-                values = tuple(next(operands) for _ in range(places.ciphertexts))
+                values = tuple(next(operands)[0] for _ in range(places.ciphertexts))
                 ends = (stage.low, stage.high, stage.scale, stage.shift)
                 ranges.append(ActivationRange(stage.name, values, places, *ends))
-            case CiphertextProduct(left=left, right=right) if left == right:
-                for _ in range(packings[left].ciphertexts):
-                    next(operands)
+            case CiphertextProduct():
+                pairs = [next(operands) for _ in range(packings[stage.left].ciphertexts)]
+                factors = zip(zip(*pairs, strict=True), (stage.left, stage.right), strict=True)
+                for (values, factor), each in zip(factors, stage.ranges or (), strict=False):
+                    ends = (each.low, each.high, each.scale, 0.0)
+                    ranges.append(ActivationRange(stage.name, values, packings[factor], *ends))
             case _:
                 pass
     return tuple(ranges)
 
 
-def _operands_of_polynomials(program: SlotProgram) -> Iterator[int]:
-    """The operands of polynomials and squares, where they were computed."""
+def _operands_of_nonlinear(program: SlotProgram) -> Iterator[tuple[int, ...]]:
+    """The operands of polynomials and products, where they were computed."""
 
     def computed(value: int) -> int:
         """A value as it was before its levels were dropped, and before it was refreshed."""
@@ -203,9 +207,11 @@ def _operands_of_polynomials(program: SlotProgram) -> Iterator[int]:
     for operation in program.operations:
         match operation:
             case Polynomial(operand=operand):
-                yield computed(operand)
-            case Mul(left=left, right=right) if computed(left) == computed(right):
-                yield computed(left)
+                yield (computed(operand),)
+            case Mul(left=left, right=right):
+                # A pass to fewer keys multiplies by constants.
+                if not isinstance(program.operations[right], Constant):
+                    yield computed(left), computed(right)
             case _:
                 pass
 

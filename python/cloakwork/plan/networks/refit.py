@@ -13,13 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.plan.networks.calibration import Calibration, calibrate
+from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
 from cloakwork.plan.networks.fit import Fitted, fit
 from cloakwork.plan.networks.samples import Samples, batches_of
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import applied, results
 
 _ROUNDS = 12
+# Of precision, where functions of positive numbers receive others.
+_MORE_BITS = 3
 
 
 def refitted(
@@ -81,8 +83,11 @@ def refitted(
             if degrees or error <= 2.0**-precision or bits < asked:
                 break
             asked = bits + math.ceil(math.log2(error) + precision)
+        elif not_above_zero(graph, joined := _joined(calibration, received, fitted)):
+            # Polynomials before it are off by more than all of the number.
+            asked = bits + _MORE_BITS
         else:
-            calibration = _joined(calibration, received, fitted)
+            calibration = joined
         bits, fitted = _most_precise(fit_of, asked, precision)
     if valid is not None:
         return valid, calibration
@@ -111,16 +116,15 @@ def _most_precise(fit_of: Callable[[int], Fitted], asked: int, least: int) -> tu
 
 
 def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
-    """An operation, operands of polynomials clipped to their ranges."""
-    match operation:
-        case g.Polynomial(low=low, high=high):
-            return applied(operation, [np.clip(operands[0], low, high)])
-        case _:
-            return applied(operation, operands)
+    """An operation, its operands clipped to the ranges that it expects."""
+    ranges = g.expected_ranges(operation)
+    if ranges:
+        operands = [np.clip(each, *ends) for each, ends in zip(operands, ranges, strict=True)]
+    return applied(operation, operands)
 
 
 def _is_within_ranges(graph: g.Graph, received: Calibration) -> bool:
-    """Whether no polynomial receives numbers outside its range."""
+    """Whether no layer receives numbers outside its range."""
     lows, highs = np.array(g.operand_ranges(graph)).T
     return bool((lows <= received.lows).all() and (received.highs <= highs).all())
 

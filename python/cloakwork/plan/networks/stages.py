@@ -109,15 +109,40 @@ class Activation:
         return self.basis == "monomial" and self.coefficients == (0.0, 0.0, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class FactorRange:
+    """What a factor of a product must be within.
+
+    Args:
+        low: The least number.
+        high: The greatest.
+        scale: The factor's stage is the factor times the scale.
+    """
+
+    low: float
+    high: float
+    scale: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CiphertextProduct:
-    """The product of two stages, element by element."""
+    """The product of two stages, element by element.
+
+    Args:
+        name: Of the layer.
+        shape: Of the result.
+        left: The number of the stage of one factor.
+        right: The number of the other's.
+        node: The number of the layer's node.
+        ranges: What the factors must be within; None for any numbers.
+    """
 
     name: str
     shape: g.Shape
     left: int
     right: int
     node: int
+    ranges: tuple[FactorRange, FactorRange] | None = None
 
 
 Stage: TypeAlias = EncryptedInput | MatrixProduct | Activation | CiphertextProduct
@@ -183,12 +208,13 @@ class _Merging:
             assert merged is not None
         return _Sum(merged.terms, merged.bias + bias, (*merged.layers, node.name))
 
-    def factor(self, number: int, product: int) -> tuple[int, float]:
+    def factor(self, number: int, product: int, expected: g.Range | None) -> tuple[int, float]:
         """A layer's result as a factor of a product: a stage, and what it is to be multiplied by.
 
         Args:
             number: The number of the layer.
             product: That of the product.
+            expected: What the factor must be within; None for any numbers.
         """
         if product not in self._scaled:
             return self.settled(number), 1.0
@@ -196,9 +222,9 @@ class _Merging:
         if len(result.terms) == 1 and not result.bias.any():
             [(stage, matrix)] = result.terms.items()
             multiple = multiple_of(matrix)
-            if multiple is not None:
+            if multiple is not None and multiple > 0:
                 return stage, multiple
-        reached = self._reached(result)
+        reached = self._reached(result) if expected is None else max(map(abs, expected))
         return self.settled(number, 1 / reached), reached
 
     def root(self, top: float, number: int, reached: float) -> tuple[float, float]:
@@ -352,16 +378,28 @@ def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
                 terms = {key: Matrix(placing @ each) for key, each in inner.terms.items()}
                 parts.append(_Sum(terms, placing @ inner.bias, inner.layers))
             return _total(parts, node.name)
-        case g.Multiply(), [left, right]:
-            (first, one), (second, other) = (merging.factor(each, number) for each in (left, right))
-            product = CiphertextProduct(node.name, node.shape, first, second, number)
-            return merging.of_stage(product).scaled(one * other, 0.0)
+        case g.Multiply(), _:
+            return _product(merging, number, node)
         case g.Polynomial(), [operand]:
             return _polynomial(merging, number, node, operand)
         case _, [operand]:
             return merging.through(number, operand)
         case _:
             raise AssertionError(f"{node.name} has operands that its operation does not take")
+
+
+def _product(merging: _Merging, number: int, node: g.Node) -> _Sum:
+    expected = g.expected_ranges(node.operation)
+    (left, one), (right, other) = (
+        merging.factor(operand, number, ends)
+        for operand, ends in zip(node.inputs, expected or (None, None), strict=True)
+    )
+    ranges = None
+    if expected:
+        ends, others = expected
+        ranges = FactorRange(*ends, 1 / one), FactorRange(*others, 1 / other)
+    product = CiphertextProduct(node.name, node.shape, left, right, number, ranges)
+    return merging.of_stage(product).scaled(one * other, 0.0)
 
 
 def _total(parts: list[_Sum], name: str) -> _Sum:

@@ -26,6 +26,7 @@ Array: TypeAlias = NDArray[np.float64]
 Shape: TypeAlias = tuple[int, ...]
 Pair: TypeAlias = tuple[int, int]
 Sides: TypeAlias = tuple[Pair, Pair]
+Range: TypeAlias = tuple[float, float]
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 
@@ -102,7 +103,13 @@ class Add:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multiply:
-    """The product of two nodes of one shape, element by element."""
+    """The product of two nodes of one shape, element by element.
+
+    Args:
+        ranges: What the factors must be within, (-inf, inf) if not yet known; None for any numbers.
+    """
+
+    ranges: tuple[Range, Range] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,10 +140,13 @@ class Activation:
     Args:
         function: Its name in `activations.FUNCTIONS`.
         parameters: Its further arguments.
+        unit: What errors of polynomials near it are small beside, where that is less than its
+            largest absolute value.
     """
 
     function: str
     parameters: tuple[float, ...] = ()
+    unit: float = float("inf")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -359,7 +369,7 @@ def _illegal(name: str, expected: str, came: str) -> InvalidProgramError:
 
 
 def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
-    """For each node the range that its results must be within: that of all its polynomials.
+    """For each node the range that its results must be within: that of all layers after it.
 
     Example:
         >>> nodes = [node("x", Input((1,)), (), [])]
@@ -370,7 +380,25 @@ def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
     """
     ranges = [(-float("inf"), float("inf"))] * len(graph.nodes)
     for each in graph.nodes:
-        if isinstance(each.operation, Polynomial):
-            low, high = ranges[each.inputs[0]]
-            ranges[each.inputs[0]] = max(low, each.operation.low), min(high, each.operation.high)
+        for operand, (least, most) in zip(
+            each.inputs, expected_ranges(each.operation), strict=False
+        ):
+            low, high = ranges[operand]
+            ranges[operand] = max(low, least), min(high, most)
     return ranges
+
+
+def expected_ranges(operation: Operation) -> tuple[Range, ...]:
+    """The range that each operand must be within; none where an operation takes any numbers.
+
+    Example:
+        >>> expected_ranges(Polynomial((0.0, 1.0), "monomial", -2.0, 3.0)), expected_ranges(Add())
+        (((-2.0, 3.0),), ())
+    """
+    match operation:
+        case Polynomial(low=low, high=high):
+            return ((low, high),)
+        case Multiply(ranges=(left, right)):
+            return left, right
+        case _:
+            return ()
