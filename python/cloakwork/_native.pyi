@@ -35,6 +35,7 @@ __all__ = [
     "CkksEstimate",
     "Decrypted",
     "Device",
+    "DeviceBootstrapping",
     "DeviceCiphertext",
     "DeviceEvaluator",
     "DeviceLinearTransform",

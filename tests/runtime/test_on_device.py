@@ -104,6 +104,7 @@ def test_a_function_with_bootstraps_runs_on_a_device() -> None:
     program = cw.compile(
         iterated, spec, precision=14, bootstrap=True, device="software", log_n=8, insecure=True
     )
+    assert isinstance(program.body, SlotProgram)
     assert any(isinstance(each, Bootstrap) for each in program.body.operations)
     client, evaluator = program.keygen()
     x = np.linspace(-0.5, 0.5, 64)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from distributed import Client
-from distributed.comm import CommClosedError
+from distributed.comm.core import CommClosedError
 
 import cloakwork as cw
 from cloakwork.errors import (

@@ -58,7 +58,7 @@ def greater(x: T, y: Any, gap: float) -> T:
     Args:
         x: An encrypted tensor.
         y: What it is compared with, encrypted or clear.
-        gap: The least distance of two numbers that are told apart. The smaller a part of the
+        gap: The least distance of two numbers that it tells apart. The smaller a part of the
             range, the more levels it takes.
 
     Raises:

@@ -8,9 +8,9 @@ from typing import Any
 # Ciphertexts do not compress. Tasks stand on the workers where what they need is, or will be, so
 # that a task stolen by another worker is one whose values have to move. Values leave a worker's
 # memory for its disk only by the files that runs keep. What was sent to a worker stays there until
-# all of its tasks have had it: dropped as a copy too many, it would be sent again. Runs are measured
-# by `cloakwork.Profile`; what Dask does to watch its processes takes a twentieth of two cores, and
-# is done less often.
+# all of its tasks have had it: dropped as a copy too many, it would be sent again. Runs are
+# measured by `cloakwork.Profile`; what Dask does to watch its processes takes a twentieth of two
+# cores, and is done less often.
 SETTINGS: Mapping[str, Any] = {
     "distributed.comm.compression": None,
     "distributed.scheduler.active-memory-manager.start": False,
