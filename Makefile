@@ -29,12 +29,13 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@echo "== answering on a record enciphered by AES"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
+# Processes of tests that run side by side have a core each.
 test: lint .venv/.native .venv/.clash
 	@echo "== testing the engine"
 	@cargo test --release --quiet
 	@echo "== testing the package"
 	@$(BIN)/stubtest --concise cloakwork._native
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
