@@ -10,9 +10,7 @@ use crate::keys::Purpose;
 use crate::launch::{Buffer, Operation, pointwise};
 use crate::linear_transform::LinearTransform;
 use crate::parameters::Parameters;
-use crate::raising::Raising;
-
-pub(crate) const BOOTSTRAP: &str = "bootstrap";
+use crate::raising::{BOOTSTRAP, Raising};
 
 /// The circuit that refreshes ciphertexts of a number of slots, its transforms on a device.
 #[derive(Debug)]

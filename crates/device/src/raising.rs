@@ -4,7 +4,6 @@
 use rlwe::tables::{ConversionTable, EncapsulationTable};
 
 use crate::Result;
-use crate::bootstrapping::BOOTSTRAP;
 use crate::ciphertext::Ciphertext;
 use crate::decomposition::{Decomposition, switching_limbs};
 use crate::division::Division;
@@ -15,6 +14,8 @@ use crate::launch::{
     pointwise,
 };
 use crate::parameters::Parameters;
+
+pub(crate) const BOOTSTRAP: &str = "bootstrap";
 
 /// The tables for raising ciphertexts of level 0 to one level.
 #[derive(Debug)]
