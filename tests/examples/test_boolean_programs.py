@@ -89,7 +89,10 @@ def test_aes_has_32_ands_for_each_s_box() -> None:
     ]
 
 
-@pytest.mark.parametrize(("entries", "bits"), [(100, 7), (500, 9)])
+TABLES = [(100, 7), pytest.param(500, 9, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize(("entries", "bits"), TABLES)
 def test_retrieval(rng: np.random.Generator, entries: int, bits: int) -> None:
     table = rng.integers(0, 1 << 32, (RUNS, entries))
     index = rng.integers(0, 1 << bits, RUNS)
@@ -101,7 +104,7 @@ def test_retrieval(rng: np.random.Generator, entries: int, bits: int) -> None:
     assert nonlinear(program) < 66 * entries
 
 
-@pytest.mark.parametrize(("entries", "bits"), [(100, 7), (500, 9)])
+@pytest.mark.parametrize(("entries", "bits"), TABLES)
 def test_retrieval_from_a_table_in_the_program(entries: int, bits: int) -> None:
     index = np.arange(1 << bits)
     wanted = np.where(index < entries, (index + 1) * 2654435761 % (1 << 32), 0)

@@ -1,5 +1,6 @@
 """Depth without end: compiled functions and sessions that bootstrap, on small insecure rings."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from cloakwork.errors import (
     MissingKeyError,
     ValueOutOfRangeError,
 )
+from cloakwork.frontends.tensors import eager
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.schemes.ckks import Ckks
 
@@ -194,6 +196,27 @@ def test_a_session_refreshes_by_itself(session: cw.Session) -> None:
         value, clear = value * value * 0.5 + encrypted * 0.5, clear * clear * 0.5 + x * 0.5
     assert value.level >= 3
     assert np.abs(session.decrypt(value) - clear).max() < 2.0**-value.precision
+
+
+def test_a_session_refreshes_nothing_but_what_is_spent(
+    session: cw.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refreshed: list[cw.Tensor] = []
+
+    def recorded(executor: Any, tensors: Sequence[cw.Tensor]) -> list[cw.Tensor]:
+        refreshed.extend(tensors)
+        return made(executor, tensors)
+
+    made = eager._refreshed_together
+    monkeypatch.setattr(eager, "_refreshed_together", recorded)
+    fresh = session.encrypt([0.5, -0.25], bound=0.5)
+    spent = fresh
+    while spent.level > 3:
+        assert not refreshed
+        spent = spent * fresh
+    assert (spent * fresh).level == 12
+    assert all(each is spent for each in refreshed)
+    assert len(refreshed) == 1
 
 
 def test_a_tensor_is_refreshed_by_hand(session: cw.Session) -> None:

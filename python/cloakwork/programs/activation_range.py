@@ -148,9 +148,8 @@ def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]
                 f"to {got_greatest}"
             )
         elif each.has_in_gap(nearest):
-            gap, got = apart(each.gap, nearest)
             reports.append(
-                f"layer {each.layer!r} compares numbers that differ by {gap} or more, and got some "
-                f"that differ by {got}"
+                f"layer {each.layer!r} compares numbers that differ by {each.gap:g} or more, and "
+                f"got some that differ by {nearest:.4g}"
             )
     return reports

@@ -106,7 +106,7 @@ def arrays(results: Any) -> list[np.ndarray]:
     return list(results) if isinstance(results, tuple) else [results]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(networks(), RINGS)
 def test_equals_the_layers_in_the_clear(
     network: tuple[g.Graph, list[np.ndarray]], ring: tuple[int, int]

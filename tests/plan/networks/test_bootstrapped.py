@@ -234,6 +234,7 @@ def test_a_chain_just_long_enough_is_taken_where_there_is_one(layers: int) -> No
     assert made[0].scheme.parameters.log_n <= 14
 
 
+@pytest.mark.slow
 def test_at_full_security_the_depth_is_known_before_any_ring_is_planned_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -280,7 +281,7 @@ def test_refusals_say_what_would_do() -> None:
 
 
 def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:
-    module, x = mlp(8, width=100), torch.rand(64, 100)
+    module, x = mlp(8, width=24), torch.rand(64, 24)
     whole = compiled(module, x)
     least = refreshing_for(9, bound=1.0, insecure=True).key_bytes
     assert whole.key_bytes > least

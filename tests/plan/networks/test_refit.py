@@ -103,6 +103,7 @@ def test_given_degrees_stay() -> None:
     assert fitted.fits[0].degrees == (3,)
 
 
+@pytest.mark.slow
 def test_where_none_is_as_close_polynomials_are_as_close_as_they_come() -> None:
     samples = uniform(200, 8)
     graph = dense(8, ("relu",), 1e6)

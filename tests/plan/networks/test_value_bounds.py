@@ -48,7 +48,7 @@ def largest(network: Program, inputs: np.ndarray) -> list[float | None]:
     ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), st.integers(0, 1000), st.sampled_from([0.01, 0.25, 2.0]))
 def test_numbers_of_accepted_inputs_are_within_their_bounds(
     network: RandomNetwork, seed: int, margin: float

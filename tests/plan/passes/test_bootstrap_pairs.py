@@ -87,7 +87,7 @@ def test_values_that_come_after_as_many_bootstraps_are_refreshed_together(
 
 def random_programs() -> Iterator[SlotProgram]:
     """Deep ones, of values that join, two in one program so that there is something to pair."""
-    for seed in range(40):
+    for seed in range(16):
         rng = random.Random(seed)
         builder = Builder("two", SLOTS)
         ends = []
@@ -118,7 +118,7 @@ def test_random_programs_compute_the_same_and_take_no_longer() -> None:
         pairs = len(bootstrap_pairs(paired))
         assert singles(paired) + 2 * pairs == singles(program)
         found += pairs
-    assert found > 40
+    assert found > 16
 
 
 def test_where_two_at_once_take_longer_nothing_changes() -> None:

@@ -351,10 +351,12 @@ def _spent(refreshing: Refreshing, node: Node, title: str, slots: int) -> list[T
         found = lower(title, [node], slots).program
         if min(levels_of(found, "outputs")) >= refreshing.input_level:
             return []
-    tensors = [each.tensor for each in in_order([node]) if isinstance(each, Source)]
-    lifted = lower(title, [node], slots, level_price=_LEVELS_FIRST, lift=_LIFT).program
-    lowest = min(levels_of(lifted, "outputs"))
-    taken = max(tensor.level for tensor in tensors) + _LIFT - lowest
+    sources = [each for each in in_order([node]) if isinstance(each, Source)]
+    tensors = [each.tensor for each in sources]
+    # What a result takes shows where all that it is made of stands at one level.
+    even = with_sources(node, {id(each): replace(each, level=_LIFT) for each in sources})
+    found = lower(title, [even], slots, level_price=_LEVELS_FIRST).program
+    taken = _LIFT - min(levels_of(found, "outputs"))
     if refreshing.output_level - taken < refreshing.input_level:
         return None
     return [each for each in tensors if each.level - taken < refreshing.input_level]
