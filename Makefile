@@ -13,7 +13,7 @@ help:
 	@echo "make demo       classify encrypted handwritten digits"
 	@echo "make demo-bits  encrypt a block by AES unseen, answer on a record enciphered by AES"
 	@echo "make test       check format and types, run all tests but the slow ones"
-	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, programs over bits"
+	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, all random cases"
 	@echo "make lint       check format and types only"
 	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
@@ -40,7 +40,7 @@ test: lint .venv/.native .venv/.clash
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
 	@cargo test --release --quiet -- --ignored
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m pytest -q -m slow --hypothesis-profile=random
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
 
 lint: .venv/.dev
 	@echo "== checking Rust"

@@ -2,6 +2,8 @@
 
 from hypothesis import settings
 
-settings.register_profile("random", deadline=None)
-settings.register_profile("repeatable", deadline=None, derandomize=True)
+from tests.thoroughness import part
+
+settings.register_profile("random", deadline=None, max_examples=part(100))
+settings.register_profile("repeatable", parent=settings.get_profile("random"), derandomize=True)
 settings.load_profile("repeatable")

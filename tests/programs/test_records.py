@@ -36,6 +36,7 @@ from cloakwork.programs.text import from_text
 from cloakwork.runtime import container
 from tests.programs import bootstrap_facts, random_gates
 from tests.programs.random_programs import damage, facts, programs
+from tests.thoroughness import part
 
 T = TypeVar("T")
 
@@ -70,7 +71,7 @@ def test_bootstrap_programs_come_back(gates: GateProgram) -> None:
 
 
 @given(random_gates.gate_programs(), random_gates.gate_programs())
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=part(50))
 def test_gate_programs_are_told_apart_by_their_records(a: GateProgram, b: GateProgram) -> None:
     assert digest_of(record_of(a)) == digest_of(record_of(a))
     same = random_gates.facts(a) == random_gates.facts(b)
@@ -298,7 +299,7 @@ def flipped(array: NDArray[Any], rng: random.Random) -> NDArray[Any]:
     return np.frombuffer(bytes(data), dtype=array.dtype).reshape(array.shape)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @given(programs(), st.integers(0, 2**32))
 def test_damaged_slot_programs_are_refused_or_legal(program: SlotProgram, seed: int) -> None:
     rng = random.Random(seed)
@@ -315,7 +316,7 @@ def test_damaged_slot_programs_are_refused_or_legal(program: SlotProgram, seed: 
             assert facts(slots_again(made)) == facts(made)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @given(random_gates.gate_programs(), st.integers(0, 2**32))
 def test_damaged_bootstraps_are_refused_or_legal(gates: GateProgram, seed: int) -> None:
     rng = random.Random(seed)

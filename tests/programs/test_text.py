@@ -24,6 +24,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.programs.text import from_text, to_text
 from tests.programs.random_programs import damage, facts, programs
+from tests.thoroughness import part
 
 HEAD = 'cloakwork slot program 1\ntitle "t"\nslots 4\n'
 INPUT = HEAD + '%0 = input "x" at 3\n'
@@ -132,7 +133,7 @@ def test_only_text_is_read() -> None:
         from_text(b"cloakwork slot program 1")  # type: ignore[arg-type]
 
 
-@settings(max_examples=60)
+@settings(max_examples=part(60))
 @given(programs(), st.integers(0, 2**32))
 def test_damaged_texts_are_refused_or_legal(program: SlotProgram, seed: int) -> None:
     rng = random.Random(seed)

@@ -19,6 +19,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KIND
 from tests.families import BITS, BY_NAME, CIRCUITS, ENCRYPTED, FAMILIES, TENSORS, Family, same
 from tests.runtime.records import HOSTILE, Place, at, changed, places, record_of
+from tests.thoroughness import part
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
 NAMES = ("program", "role", "ports", "runs", "count", "key_id", "warning")
@@ -228,7 +229,7 @@ def test_what_was_encrypted_for_other_inputs_is_refused_or_the_same(tmp_path: Pa
 
 
 @every_family
-@settings(max_examples=25)
+@settings(max_examples=part(25))
 @given(seed=st.integers(0, 2**32))
 def test_any_change_is_refused_or_says_the_same_of_numbers(
     family: Family, seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -57,6 +57,7 @@ from tests.families import (
 )
 from tests.plan.boolean.circuits import rectifier
 from tests.programs.random_gates import gate_programs
+from tests.thoroughness import part
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
 every_encrypted = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
@@ -439,7 +440,7 @@ def roles(gates: GateProgram, name: str, threads: int = 1) -> tuple[cw.Client, c
     return cw.Client(program, secret, KEY_ID), cw.Evaluator(program, key, KEY_ID)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(program=gate_programs(), data=st.data())
 def test_random_programs_do_on_ciphertexts_what_they_do_in_the_clear(
     program: GateProgram, data: st.DataObject

@@ -57,6 +57,7 @@ from tests.families import (
     tensors,
 )
 from tests.runtime.records import HOSTILE, at, changed, places
+from tests.thoroughness import part
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
 every_encrypted = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
@@ -545,7 +546,7 @@ def disturbed(value: Any, rng: random.Random) -> Any:
 
 
 @every_family
-@settings(max_examples=20)
+@settings(max_examples=part(20))
 @given(seed=st.integers(0, 2**32))
 def test_any_change_to_a_record_is_refused_or_harmless(
     family: Family, seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -15,6 +15,7 @@ from cloakwork.explain.work_levels_keys import counts
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
+from tests.thoroughness import part
 
 ERROR = 1e-5
 RNG = np.random.default_rng(6)
@@ -48,7 +49,7 @@ def ring(request: pytest.FixtureRequest) -> cw.Session:
     return cw.Session(depth=9, precision=20, insecure=True, log_n=request.param, bound=512.0)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=random_einsums(max_elements=512).filter(substantial))
 def test_random_einsums_agree_with_numpy(ring: cw.Session, case: RandomEinsum) -> None:
     check(ring, case)
@@ -61,7 +62,7 @@ def secure() -> cw.Session:
     return session
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(case=random_einsums(max_operands=3, max_elements=64).filter(substantial))
 def test_random_einsums_at_128_bits_agree_with_numpy(
     secure: cw.Session, case: RandomEinsum

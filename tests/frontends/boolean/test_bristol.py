@@ -19,6 +19,7 @@ from cloakwork.programs.port import Port
 from tests.frontends.boolean.circuits import adder, less
 from tests.programs.random_gates import evaluated, gate_programs
 from tests.programs.random_programs import damage
+from tests.thoroughness import part
 
 SMALL = """3 6
 2 1 2
@@ -76,7 +77,7 @@ def test_the_old_format_is_written_as_it_was_read(tmp_path: Path) -> None:
 
 
 @given(gate_programs(least_inputs=1), st.sampled_from([to_bristol, to_old_bristol]), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 def test_any_program_is_written_in_and_xor_inv(
     folder: Path,
     program: GateProgram,

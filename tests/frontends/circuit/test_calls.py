@@ -18,6 +18,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from tests.thoroughness import part
 
 
 @cw.circuit(a=cw.vector(3), b=cw.vector(3))
@@ -42,7 +43,7 @@ def in_a_circuit(function: Any, x: int) -> Any:
     return made.compile(bits=16, effort=0.02).run_clear(x=x)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=part(10), deadline=None)
 @given(st.lists(st.integers(-99, 99), min_size=2, max_size=2))
 def test_a_call_in_the_clear_means_what_the_program_means(a: list[int]) -> None:
     expected = [2 * a[0] + a[1], 2 * a[1] + a[0]]

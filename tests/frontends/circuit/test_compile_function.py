@@ -27,6 +27,7 @@ from cloakwork.explain.work_levels_keys import counts
 from cloakwork.frontends.circuit.inputs import Declared
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.circuit.random_functions import RandomFunction, functions
+from tests.thoroughness import part
 
 
 @cw.circuit(a=cw.vector(3), b=cw.vector(3))
@@ -105,7 +106,7 @@ def test_circuits_call_circuits() -> None:
         cw.circuit(a=cw.vector(3))(lambda a: distance(a, a[:2])).compile(bits=8)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=part(6), deadline=None)
 @given(functions(most=30, depth=2), st.integers(0, 2**32))
 def test_random_circuits_on_ciphertexts(function: RandomFunction, seed: int) -> None:
     require_right_on_ciphertexts(function, seed)

@@ -14,11 +14,12 @@ from cloakwork.errors import (
     NotIntegerError,
     ValueOutOfRangeError,
 )
+from tests.thoroughness import part
 
 SIDE = st.integers(1, 60)
 
 
-@settings(max_examples=20)
+@settings(max_examples=part(20))
 @given(st.sampled_from([(), (3,)]), SIDE, SIDE, SIDE, st.integers(0, 2**32))
 def test_products_of_any_shape_are_exact_in_the_clear(
     batch: tuple[int, ...], rows: int, inner: int, columns: int, seed: int

@@ -17,6 +17,7 @@ from cloakwork.errors import (
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.operations import Output, Rescale, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
+from tests.thoroughness import part
 
 SIDE = st.one_of(st.integers(1, 8), st.integers(9, 150))
 
@@ -26,7 +27,7 @@ def random_matrices(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     return [rng.uniform(-1, 1, shape) for shape in shapes]
 
 
-@settings(max_examples=40)
+@settings(max_examples=part(40))
 @given(st.sampled_from([(), (), (3,), (2, 3)]), SIDE, SIDE, SIDE)
 def test_products_of_any_shape_are_right_in_the_clear(
     batch: tuple[int, ...], rows: int, inner: int, columns: int
@@ -36,7 +37,7 @@ def test_products_of_any_shape_are_right_in_the_clear(
     np.testing.assert_allclose(program.run_clear(a, b), a @ b, atol=1e-11)
 
 
-@settings(max_examples=20)
+@settings(max_examples=part(20))
 @given(st.sampled_from([(3,), (2, 3)]), SIDE, SIDE, SIDE, st.booleans())
 def test_one_matrix_for_all_of_a_batch_is_right_in_the_clear(
     batch: tuple[int, ...], rows: int, inner: int, columns: int, left: bool

@@ -9,6 +9,7 @@ import cloakwork as cw
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.plan.parameters.bgv import plaintext_moduli
 from cloakwork.programs.packing.matrix import MatrixPacking
+from tests.thoroughness import part
 
 SIDE = st.integers(1, 40)
 
@@ -18,7 +19,7 @@ def random_matrices(*shapes: tuple[int, ...]) -> list[np.ndarray]:
     return [rng.uniform(-1, 1, shape) for shape in shapes]
 
 
-@settings(max_examples=12)
+@settings(max_examples=part(12))
 @given(st.sampled_from([(), (3,)]), SIDE, SIDE, SIDE)
 def test_products_of_any_shape_are_right(
     batch: tuple[int, ...], rows: int, inner: int, columns: int
@@ -93,7 +94,7 @@ def test_large_products_are_within_the_stated_bound(size: int) -> None:
         assert error < 2 ** -min(each.precision for each in program.estimated_results or [])
 
 
-@settings(max_examples=12)
+@settings(max_examples=part(12))
 @given(SIDE, SIDE, SIDE, st.integers(0, 2**32))
 def test_products_of_integers_are_exact(rows: int, inner: int, columns: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

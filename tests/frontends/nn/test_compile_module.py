@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import cloakwork as cw
 from cloakwork import errors
+from tests.thoroughness import part
 
 torch.manual_seed(0)
 X = torch.rand(8, 6)
@@ -402,7 +403,7 @@ CLIENT, _ = STEEP.keygen()
 BOUND = STEEP.inputs[0].bound
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=part(200), deadline=None)
 @given(st.lists(st.sampled_from([-BOUND, BOUND, 0.0]) | st.floats(0, 1), min_size=6, max_size=6))
 @example([BOUND, -BOUND] * 3)
 @example([0.5] * 6)

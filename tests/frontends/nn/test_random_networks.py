@@ -23,6 +23,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate, joined_rows, values
 from cloakwork.runtime.program import Program
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
+from tests.thoroughness import part
 
 # Torch tells once how it pads for kernels of even length.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
@@ -72,7 +73,7 @@ def expected(network: RandomNetwork) -> np.ndarray:
         return np.asarray(network.module(network.sample).numpy())
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(30), deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), RINGS)
 def test_equals_torch_in_the_clear(network: RandomNetwork, ring: tuple[int, int]) -> None:
     graph, inputs = capture(network.module, network.sample), network.sample.numpy()
@@ -89,7 +90,7 @@ def test_equals_torch_in_the_clear(network: RandomNetwork, ring: tuple[int, int]
     assert simulation.outside == ()
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), st.sampled_from([(8, 1), (10, 3)]))
 def test_equals_torch_on_ciphertexts(network: RandomNetwork, ring: tuple[int, int]) -> None:
     graph, inputs = capture(network.module, network.sample), network.sample.numpy()

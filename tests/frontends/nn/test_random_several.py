@@ -20,6 +20,7 @@ from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.runtime.program import Program
+from tests.thoroughness import part
 
 PRECISION = 8
 MARGIN = 0.25
@@ -106,7 +107,7 @@ def arrays(results: Any) -> list[np.ndarray]:
     return list(results) if isinstance(results, tuple) else [results]
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(networks(), RINGS)
 def test_equals_the_layers_in_the_clear(
     network: tuple[g.Graph, list[np.ndarray]], ring: tuple[int, int]
@@ -124,7 +125,7 @@ def test_equals_the_layers_in_the_clear(
         np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance + 2.0**-PRECISION)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(15), deadline=None, suppress_health_check=list(HealthCheck))
 @given(networks(), st.sampled_from([(8, 1), (9, 3)]))
 def test_equals_the_layers_on_ciphertexts(
     network: tuple[g.Graph, list[np.ndarray]], ring: tuple[int, int]

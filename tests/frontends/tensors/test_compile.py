@@ -33,6 +33,7 @@ from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.slots import Input, Linear, Rotate, SlotProgram
 from cloakwork.schemes.ckks_noise import noise_of
+from tests.thoroughness import part
 
 Function = Callable[..., Any]
 
@@ -115,7 +116,7 @@ def chain(names: list[str]) -> Function:
     return function
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=part(25), deadline=None)
 @given(st.lists(st.sampled_from(sorted(STEPS)), max_size=4), st.sampled_from([6, 7, 10]))
 def test_chains_are_those_of_numpy_in_the_clear(names: list[str], log_n: int) -> None:
     function = chain(names)
@@ -126,7 +127,7 @@ def test_chains_are_those_of_numpy_in_the_clear(names: list[str], log_n: int) ->
         assert np.abs(got - want).max() < 1e-9
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=part(8), deadline=None)
 @given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=3))
 def test_chains_are_those_of_numpy_on_ciphertexts(names: list[str]) -> None:
     function = chain(names)

@@ -17,6 +17,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
+from tests.thoroughness import part
 
 DEPTH = 12
 SESSION = cw.Session(depth=DEPTH, backend="clear", insecure=True, log_n=11, bound=1e6)
@@ -41,13 +42,13 @@ def check(session: cw.Session, case: RandomEinsum) -> None:
             assert np.abs(value.slots[mask == 0]).max(initial=0) < 1e-9
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=part(500), deadline=None)
 @given(random_einsums())
 def test_random_einsums_agree_with_numpy(case: RandomEinsum) -> None:
     check(SESSION, case)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=part(500), deadline=None)
 @given(random_einsums(max_elements=200))
 def test_random_einsums_over_many_ciphertexts_agree_with_numpy(case: RandomEinsum) -> None:
     check(TINY, case)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from cloakwork.errors import EinsumSyntaxError, ShapeMismatchError
 from cloakwork.frontends.tensors.einsum_syntax import Expression, from_sublists, parse, sizes
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
+from tests.thoroughness import part
 
 
 @pytest.mark.parametrize(
@@ -157,7 +158,7 @@ def test_what_numpy_accepts_is_accepted(case: RandomEinsum) -> None:
     assert shape_by_us(text, shapes) == expected
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=part(400))
 @given(random_einsums(max_operands=3, max_size=3, max_elements=32), st.data())
 def test_what_numpy_refuses_is_refused(case: RandomEinsum, data: st.DataObject) -> None:
     text, operands, _ = case

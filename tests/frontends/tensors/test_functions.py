@@ -23,6 +23,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.tensors.functions import silu
 from cloakwork.programs.ir import activations
+from tests.thoroughness import part
 
 Array: TypeAlias = NDArray[np.float64]
 Apply: TypeAlias = Callable[[Any], Any]
@@ -91,7 +92,7 @@ def check(tensor: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [*SMOOTH, *WITH_CORNER])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=part(6), deadline=None)
 @given(shapes, st.floats(-3, 2), st.floats(0.5, 3), st.integers(0, 99))
 def test_functions_of_any_numbers(
     name: str, shape: tuple[int, ...], low: float, width: float, seed: int
@@ -105,7 +106,7 @@ def test_functions_of_any_numbers(
 
 
 @pytest.mark.parametrize("name", OF_POSITIVE)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=part(6), deadline=None)
 @given(shapes, st.floats(0.25, 2), st.floats(0.1, 8), st.integers(0, 99))
 def test_functions_of_positive_numbers(
     name: str, shape: tuple[int, ...], low: float, width: float, seed: int
@@ -115,7 +116,7 @@ def test_functions_of_positive_numbers(
     check(ours(SESSION.encrypt(a, low=low, high=low + width)), numpys(a))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=part(10), deadline=None)
 @given(shapes, st.integers(0, 99))
 def test_comparisons_and_signs(shape: tuple[int, ...], seed: int) -> None:
     a = numbers(shape, -1.0, 1.0, seed)
@@ -133,7 +134,7 @@ def test_comparisons_and_signs(shape: tuple[int, ...], seed: int) -> None:
     check(np.where(a > 0, y, 3.0), np.where(a > 0, b, 3.0))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=part(10), deadline=None)
 @given(st.integers(2, 6), st.integers(1, 4), st.integers(0, 99))
 def test_functions_of_several_numbers(rows: int, columns: int, seed: int) -> None:
     a = numbers((rows, columns), -1.0, 1.0, seed)
@@ -165,7 +166,7 @@ def test_standard_deviations_and_norms() -> None:
     check(made, expected)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=part(20), deadline=None)
 @given(st.data(), st.lists(st.integers(1, 4), min_size=1, max_size=3), st.integers(0, 99))
 def test_tensors_are_put_together(data: st.DataObject, shape: list[int], seed: int) -> None:
     a, b = (numbers(tuple(shape), -1.0, 1.0, seed + each) for each in (0, 1))

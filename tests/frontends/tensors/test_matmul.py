@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import cloakwork as cw
 from cloakwork import errors
+from tests.thoroughness import part
 
 PRECISION = 12
 ERROR = 2.0**-PRECISION
@@ -50,7 +51,7 @@ SIZES = st.sampled_from([1, 2, 5, 30, 64, 130])
 TERMS = ("ik,kj->ij", "ki,kj->ij", "ik,jk->ij", "ki,jk->ji", "bik,bkj->bij", "bki,jbk->bji")
 
 
-@settings(max_examples=12)
+@settings(max_examples=part(12))
 @given(st.sampled_from(TERMS), st.tuples(SIZES, SIZES, SIZES), st.integers(0, 2**32))
 def test_contractions_are_right_tall_flat_batched_and_transposed(
     terms: str, sizes: tuple[int, int, int], seed: int

@@ -24,6 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.explain.work_levels_keys import counts
 from cloakwork.programs.slots import Mul
+from tests.thoroughness import part
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -190,7 +191,7 @@ def test_reshapes(session: cw.Session, data: st.DataObject) -> None:
         check(x.reshape(partly), a.reshape(wanted))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=part(200))
 @given(sessions, st.data())
 def test_basic_indices(session: cw.Session, data: st.DataObject) -> None:
     shape = data.draw(shapes)
@@ -299,7 +300,7 @@ def step(draw: st.DrawFn, a: Array, b: Array) -> tuple[str, Callable[[Any, Any],
             return kind, lambda x, y: x * y
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=part(300))
 @given(st.sampled_from(SESSIONS[:2]), st.data())
 def test_chains(session: cw.Session, data: st.DataObject) -> None:
     shape = data.draw(shapes)

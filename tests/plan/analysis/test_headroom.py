@@ -13,6 +13,7 @@ from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.programs.slots import Basis, Builder, Input, Output, Polynomial, SlotProgram
 from cloakwork.schemes.ckks import CkksBackend
 from tests.schemes.ckks_secret import CkksSecret
+from tests.thoroughness import part
 
 LEVELS = 5
 PARAMETERS = Parameters(levels=LEVELS, scale_bits=30, headroom_bits=24, log_n=8, insecure=True)
@@ -28,7 +29,7 @@ def program(coefficients: tuple[float, ...], basis: Basis) -> SlotProgram:
     return builder.finish()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @given(
     st.lists(st.sampled_from([0.0, 1.0, -3.0, 1e-6, 1e8]), min_size=4, max_size=30),
     st.sampled_from([0.25, 1.0, 1.5, 2.0, 3.0, 10.0]),

@@ -30,6 +30,7 @@ from tests.frontends.boolean.aes_sbox import sbox as sbox_table
 from tests.plan.boolean import circuits
 from tests.plan.cost.published import published_costs
 from tests.programs.random_gates import gate_programs
+from tests.thoroughness import part
 
 PUBLISHED = published_costs()
 NOISE = PUBLISHED.noise
@@ -106,7 +107,7 @@ def made_by(gates: GateProgram, costs: BitCosts, slack: float, generous: bool) -
     st.booleans(),
 )
 @example(79, SETS[-1], 2.0, False)
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=part(60))
 def test_every_way_computes_the_same_within_the_noise(
     seed: int, costs: BitCosts, slack: float, generous: bool
 ) -> None:
@@ -130,7 +131,7 @@ def test_all_kinds_and_ports(gates: GateProgram) -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(1, 64))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=part(20))
 def test_never_more_than_gate_by_gate(seed: int, threads: int) -> None:
     gates = random_program(seed)
     mapped = map_gates(gates, SETS, threads)

@@ -25,6 +25,7 @@ from cloakwork.programs.ir.circuits import (
 )
 from cloakwork.programs.ir.vectors import Packed
 from tests.plan.circuits.vector_evaluation import assert_right
+from tests.thoroughness import part
 
 MOST_DEGREE = 16
 
@@ -79,7 +80,7 @@ def random_input(generator: random.Random, name: str) -> CircuitInput:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.sampled_from([0.002, 0.02]))
 def test_random_circuits_come_out_right(seed: int, operations: int, effort: float) -> None:
     generator = random.Random(seed)

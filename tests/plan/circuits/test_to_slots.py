@@ -30,6 +30,7 @@ from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 from tests.frontends.circuit.random_functions import RandomFunction, functions
+from tests.thoroughness import part
 
 MODEL = BgvNoiseModel(12, 65537)
 
@@ -46,7 +47,7 @@ def computed(plan: SlotPlan, program: SlotProgram, inputs: list[list[int]]) -> l
 ANY = (functions(), st.booleans(), st.booleans(), st.integers(0, 2**32))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=part(50), deadline=None)
 @given(*ANY)
 def test_random_circuits_equal_pythons_integers(
     function: RandomFunction, replicated: bool, grouped: bool, seed: int

@@ -15,13 +15,14 @@ from cloakwork.plan.functions.recipes import GAP, Asked
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.lower import lower
 from cloakwork.programs.ir.tensors import Source
+from tests.thoroughness import part
 
 JUMPS = ("sign", "step")
 POSITIVE = ("log", "log10", "log2", "reciprocal", "rsqrt")
 
 
 @pytest.mark.parametrize("function", sorted(KNOWN))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=part(6), deadline=None)
 @given(
     ends=st.tuples(st.floats(-4, 4), st.floats(0.25, 4)),
     bits=st.integers(4, 12),
@@ -65,7 +66,7 @@ def test_only_jumps_that_are_in_the_range_have_a_gap() -> None:
     assert Asked("tanh", -1.0, 1.0, 0.1).gap == 0
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=part(10), deadline=None)
 @given(ratio=st.floats(1.5, 2000), bits=st.integers(6, 18), is_negative=st.booleans())
 def test_inverses_over_wide_ranges(ratio: float, bits: int, is_negative: bool) -> None:
     low, high = 1.0, ratio

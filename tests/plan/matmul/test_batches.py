@@ -21,6 +21,7 @@ from cloakwork.programs.ir.tensors import Apply, Contract, Node, Source, Sum
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import modelled
 from cloakwork.runtime.simulate import results
+from tests.thoroughness import part
 
 SLOTS = 64
 COSTS = modelled([2, 3, 4, 6, 9, 10], 2, log_n=13, word_bits=24)
@@ -61,7 +62,7 @@ CASES: dict[str, tuple[Function, list[tuple[int, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=8)
+@settings(max_examples=part(8))
 @given(st.data())
 def test_batches_are_right_in_all_lanes(name: str, data: st.DataObject) -> None:
     function, shapes = CASES[name]

@@ -11,6 +11,7 @@ from cloakwork.plan.matmul.spine import Factor, Times, spines
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
 from cloakwork.programs.slots import Constant, Rotate
 from tests.plan.matmul.chains import run_chain
+from tests.thoroughness import part
 
 SLOTS = 64
 
@@ -36,7 +37,7 @@ SIZES = st.integers(1, 30)
 Function = Callable[[Any], Any]
 
 
-@settings(max_examples=40)
+@settings(max_examples=part(40))
 @given(st.data(), st.tuples(SIZES, SIZES, SIZES, SIZES), st.booleans(), st.integers(0, 2**32))
 def test_functions_of_numbers_stand_between_products(
     data: st.DataObject, sizes: tuple[int, int, int, int], flipped: bool, seed: int

@@ -25,6 +25,7 @@ from cloakwork.programs.slots import (
     SwitchProduct,
 )
 from cloakwork.schemes.transform_cache import ciphertext_bytes
+from tests.thoroughness import part
 
 RINGS = range(12, 17)
 OPTIONS = Options((1.0, 1.0), 8)
@@ -51,7 +52,7 @@ SIZE = st.floats(6.0, 10.1).map(lambda bits: int(2**bits))
 SHAPES = st.tuples(SIZE, SIZE, SIZE) | SIZE.map(lambda size: (size, size, size))
 
 
-@settings(max_examples=40)
+@settings(max_examples=part(40))
 @example((65, 65, 65))
 @example((129, 129, 129))
 @example((69, 689, 219))
@@ -61,7 +62,7 @@ def test_every_size_takes_at_most_eight_clear_multiplications(sizes: tuple[int, 
     assert terms_of(product, chosen(product)) <= 8 * product.multiplications
 
 
-@settings(max_examples=6)
+@settings(max_examples=part(6))
 @given(SHAPES)
 def test_programs_switch_once_a_result_on_one_level(sizes: tuple[int, int, int]) -> None:
     product = Product(1, *sizes)

@@ -19,6 +19,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.costs import Costs, modelled, seconds_of
+from tests.thoroughness import part
 
 # A factor, or a left and a right operand.
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
@@ -114,7 +115,7 @@ def priced(program: SlotProgram, costs: Costs) -> float:
     return sum(seconds_of(program, costs)) + sum(edges)
 
 
-@settings(max_examples=40)
+@settings(max_examples=part(40))
 @given(st.data(), st.lists(st.integers(1, 60), min_size=3, max_size=5), st.integers(0, 2))
 def test_the_cost_is_that_of_the_program(
     data: st.DataObject, sizes: list[int], summed: int

@@ -19,6 +19,7 @@ from cloakwork.programs.slots import Input, Output, SlotProgram, SwitchProduct
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import modelled
 from cloakwork.runtime.simulate import results
+from tests.thoroughness import part
 
 SLOTS = 64
 COSTS = modelled([2, 3, 4, 6, 9, 10, 12], 2, log_n=13, word_bits=24)
@@ -120,7 +121,7 @@ CASES: dict[str, tuple[Function, Shapes]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-@settings(max_examples=12)
+@settings(max_examples=part(12))
 @given(st.data(), st.integers(0, 3))
 def test_expressions_are_right_in_all_lanes(name: str, data: st.DataObject, summed: int) -> None:
     function, shapes = CASES[name]

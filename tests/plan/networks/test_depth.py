@@ -26,6 +26,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
+from tests.thoroughness import part
 
 # Torch says once how it pads for kernels of even length.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
@@ -142,7 +143,7 @@ def test_no_fit_takes_fewer_levels(function: str, width: float, precision: int) 
         assert least <= depth <= least + 2
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), st.sampled_from([4, 10]))
 def test_no_network_takes_fewer_levels(network: RandomNetwork, precision: int) -> None:
     graph = capture(network.module, network.sample)

@@ -15,6 +15,7 @@ from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
+from tests.thoroughness import part
 
 
 def activation(function: str, *parameters: float) -> g.Graph:
@@ -39,7 +40,7 @@ def activation(function: str, *parameters: float) -> g.Graph:
     ],
     ids=lambda graph: graph.nodes[1].operation.function,
 )
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=part(5), deadline=None)
 @given(
     ends=st.tuples(st.floats(-8, 8), st.floats(-8, 8)).filter(lambda e: e[0] + 0.5 < e[1]),
     precision=st.integers(4, 12),

@@ -19,6 +19,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.frontends.nn.acceptance import unfit
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
+from tests.thoroughness import part
 
 # Torch tells once how it pads for kernels of even length.
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
@@ -48,7 +49,7 @@ def largest(network: Program, inputs: np.ndarray) -> list[float | None]:
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=part(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_networks(), st.integers(0, 1000), st.sampled_from([0.01, 0.25, 2.0]))
 def test_numbers_of_accepted_inputs_are_within_their_bounds(
     network: RandomNetwork, seed: int, margin: float

@@ -35,6 +35,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.schemes.ckks import CkksBackend
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.schemes.ckks_secret import CkksSecret
+from tests.thoroughness import part
 
 SLOTS = 64
 TOP = 3
@@ -114,7 +115,7 @@ def programs(draw: st.DrawFn) -> SlotProgram:
     return builder.finish()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=part(60), deadline=None)
 @given(programs(), st.floats(0, 1.1))
 def test_the_outputs_stay_and_the_keys_fit(program: SlotProgram, share: float) -> None:
     budget = int(share * key_bytes(program))

@@ -13,9 +13,10 @@ from cloakwork.plan.tensors.placed import level_of
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from cloakwork.programs.slots import Linear, Rotate
 from tests.plan.tensors.placing import LEVEL, SLOTS, Bench, layouts, numbers, shapes
+from tests.thoroughness import part
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=part(200))
 @given(st.data())
 def test_sums_are_numpys(data: st.DataObject) -> None:
     result_shape = data.draw(shapes)

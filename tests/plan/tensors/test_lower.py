@@ -18,6 +18,7 @@ from cloakwork.programs.slots import Input, Mul, Output, Rescale
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.plan.tensors.placing import SLOTS, layouts, numbers, packed
+from tests.thoroughness import part
 
 TOP = 6
 
@@ -50,7 +51,7 @@ def matmul(left: Node | np.ndarray, right: Node | np.ndarray) -> Contract:
     return Contract((left, right), ("ij", "jk"), "ik", (left.shape[0], right.shape[1]))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=part(50))
 @given(st.data())
 def test_a_graph_of_all_kinds(data: st.DataObject) -> None:
     m, k, n = (data.draw(st.integers(1, 6)) for _ in "mkn")

@@ -13,13 +13,14 @@ from cloakwork.plan.tensors.placed import level_of
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from tests.plan.tensors.placing import LEVEL, SLOTS, Bench, layouts, numbers, shapes
+from tests.thoroughness import part
 
 
 def counted(shape: tuple[int, ...]) -> Any:
     return np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=part(200))
 @given(st.data())
 def test_an_index_gives_its_elements(data: st.DataObject) -> None:
     shape = data.draw(shapes)

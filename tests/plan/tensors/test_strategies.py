@@ -18,6 +18,7 @@ from cloakwork.programs.layout import Axis, Layout, default_layout
 from cloakwork.programs.slots import Builder, Linear, Mul, Operation, Rotate
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
 from tests.plan.tensors.placing import LEVEL, SLOTS, Bench, layouts, numbers
+from tests.thoroughness import part
 
 EVERY = 10_000
 
@@ -55,13 +56,13 @@ def check(case: RandomEinsum, data: st.DataObject, choice: int) -> None:
     bench.check(result, np.asarray(np.einsum(text, *arrays)))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=part(300))
 @given(random_einsums(max_operands=2, max_labels=4, max_elements=150), st.data())
 def test_operands_may_lie_anywhere(case: RandomEinsum, data: st.DataObject) -> None:
     check(case, data, 0)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=part(100))
 @given(
     random_einsums(max_operands=2, max_labels=4, max_elements=100),
     st.data(),
@@ -213,7 +214,7 @@ def test_one_operand_has_one_way() -> None:
     assert ways((encrypted("ij", 3, 4),), "j", 8192, 5) == (Way(()),)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=part(100))
 @given(st.data(), st.sampled_from(["", "i", "j", "ij", "ji"]))
 def test_operands_that_lie_alike_with_garbage_beside_them(data: st.DataObject, output: str) -> None:
     shape = (data.draw(st.integers(2, 6)), data.draw(st.integers(2, 6)))

@@ -6,9 +6,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from cloakwork.runtime.cluster.work import Work
+from tests.thoroughness import part
 
 # An example takes long to draw, and many more find nothing else.
-few = settings(max_examples=40)
+few = settings(max_examples=part(40))
 
 
 @st.composite
