@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from cloakwork.cli.result_files import as_json
 from tests.cli.command import Cloakwork
-from tests.families import BITS, CIRCUITS, ENCRYPTED, NETWORKS, TENSORS, Family
+from tests.families import BITS, BY_NAME, CIRCUITS, ENCRYPTED, NETWORKS, TENSORS, Family
+from tests.thoroughness import slow
 
 ADDER = Path(__file__).parents[2] / "examples" / "boolean" / "adder.txt"
 
@@ -36,7 +38,7 @@ def distance(a, b):
 def raises_of_integers(a):
     return a / 0 if a is None else [][1]
 
-ready = cw.compile(scores, (4, 8), (3, 8))
+ready = cw.compile(scores, (4, 8), (3, 8), log_n=10, insecure=True)
 number = 3
 """
 BESIDE = """
@@ -101,27 +103,30 @@ COMPILE = (
     ("none.py:p", "there is no file none.py"),
     ("score.py:none", "score.py has no 'none'"),
     ("score.py", "a file and a name in it"),
-    ("score.py:number", "expected a program, a circuit"),
     ("score.py:ready --bound 2", "expected no options"),
     ("broken.py:p", "ZeroDivisionError: division by zero (broken.py:2)"),
-    ("unclosed.py:p", "SyntaxError"),
     ("score.py:scores", "expected --shape"),
     ("score.py:scores --shape a", "expected sizes such as 8x16, got 'a'; see cloakwork compile"),
-    ("score.py:scores --shape 4x8 --bits 3", "leave --bits out"),
     ("score.py:scores --shape 4x8 --sample s --threads 2", "leave --sample and --threads out"),
-    ("score.py:scores --shape 4x8 --shape 3x7", "matmul"),
-    ("score.py:raises --shape 4", "KeyError: 'missing' (score.py:9)"),
     ("score.py:raises_beside --shape 4", "OverflowError: of x (beside.py:3)"),
     ("score.py:distance", "expected --bits"),
+    ("net.py:net", "expected --sample"),
+    ("--bristol adder.txt --bits 3", "leave --bits out"),
+    ("--bristol score.py", "score.py"),
+)
+# Processes take a second each, and those that load torch several.
+COMPILE_MORE = (
+    ("score.py:number", "expected a program, a circuit"),
+    ("unclosed.py:p", "SyntaxError"),
+    ("score.py:scores --shape 4x8 --bits 3", "leave --bits out"),
+    ("score.py:scores --shape 4x8 --shape 3x7", "matmul"),
+    ("score.py:raises --shape 4", "KeyError: 'missing' (score.py:9)"),
     ("score.py:distance --bits 8 --shape 3", "leave --shape out"),
     ("score.py:raises_of_integers --bits 8", "(score.py:20)"),
-    ("net.py:net", "expected --sample"),
     ("net.py:net --sample s.npy --shape 8", "leave --shape out"),
     ("net.py:net --sample torn.npz", "damaged"),
-    ("--bristol adder.txt --bits 3", "leave --bits out"),
     ("--bristol adder.txt --key-budget 3 --insecure", "leave --key-budget and --insecure out"),
     ("--bristol adder.txt --haskell", "got --haskell and --bristol"),
-    ("--bristol score.py", "score.py"),
 )
 
 
@@ -134,27 +139,37 @@ MORE = {
 }
 
 
+# Lines that every family refuses by code of its own. The rest is one code, and runs for the first.
+OF_EVERY_FAMILY = {
+    "encrypt c wrong.json -o n",
+    "run e other -o n",
+    *(line for line, _ in (*OF_BITS, *INSECURE)),
+}
+
+
 def of_families() -> Iterator[Any]:
     for family in ENCRYPTED:
         small = "" if family is BITS else " --insecure"
         for line, words in (*ALL, *MORE[family.name]):
-            yield pytest.param(family, line + small, words, id=f"{family}: {line}")
+            repeats = family is not TENSORS and line not in OF_EVERY_FAMILY
+            marks = pytest.mark.slow if repeats else ()
+            yield pytest.param(family, line + small, words, id=f"{family}: {line}", marks=marks)
         for line, words in INSECURE if small else ():
             yield pytest.param(family, line, words, id=f"{family}: {line}, insecure")
 
 
 @pytest.mark.parametrize(("family", "line", "words"), list(of_families()))
 def test_a_family_refuses_in_one_line(
-    made: dict[str, Cloakwork], family: Family, line: str, words: str
+    made: Callable[[Family], Cloakwork], family: Family, line: str, words: str
 ) -> None:
-    command = made[family.name]
+    command = made(family)
     before = contents(command.folder)
     refusal = command.refusal(*line.split())
     assert (words or WRONG[family.name][1]) in refusal
     assert contents(command.folder) == before
 
 
-@pytest.mark.parametrize(("line", "words"), COMPILE)
+@pytest.mark.parametrize(("line", "words"), [*COMPILE, *slow(*COMPILE_MORE)])
 def test_compile_refuses_in_one_line(sources: Cloakwork, line: str, words: str) -> None:
     assert words in sources.refusal("compile", *line.split(), "-o", "n")
     assert not (sources.folder / "n").exists()
@@ -188,11 +203,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cloakwork]:
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Family], Cloakwork]:
     """For each family a folder with one of every file, and some that are damaged."""
-    return {
-        family.name: filled(family, tmp_path_factory.mktemp(family.name)) for family in ENCRYPTED
-    }
+
+    @cache
+    def of_family(name: str) -> Cloakwork:
+        return filled(BY_NAME[name], tmp_path_factory.mktemp(name))
+
+    return lambda family: of_family(family.name)
 
 
 def filled(family: Family, folder: Path) -> Cloakwork:

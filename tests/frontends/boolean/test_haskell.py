@@ -5,9 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from os import cpu_count
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +24,7 @@ from cloakwork.errors import (
     UnboundedRecursionError,
     VerilogError,
 )
-from cloakwork.frontends.boolean import Circuit, haskell
+from cloakwork.frontends.boolean import haskell
 from cloakwork.frontends.boolean.clash import ClashRun
 
 TYPES = """{-# LANGUAGE DeriveAnyClass #-}
@@ -240,31 +237,30 @@ REFUSALS = [
     ("held", NotBitsError, "stands Some, which cannot be bits; expected an instance of BitPack"),
     ("total", VerilogError, "no gates of Clash's total: .*loop"),
 ]
-Reading = Callable[[str], "Future[Circuit]"]
+# Clash takes seconds for each.
+QUICK = {"missing", "clocked", "some", "factorial", "text", "total"}
 
 
 @pytest.fixture(scope="module")
-def reading(tmp_path_factory: pytest.TempPathFactory) -> Reading:
-    """The functions that are refused, and one that is not, which are read side by side."""
-    path = module(tmp_path_factory.mktemp("refused"), REFUSED)
-    pool = ThreadPoolExecutor(cpu_count())
-    tops = ["value", *(top for top, _, _ in REFUSALS)]
-    futures = {top: pool.submit(boolean.from_haskell, path, top) for top in tops}
-    pool.shutdown(wait=False)
-    return futures.__getitem__
+def refused(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of functions that are refused, and of one that is not."""
+    return module(tmp_path_factory.mktemp("refused"), REFUSED)
 
 
-@pytest.mark.parametrize(("top", "error", "reason"), REFUSALS)
+@pytest.mark.parametrize(
+    ("top", "error", "reason"),
+    [pytest.param(*each, marks=() if each[0] in QUICK else pytest.mark.slow) for each in REFUSALS],
+)
 def test_functions_that_are_refused(
-    reading: Reading, top: str, error: type[CloakworkError], reason: str
+    refused: Path, top: str, error: type[CloakworkError], reason: str
 ) -> None:
     with pytest.raises(error, match=f"cannot .*{reason}") as caught:
-        reading(top).result()
+        boolean.from_haskell(refused, top)
     assert type(caught.value) is error
 
 
-def test_a_constant_is_a_program_without_inputs(reading: Reading) -> None:
-    assert reading("value").result().run_clear() == {"out": 7}
+def test_a_constant_is_a_program_without_inputs(refused: Path) -> None:
+    assert boolean.from_haskell(refused, "value").run_clear() == {"out": 7}
 
 
 def test_the_message_of_the_compiler_names_file_and_line(tmp_path: Path) -> None:

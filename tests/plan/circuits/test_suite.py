@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -22,6 +24,7 @@ from cloakwork.plan.circuits.search import candidates, vectorise
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.programs.ir.vectors import LaneProgram
 from tests.plan.circuits.vector_evaluation import assert_right, random_inputs, results
+from tests.thoroughness import slow
 
 SUITE = [*small_jobs(), large_job()]
 OTHERS = [*layout_jobs(), *polynomial_jobs()]
@@ -46,11 +49,29 @@ def moves(job: str, replication: str) -> int:
     return work["rotation"] + work["ciphertext product"]
 
 
-@pytest.mark.parametrize("job", SUITE, ids=name)
+# Rows whose programs and parameters are chosen in a second or two.
+QUICK = {"dot.3 un", "dist.3 fully", "conv.4.2 partially", "mm.2 fully"}
+# Circuits for which a program is searched longest.
+LONG = {"mm.16 un", "polynomial.10 dense homogeneous"} | {
+    f"{job} {replication}"
+    for job in ("max[5]", "sort[3]")
+    for replication in ("un", "partially", "ungrouped")
+}
+
+
+def rows(jobs: Sequence[CircuitJob], long: Callable[[str], bool]) -> list[Any]:
+    return [
+        pytest.param(job, id=name(job), marks=pytest.mark.slow if long(name(job)) else ())
+        for job in jobs
+    ]
+
+
+@pytest.mark.parametrize("job", rows(SUITE, lambda row: row not in QUICK))
 def test_rotations_and_products_are_at_most_the_papers(job: CircuitJob) -> None:
     assert moves(job.name, job.replication) <= PAPER[job.name, job.replication].moves
 
 
+@pytest.mark.slow
 def test_most_rows_take_fewer_rotations_and_products_than_the_papers() -> None:
     rows = [(job.name, job.replication) for job in SUITE]
     assert len(rows) == len(PAPER) == 33
@@ -65,7 +86,7 @@ def test_most_rows_take_fewer_rotations_and_products_than_the_papers() -> None:
         ("dist.5", "fully", "1/1/0/0"),
         ("dist.5", "un", "7/1/6/0"),
         ("mm.3", "un", "6/1/6/0"),
-        ("mm.16", "un", "12/1/12/0"),
+        *slow(("mm.16", "un", "12/1/12/0")),
     ],
 )
 def test_regular_circuits_take_one_product_and_rotations_by_doubling(
@@ -74,7 +95,7 @@ def test_regular_circuits_take_one_product_and_rotations_by_doubling(
     assert str(LaneCounts.of(program_of(job, replication))) == counts
 
 
-@pytest.mark.parametrize("job", [*SUITE, *OTHERS], ids=name)
+@pytest.mark.parametrize("job", rows([*SUITE, *OTHERS], LONG.__contains__))
 def test_a_program_is_right_and_no_dearer_than_the_circuit_as_written(job: CircuitJob) -> None:
     generator = random.Random(name(job))
     program = program_of(job.name, job.replication)

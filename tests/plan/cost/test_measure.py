@@ -12,7 +12,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import measure as measured_cost
 from cloakwork.plan.cost.measure import identity, measured
-from cloakwork.runtime.costs import Costs, modelled
+from cloakwork.runtime.costs import Costs, modelled, modelled_for
 
 PARAMETERS = Parameters(levels=4, log_n=9, insecure=True)
 FLAT = Parameters(levels=0, log_n=9, insecure=True)
@@ -38,6 +38,17 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured_cost, "operation_seconds", refuse)
 
 
+@pytest.fixture
+def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operations take the seconds of the model, which takes none to tell."""
+
+    def seconds(parameters: Parameters, level: int) -> dict[str, float]:
+        return asdict(modelled_for(parameters).at(level))
+
+    monkeypatch.setattr(measured_cost, "operation_seconds", seconds)
+    monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
+
+
 def positive(costs: Costs) -> bool:
     return all(cost > 0 for level in costs.levels for cost in asdict(level).values())
 
@@ -49,6 +60,7 @@ def test_every_level_has_a_price_of_every_kind(parameters: Parameters) -> None:
     assert positive(costs)
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_table_is_kept_and_read_again(request: pytest.FixtureRequest, folder: Path) -> None:
     costs = measured(PARAMETERS)
     assert cache_path(PARAMETERS).parent == folder / "cloakwork"
@@ -81,6 +93,7 @@ def rewritten(data: object) -> bytes:
     return json.dumps(data).encode()
 
 
+@pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize(
     "damage", ["empty", "binary", "deep", "foreign", "short", "negative", "huge"]
 )
@@ -109,6 +122,7 @@ def test_a_damaged_file_is_measured_anew_and_rewritten(damage: str) -> None:
     assert measured(PARAMETERS) == costs
 
 
+@pytest.mark.usefixtures("pretended")
 def test_a_folder_that_cannot_be_written_is_no_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +174,7 @@ def test_the_model_is_corrected_between_the_measured_levels(
     assert ratios == pytest.approx(expected)
 
 
+@pytest.mark.usefixtures("pretended")
 def test_without_a_home_costs_are_measured_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     monkeypatch.delenv("HOME")

@@ -28,6 +28,7 @@ from cloakwork.plan.parameters.bgv import (
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.schemes.bgv import Bgv
+from tests.thoroughness import slow
 
 OPTIONS = IntegerOptions(16)
 
@@ -79,7 +80,7 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
         assert abs(getattr(product, bound) - getattr(expected, bound)) < 0.1
 
 
-@pytest.mark.parametrize("job", ["dot.3", "mm.2", "conv.4.2", "sort[3]"])
+@pytest.mark.parametrize("job", ["dot.3", *slow("mm.2", "conv.4.2", "sort[3]")])
 def test_no_plan_costs_more_than_the_circuit_as_it_is_written(job: str) -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == job)
     found = candidates(circuit, effort=0.05)
@@ -104,9 +105,8 @@ def test_a_circuit_of_which_no_program_fits_is_refused() -> None:
         cheapest_integer_plan(found, IntegerOptions(16, rings=(12,)))
     with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
         cheapest_integer_plan(found, IntegerOptions(16, rings=(11, 12)))
-    assert (
-        cheapest_integer_plan(found, IntegerOptions(16, rings=(13,))).parameter_sets[0].log_n == 13
-    )
+    fitting = cheapest_integer_plan(found[:3], IntegerOptions(16, rings=(13,)))
+    assert fitting.parameter_sets[0].log_n == 13
 
 
 @pytest.mark.parametrize(
