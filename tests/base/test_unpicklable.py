@@ -23,21 +23,22 @@ def programs() -> Iterator[cw.Program]:
     yield cw.boolean.from_bristol("examples/boolean/adder.txt").compile(threads=1)
 
 
-def holders() -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def holders() -> list[Any]:
     """All that holds keys."""
     session = cw.Session(depth=1, log_n=10, insecure=True)
-    yield session
-    yield session.evaluator()
+    found: list[Any] = [session, session.evaluator()]
     for program in programs():
         client, evaluator = program.keygen()
-        yield client
-        yield evaluator
-        yield client.public_key()
+        found += [client, evaluator, client.public_key()]
+    return found
 
 
 @pytest.mark.parametrize("attempt", [pickle.dumps, copy.copy, copy.deepcopy])
-def test_what_holds_keys_tells_how_it_is_saved(attempt: Callable[[Any], Any]) -> None:
-    for holder in holders():
+def test_what_holds_keys_tells_how_it_is_saved(
+    attempt: Callable[[Any], Any], holders: list[Any]
+) -> None:
+    for holder in holders:
         told = f"cannot pickle or copy {type(holder).__name__}; save it by its method save$"
         with pytest.raises(NotPicklableError, match=told):
             attempt(holder)

@@ -16,11 +16,13 @@ from benchmarks.boolean.targets import targets
 from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork.errors import MissingDependencyError
+from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import bootstrap_statistics_of
 from cloakwork.schemes.tfhe_noise import noise_of
+from tests.families import greater
 from tests.plan.cost.published import published_costs
 
 NAMED = {job.name: job for job in JOBS}
@@ -96,15 +98,26 @@ def test_a_program_is_cut_into_its_layers() -> None:
     assert [count for count in made if count] == list(bootstrap_statistics_of(program).widths)
 
 
-@pytest.mark.usefixtures("two_threads")
-def test_a_program_is_measured_and_right() -> None:
-    made = evaluate(ADDER)
+def require_measured_and_right(job: Job, gates: int) -> None:
+    made = evaluate(job)
     assert made.right
     assert [run.threads for run in made.runs] == [1, 2]
     assert all(run.cpu_seconds > 0 and run.wall_seconds > 0 for run in made.runs)
-    assert made.gate_by_gate.gates == 157
+    assert made.gate_by_gate.gates == gates
     assert made.gate_by_gate.source == "measured"
     assert [schedule.mapped_for for schedule in made.schedules] == [2, 64]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_a_program_is_measured_and_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.boolean.evaluate.gate_seconds", SECONDS.__getitem__)
+    require_measured_and_right(Job("comparison", lambda: Circuit(greater(4))), 12)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("two_threads")
+def test_the_adder_is_measured_and_right() -> None:
+    require_measured_and_right(ADDER, 157)
 
 
 @pytest.mark.parametrize("name", ["pir-100", "pir-500-table"])

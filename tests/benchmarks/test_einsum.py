@@ -94,11 +94,13 @@ COMPILED = {
     "attention": Work(3, 1, 1, 2.3, 3, 2.3),
 }
 
-# Compiling them takes seconds.
-LONG = {"transpose, materialised", "three-way Hadamard"}
-names_to_compile = [
-    pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMED
-]
+# Planning them takes seconds.
+LONG = {"batched", "outer", "chain", "bilinear", "contraction", "attention"}
+LONG_TO_COMPILE = {"transpose, materialised", "three-way Hadamard", "chain", "bilinear"}
+
+
+def quick_and_slow(long: set[str]) -> list[Any]:
+    return [pytest.param(name, marks=pytest.mark.slow if name in long else ()) for name in NAMED]
 
 
 def require(
@@ -121,7 +123,7 @@ def require(
         assert key_demand([program]).rotations.keys() <= set(powers_of_two(program.slots))
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", quick_and_slow(LONG))
 def test_work_that_eager_plans_take(name: str) -> None:
     job = NAMED[name]
     plan, fitted = (eager_plan(job, fit) for fit in (as_planned, powers_of_two_only))
@@ -136,7 +138,7 @@ def test_work_that_eager_plans_take(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", names_to_compile)
+@pytest.mark.parametrize("name", quick_and_slow(LONG_TO_COMPILE))
 def test_work_that_compiled_plans_take(name: str) -> None:
     job = NAMED[name]
     compiled, body = compiled_plan(job, as_planned)

@@ -48,6 +48,7 @@ VECTORS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", VECTORS, ids=["B", "C.1"])
 def test_aes_expands_the_keys_of_the_standard(vector: tuple[str, str, str]) -> None:
     key = bytes.fromhex(vector[0])
@@ -89,9 +90,10 @@ def test_aes_has_32_ands_for_each_s_box() -> None:
     ]
 
 
-TABLES = [(100, 7), pytest.param(500, 9, marks=pytest.mark.slow)]
+TABLES = [(100, 7), (500, 9)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("entries", "bits"), TABLES)
 def test_retrieval(rng: np.random.Generator, entries: int, bits: int) -> None:
     table = rng.integers(0, 1 << 32, (RUNS, entries))
@@ -104,6 +106,7 @@ def test_retrieval(rng: np.random.Generator, entries: int, bits: int) -> None:
     assert nonlinear(program) < 66 * entries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("entries", "bits"), TABLES)
 def test_retrieval_from_a_table_in_the_program(entries: int, bits: int) -> None:
     index = np.arange(1 << bits)
@@ -112,6 +115,7 @@ def test_retrieval_from_a_table_in_the_program(entries: int, bits: int) -> None:
     assert (found == wanted).all()
 
 
+@pytest.mark.slow
 def test_adder(rng: np.random.Generator) -> None:
     a, b = ([int(each) for each in row] for row in rng.integers(0, 1 << 64, (2, RUNS), np.uint64))
     program = haskell("Adder.hs", "sumOf")
@@ -131,6 +135,7 @@ def test_adder_in_bristol_fashion(rng: np.random.Generator) -> None:
     assert nonlinear(program) == 32
 
 
+@pytest.mark.slow
 def test_calculator(rng: np.random.Generator) -> None:
     code = rng.integers(0, 4, RUNS)
     a, b = rng.integers(-128, 128, (2, RUNS))
@@ -146,6 +151,7 @@ def test_relu(rng: np.random.Generator) -> None:
     assert nonlinear(program) == 16 * 7
 
 
+@pytest.mark.slow
 def test_sorting_network(rng: np.random.Generator) -> None:
     numbers = rng.integers(0, 256, (RUNS, 8))
     numbers[:50] %= 3

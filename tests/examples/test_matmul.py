@@ -27,6 +27,7 @@ def printed(name: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_two_databases_are_compared() -> None:
     told = printed("similarities")
     assert "pictures labelled as in the clear   898 of 898" in told
@@ -75,6 +76,7 @@ def test_five_small_layers_compute_what_they_do_in_the_clear(
         program.run_clear(images=images, **same_sign)
 
 
+@pytest.mark.slow
 def test_components_of_two_halves_are_those_of_the_whole() -> None:
     told = printed("pca")
     shares = re.search(r"variance of the first components +(.+)", told)

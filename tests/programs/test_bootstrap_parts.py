@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
 
+import cloakwork as cw
 from cloakwork.programs.bootstrap_parts import part_of
 from tests.families import greater, mapped
 
 PROGRAM = mapped(greater(6))
 
 
+@cache
+def roles() -> tuple[cw.Client, cw.Evaluator]:
+    return PROGRAM.keygen()
+
+
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
 def test_parts_one_after_the_other_are_the_whole(size: int) -> None:
     body: Any = PROGRAM.body
-    client, evaluator = PROGRAM.keygen()
+    client, evaluator = roles()
     sent = client.encrypt(a=41, b=37)
     (given,) = evaluator._values(sent, "inputs", "test")
     values: dict[int, Any] = {}

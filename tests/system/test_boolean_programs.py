@@ -46,10 +46,12 @@ def test_rectifier(rng: np.random.Generator) -> None:
     require_as_in_the_clear(haskell("Relu.hs", "relu"), x=rng.integers(-128, 128, 16))
 
 
+@pytest.mark.slow
 def test_sorting_network(rng: np.random.Generator) -> None:
     require_as_in_the_clear(haskell("Sort.hs", "sorted"), numbers=rng.integers(0, 256, 8))
 
 
+@pytest.mark.slow
 def test_adder_of_64_bits(rng: np.random.Generator) -> None:
     a, b = (int(each) for each in rng.integers(0, 1 << 64, 2, np.uint64))
     require_as_in_the_clear(haskell("Adder.hs", "sumOf"), a=a, b=b)

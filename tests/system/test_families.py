@@ -373,15 +373,15 @@ WEIGHTS = Weights()
 DEEP = network((16,), WEIGHTS.linear(16, 16), SQUARE, WEIGHTS.linear(8, 16))
 VECTORS = np.random.default_rng(5).uniform(-1, 1, (4, 16))
 DIGITS = [-7, 5, 3, -8]
-SQUARE_MATRIX = np.random.default_rng(6).uniform(-1, 1, (20, 20))
+SQUARE_MATRIX = np.random.default_rng(6).uniform(-1, 1, (12, 12))
 
 
 def cubed(x: Any) -> Any:
-    return x @ x @ x / 400
+    return x @ x @ x / 144
 
 
 def budgeted_tensors(key_budget: int | None) -> cw.Program:
-    return cw.compile(cubed, (20, 20), log_n=10, insecure=True, key_budget=key_budget)
+    return cw.compile(cubed, (12, 12), log_n=10, insecure=True, key_budget=key_budget)
 
 
 @cw.circuit(x=cw.vector(4, bits=4, layout=range(4)))

@@ -14,6 +14,7 @@ from torch.nn import functional
 import cloakwork as cw
 from cloakwork.errors import ActivationFitError, NotFiniteError, UnsupportedLayerError
 from cloakwork.frontends.nn.attention import with_batch_first
+from tests.thoroughness import slow
 
 SAMPLES = 64
 
@@ -75,7 +76,11 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", MODULES)
+# They differ little from others here.
+ALIKE = "attention", "group_norm", "softmax_of_channels"
+
+
+@pytest.mark.parametrize("name", [*(name for name in MODULES if name not in ALIKE), *slow(*ALIKE)])
 def test_in_the_clear_they_are_what_torch_computes(name: str) -> None:
     torch.manual_seed(2)
     make, shape = MODULES[name]
@@ -158,7 +163,7 @@ def test_a_layer_of_several_heads_is_written_with_the_batch_first(name: str) -> 
     )
 
 
-@pytest.mark.parametrize("name", ["heads_with_a_mask_that_is_added", "heads", "encoder"])
+@pytest.mark.parametrize("name", ["heads_with_a_mask_that_is_added", *slow("heads", "encoder")])
 def test_layers_of_several_heads_in_the_clear_are_what_torch_computes(name: str) -> None:
     torch.manual_seed(3)
     module, x = trained(LAYERS[name]()), inputs(4, 8)

@@ -21,6 +21,7 @@ from cloakwork.errors import (
 from cloakwork.plan.functions.choose import chosen
 from cloakwork.plan.functions.recipes import Asked
 from cloakwork.programs.slots import Bootstrap
+from tests.thoroughness import slow
 
 SMALL: dict[str, Any] = {"log_n": 8, "insecure": True}
 
@@ -64,7 +65,7 @@ CORNERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CORNERS)
+@pytest.mark.parametrize("name", ["maximum", *slow("absolute", "root")])
 def test_functions_with_corners_name_the_scale_that_they_take(name: str) -> None:
     function = CORNERS[name]
     a = np.array([-1.0, -0.01, 0.0, 0.5])

@@ -208,6 +208,7 @@ def test_more_threads_take_shallower_programs() -> None:
         require_same(gates, each.program, 4)
 
 
+@pytest.mark.slow
 def test_many_threads_seldom_wait_for_a_layer() -> None:
     gates = circuits.rounds_of_aes(2)
     mapped = map_gates(gates, EIGHT, 64)

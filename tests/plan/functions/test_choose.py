@@ -15,7 +15,7 @@ from cloakwork.plan.functions.recipes import GAP, Asked
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.lower import lower
 from cloakwork.programs.ir.tensors import Source
-from tests.thoroughness import part
+from tests.thoroughness import part, slow
 
 JUMPS = ("sign", "step")
 POSITIVE = ("log", "log10", "log2", "reciprocal", "rsqrt")
@@ -105,7 +105,7 @@ def test_a_wide_range_is_iterated_and_a_narrow_one_is_not() -> None:
     assert "squared" in chosen(Asked("exp", -8.0, 8.0, 2.0**-12)).name
 
 
-@pytest.mark.parametrize("bits", [20, 24])
+@pytest.mark.parametrize("bits", [20, *slow(24)])
 def test_absolute_values_beyond_what_exchanges_settle_for(bits: int) -> None:
     fit = chosen(Asked("absolute", -1.0, 1.0, 2.0**-bits))
     numbers = np.concatenate([np.geomspace(1e-9, 1.0, 9999), [0.0]])

@@ -26,6 +26,7 @@ from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.slots import Bootstrap, SlotProgram
+from tests.thoroughness import slow
 
 # Levels between two bootstraps, and those that a value has that is not refreshed any more.
 SMALL: dict[str, Any] = {"precision": 12, "log_n": 9, "insecure": True, "bootstrap": True}
@@ -138,6 +139,7 @@ def test_twelve_convolutions_with_residual_joins() -> None:
     require_results_of_torch(program, module, x)
 
 
+@pytest.mark.slow
 def test_convolutions_beside_a_shortcut_that_no_activation_interrupts() -> None:
     module, x = residual(Normed, 6), torch.rand(32, 1, 4, 4)
     program = compiled(module, x)
@@ -223,7 +225,7 @@ def test_several_inputs_at_once() -> None:
     assert np.abs(found - program.run_clear(x[:4])).max() < 2.0 ** -SMALL["precision"]
 
 
-@pytest.mark.parametrize("layers", [2, 3])
+@pytest.mark.parametrize("layers", [3, *slow(2)])
 def test_a_chain_just_long_enough_is_taken_where_there_is_one(layers: int) -> None:
     module, x = mlp(layers), torch.rand(64, 8)
     made = [
@@ -281,7 +283,7 @@ def test_refusals_say_what_would_do() -> None:
 
 
 def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:
-    module, x = mlp(8, width=24), torch.rand(64, 24)
+    module, x = mlp(5, width=24), torch.rand(64, 24)
     whole = compiled(module, x)
     least = refreshing_for(9, bound=1.0, insecure=True).key_bytes
     assert whole.key_bytes > least
@@ -335,7 +337,7 @@ def test_stages_within_one_compute_the_same() -> None:
     np.testing.assert_allclose(results[stages.outputs[0]], wanted, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 20))])
 def test_random_deep_networks(seed: int) -> None:
     module, x = random_network(seed)
     try:

@@ -24,6 +24,7 @@ from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import modelled_for
+from tests.thoroughness import slow
 
 PRECISION = 16
 
@@ -47,7 +48,7 @@ def compiled() -> cw.Program:
     [
         (mlp, [25, 0, 22, 0, 9], [128, 0, 128, 0, 16], 26, 95_420_416, 5),
         (lola, [2, 0, 26, 0, 9], [4, 0, 128, 0, 16], 27, 92_274_688, 5),
-        (lenet, [11, 0, 51, 0, 49, 0, 11], [36, 0, 576, 0, 512, 0, 16], 83, 573_177_856, 7),
+        *slow((lenet, [11, 0, 51, 0, 49, 0, 11], [36, 0, 576, 0, 512, 0, 16], 83, 573_177_856, 7)),
     ],
 )
 def test_takes_so_many_rotations_diagonals_keys_and_levels(

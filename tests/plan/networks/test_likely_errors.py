@@ -11,6 +11,7 @@ from cloakwork.plan.networks.fitted_errors import largest_difference
 from cloakwork.plan.networks.likely_errors import likely_difference
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results
+from tests.thoroughness import slow
 
 PRECISION = 14
 
@@ -72,7 +73,11 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+# Of corners the fits take longest.
+CORNER = "twenty layers with a corner"
+
+
+@pytest.mark.parametrize("name", [*(name for name in NETWORKS if name != CORNER), *slow(CORNER)])
 def test_it_is_above_what_other_inputs_show_and_at_most_a_hundred_times(name: str) -> None:
     rng = np.random.default_rng(list(NETWORKS).index(name))
     graph = NETWORKS[name](rng)

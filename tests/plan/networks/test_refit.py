@@ -19,6 +19,7 @@ from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from tests.frontends.nn.acceptance import unfit
+from tests.thoroughness import slow
 
 
 def dense(width: int, functions: tuple[str, ...], scale: float) -> g.Graph:
@@ -36,6 +37,9 @@ def uniform(count: int, width: int) -> g.Array:
     return np.random.default_rng(2).uniform(-1, 1, (count, width))
 
 
+LOW = {"silu": 2, "tanh": 3}
+
+
 def refit(
     graph: g.Graph, given: g.Array, precision: int, degrees: dict[str, int] | None = None
 ) -> Fitted:
@@ -44,8 +48,10 @@ def refit(
     return fitted
 
 
-@pytest.mark.parametrize("precision", [2, 4, 8])
-@pytest.mark.parametrize("degrees", [None, {"silu": 2, "tanh": 3}], ids=["", "of low degree"])
+@pytest.mark.parametrize(
+    ("precision", "degrees"),
+    [(2, None), (8, LOW), *slow((4, None), (8, None), (2, LOW), (4, LOW))],
+)
 def test_calibration_inputs_are_accepted_however_coarse(
     precision: int, degrees: dict[str, int] | None
 ) -> None:
@@ -69,10 +75,13 @@ def test_results_are_as_precise_as_asked(precision: int) -> None:
     assert min(each.precision for each in fitted.fits) > precision + 1
 
 
-def test_a_finer_fit_is_no_worse_than_a_coarser_one() -> None:
+@pytest.mark.parametrize(("scale", "precisions"), [(8.0, (2, 4, 8)), *slow((64.0, (4, 8, 16)))])
+def test_a_finer_fit_is_no_worse_than_a_coarser_one(
+    scale: float, precisions: tuple[int, ...]
+) -> None:
     samples = uniform(200, 8)
-    graph = dense(8, ("relu",), 64.0)
-    found = [largest_difference(graph, refit(graph, samples, bits)) for bits in (4, 8, 16)]
+    graph = dense(8, ("relu",), scale)
+    found = [largest_difference(graph, refit(graph, samples, bits)) for bits in precisions]
     assert found == sorted(found, reverse=True)
 
 

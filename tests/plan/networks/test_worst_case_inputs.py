@@ -16,6 +16,7 @@ from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from tests.frontends.nn.acceptance import unfit
+from tests.thoroughness import slow
 
 SILU = g.Activation("silu")
 
@@ -30,7 +31,7 @@ def reached(graph: g.Graph, samples: np.ndarray) -> WorstCaseInputs:
     return worst_case_inputs(fit(graph, calibration).graph, calibration)
 
 
-@pytest.mark.parametrize("make", [smooth, lola])
+@pytest.mark.parametrize("make", [smooth, *slow(lola)])
 def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
     graph = make()
     samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.inputs[0].shape))

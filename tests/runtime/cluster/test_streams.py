@@ -77,6 +77,7 @@ def wide(folder: Path) -> int:
     return grown - found[0].nbytes - max(files)
 
 
+@pytest.mark.slow
 def test_a_product_is_decrypted_file_by_file(tmp_path: Path) -> None:
     # Some vectors with their indices; all of them are 32 MB, and 32 MB as ciphertexts.
     assert in_child(wide, tmp_path) < 16 * MEGABYTE
