@@ -13,6 +13,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.cli.commands import cloakwork as group
 from tests.cli.command import Cloakwork
+from tests.thoroughness import slow
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "boolean"
 
@@ -25,8 +26,6 @@ def scores(x, w):
 @cw.circuit(a=cw.vector(3), b=cw.vector(3))
 def distance(a, b):
     return sum((x - y) ** 2 for x, y in zip(a, b))
-
-ready = cw.compile(scores, (4, 8), (3, 8), public_inputs=True)
 """
 
 NETWORK = """
@@ -111,24 +110,32 @@ def test_networks_from_source_to_result(command: Cloakwork) -> None:
 
 
 def test_inspect_says_what_each_file_is_and_no_secret(command: Cloakwork) -> None:
-    command("compile", "score.py:ready", "-o", "p.cw")
-    keys(command)
-    np.savez(command.folder / "in.npz", x=np.ones((4, 8)), w=np.ones((3, 8)))
-    command("encrypt", "c", "in.npz", "-o", "i")
-    program = command("inspect", "p.cw")
-    fingerprint = cw.load(command.folder / "p.cw", cw.Program).fingerprint
+    program = cw.compile(lambda x, w: x @ w.T, (4, 8), (3, 8), public_inputs=True)
+    client, evaluator = program.keygen()
+    inputs = client.encrypt(np.ones((4, 8)), np.ones((3, 8)))
+    for name, each in {
+        "p.cw": program,
+        "c": client,
+        "e": evaluator,
+        "k": client.public_key(),
+        "i": inputs,
+    }.items():
+        each.save(command.folder / name)
+    told = command("inspect", "p.cw")
+    fingerprint = program.fingerprint
     for words in ("program file", fingerprint, "128-bit secure", "input     x", "output    result"):
-        assert words in program
+        assert words in told
     assert "the secret key: keep it to yourself" in command("inspect", "c")
     assert "encrypts and does nothing else" in command("inspect", "k")
-    assert "decrypt nothing" in command("inspect", "e")
-    key = next(line for line in command("inspect", "e").splitlines() if line.startswith("key"))
+    of_evaluator = command("inspect", "e")
+    assert "decrypt nothing" in of_evaluator
+    key = next(line for line in of_evaluator.splitlines() if line.startswith("key"))
     encrypted = command("inspect", "i").splitlines()
     assert key in encrypted
     assert f"program   {fingerprint}" in encrypted
 
 
-@pytest.mark.parametrize("module", ["cloakwork", "cloakwork.cli.main"])
+@pytest.mark.parametrize("module", ["cloakwork", *slow("cloakwork.cli.main")])
 def test_modules_are_the_command_too(command: Cloakwork, module: str) -> None:
     def done(*arguments: str) -> subprocess.CompletedProcess[str]:
         line = [sys.executable, "-m", module, *arguments]

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,13 @@ def pattern_of(words: list[str]) -> re.Pattern[str]:
     return re.compile(found)
 
 
-def texts() -> Iterator[tuple[str, str]]:
+@cache
+def texts() -> tuple[tuple[str, str], ...]:
     """Every text that people read, with its place."""
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         if page != GLOSSARY:
             yield str(page.relative_to(ROOT)), page.read_text()

@@ -306,6 +306,7 @@ def test_a_run_leaves_the_interpreter_to_others() -> None:
     assert counted > 5
 
 
+@pytest.mark.slow
 def test_an_interrupt_from_the_keyboard_stops_a_run() -> None:
     script = """
 import signal, threading

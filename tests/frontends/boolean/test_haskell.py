@@ -26,9 +26,10 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.boolean import haskell
 from cloakwork.frontends.boolean.clash import ClashRun
+from tests.thoroughness import slow
 
 TYPES = """{-# LANGUAGE DeriveAnyClass #-}
-module Types (types, swapped) where
+module Types (types) where
 
 import Clash.Prelude
 import Parts.Turns (turned)
@@ -46,6 +47,10 @@ types text flags table (n, negative) pairs _ lines large =
   , map (\\(a, b) -> (b, a)) pairs, (Blue, lsb n), (reverse lines, add large (1 :: Unsigned 70)) )
   where
     m = unpack (pack (resize n :: Unsigned 6))
+"""
+ANNOTATED = """module Annotated (swapped) where
+
+import Clash.Prelude
 
 swapped :: (Unsigned 2, Unsigned 3) -> Unsigned 4 -> (Unsigned 4, Unsigned 5)
 swapped (_, b) c = (c, zeroExtend b)
@@ -132,7 +137,10 @@ def test_types_and_the_order_of_bits(tmp_path: Path) -> None:
     assert (found["out_5_0"] == lines[:, ::-1]).all()
     assert found["out_5_1"].tolist() == [number + 1 for number in large]
 
-    annotated = boolean.from_haskell(tmp_path / "Types.hs", top="swapped")
+
+def test_an_annotation_names_ports(tmp_path: Path) -> None:
+    (tmp_path / "Annotated.hs").write_text(ANNOTATED)
+    annotated = boolean.from_haskell(tmp_path / "Annotated.hs", top="swapped")
     assert annotated.run_clear(both_small=1, both_large=6, last=9) == {"first": 9, "second": 6}
 
 
@@ -259,16 +267,33 @@ def test_functions_that_are_refused(
     assert type(caught.value) is error
 
 
+@pytest.mark.slow
 def test_a_constant_is_a_program_without_inputs(refused: Path) -> None:
     assert boolean.from_haskell(refused, "value").run_clear() == {"out": 7}
 
 
-def test_the_message_of_the_compiler_names_file_and_line(tmp_path: Path) -> None:
-    path = module(tmp_path, "f :: Unsigned 4 -> Unsigned 8\nf x = x")
-    with pytest.raises(HaskellError, match=rf"(?s)Clash says:.*{path}:6:7: error:.*match type"):
-        boolean.from_haskell(path, top="f")
-    path.write_text("module Design where\nimport Missing\nf = 1 +")
-    with pytest.raises(HaskellError, match=rf"(?s)Clash says:.*{path}:3:8: error:.*parse error"):
+NO_TYPES = """module Design where
+import Clash.Prelude
+f :: Unsigned 4 -> Unsigned 8
+f x = x
+"""
+NO_HASKELL = """module Design where
+import Missing
+f = 1 +
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [(NO_TYPES, "4:7", "match type"), *slow((NO_HASKELL, "4:1", "parse error"))],
+    ids=["types", "syntax"],
+)
+def test_the_message_of_the_compiler_names_file_and_line(
+    tmp_path: Path, text: str, place: str, reason: str
+) -> None:
+    path = tmp_path / "Design.hs"
+    path.write_text(text)
+    with pytest.raises(HaskellError, match=rf"(?s)Clash says:.*{path}:{place}: error:.*{reason}"):
         boolean.from_haskell(path, top="f")
 
 
@@ -288,7 +313,10 @@ def test_arguments_that_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "header"),
-    [("sum of two.hs", "-- No header.\n"), ("Main.hs", "module Main (main, added) where\n")],
+    [
+        ("sum of two.hs", "-- No header.\n"),
+        *slow(("Main.hs", "module Main (main, added) where\n")),
+    ],
 )
 def test_a_file_may_be_the_module_main(tmp_path: Path, name: str, header: str) -> None:
     path = tmp_path / name

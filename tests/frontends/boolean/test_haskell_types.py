@@ -1,9 +1,8 @@
 """Types made of others as ports, against Python's own computation."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from os import cpu_count
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,19 +20,13 @@ Read = Callable[[str], Circuit]
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """The functions of the project, which are read side by side."""
+    """Reads a function of the project, once for all tests."""
     folder = tmp_path_factory.mktemp("project")
     (folder / "Geometry").mkdir()
     (folder / "my project.hs").write_text(PROJECT)
     (folder / "geometry.hs").write_text(GEOMETRY)
     (folder / "Geometry" / "Grids.hs").write_text(GRIDS)
-    pool = ThreadPoolExecutor(cpu_count())
-    reading = {
-        top: pool.submit(boolean.from_haskell, folder / "my project.hs", top)
-        for top in ("products", "sums", "fixed", "machine", "listed")
-    }
-    pool.shutdown(wait=False)
-    return lambda top: reading[top].result()
+    return cache(partial(boolean.from_haskell, folder / "my project.hs"))
 
 
 @pytest.fixture
@@ -51,6 +44,7 @@ def ports(program: Circuit) -> list[str]:
     return [str(port) for port in (*program.gates.inputs, *program.gates.outputs)]
 
 
+@pytest.mark.slow
 def test_records_newtypes_and_constructors_are_ports_for_what_they_hold(
     read: Read, rng: np.random.Generator
 ) -> None:
@@ -244,6 +238,7 @@ def test_numbers_of_no_constructor_are_taken_for_the_last_one(read: Read) -> Non
     assert (found["out_3"], found["out_0"]) == (RED, DOT)
 
 
+@pytest.mark.slow
 def test_numbers_with_a_fixed_point_are_given_and_returned_as_they_are(
     read: Read, rng: np.random.Generator
 ) -> None:
@@ -274,6 +269,7 @@ def test_numbers_with_a_fixed_point_are_given_and_returned_as_they_are(
     assert (found["out_4"] == np.minimum(x + 1.5, 127 / 16)).all()
 
 
+@pytest.mark.slow
 def test_real_numbers_are_rounded_to_those_of_the_port(read: Read) -> None:
     given = {"y": 0, "several": [0, 0, 0], "small": 0, "large": 0}
     assert read("fixed").run_clear(x=1.25, **given)["out_0"] == 1.5625
@@ -283,6 +279,7 @@ def test_real_numbers_are_rounded_to_those_of_the_port(read: Read) -> None:
         read("fixed").run_clear(x=7.97, **given)
 
 
+@pytest.mark.slow
 def test_numbers_of_the_machine_have_its_widths(read: Read, rng: np.random.Generator) -> None:
     a, c = rng.integers(0, 256, RUNS), rng.integers(0, 256, (RUNS, 2))
     b = rng.integers(-(1 << 15), 1 << 15, RUNS)
@@ -295,6 +292,7 @@ def test_numbers_of_the_machine_have_its_widths(read: Read, rng: np.random.Gener
     assert (found["out_4_1"] == (a > 100)).all()
 
 
+@pytest.mark.slow
 def test_a_type_that_holds_itself_is_refused(read: Read) -> None:
     with pytest.raises(
         NotBitsError, match=r"stands Tree, .* argument x0; it holds others of its kind"

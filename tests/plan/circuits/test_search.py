@@ -128,7 +128,7 @@ def test_annealing_finds_cheaper_programs() -> None:
 
 def test_costs_decide() -> None:
     circuit = dot(6)
-    assert vectorise(circuit).counts["mul"] == 1
+    assert vectorise(circuit, effort=0.1).counts["mul"] == 1
     free = LaneCosts(rotation=100.0, hoisted=100.0, summed=100.0)
     ungrouped = CircuitBuilder("dot")
     x, y = (ungrouped.input(CircuitInput(each, (6,), grouped=False)) for each in "xy")
@@ -136,7 +136,7 @@ def test_costs_decide() -> None:
     for one, other in zip(x[1:], y[1:], strict=True):
         total = ungrouped.append(Sum(total, ungrouped.append(Product(one, other))))
     ungrouped.output("z", (), (total,))
-    assert vectorise(ungrouped.finish(), costs=free).counts["rotate"] == 0
+    assert vectorise(ungrouped.finish(), costs=free, effort=0.1).counts["rotate"] == 0
 
 
 def test_common_factors_are_taken_out() -> None:
@@ -200,7 +200,7 @@ def test_wide_circuits_are_cut_to_the_slots_there_are() -> None:
 
 def test_a_circuit_that_fits_no_row_is_refused() -> None:
     with pytest.raises(SlotMismatchError, match="narrowest program takes 10"):
-        vectorise(dot(10), most_width=4)
+        vectorise(dot(10), most_width=4, effort=0.05)
 
 
 def test_senseless_prices_are_refused() -> None:
