@@ -95,7 +95,7 @@ COMPILED = {
 }
 
 # Planning them takes seconds.
-LONG = {"batched", "outer", "chain", "bilinear", "contraction", "attention"}
+LONG = {"batched", "three-way Hadamard", "outer", "chain", "bilinear", "contraction", "attention"}
 LONG_TO_COMPILE = {"transpose, materialised", "three-way Hadamard", "chain", "bilinear"}
 
 
@@ -151,7 +151,7 @@ def test_work_that_compiled_plans_take(name: str) -> None:
 
 
 @pytest.mark.parametrize("fit", KEYS.values(), ids=KEYS)
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", quick_and_slow(LONG))
 def test_eager_programs_are_right(name: str, fit: Fit) -> None:
     job = NAMED[name]
     session = cw.Session(

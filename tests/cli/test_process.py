@@ -46,6 +46,8 @@ def keys(command: Cloakwork) -> None:
     command("keygen", "p.cw", "--client", "c", "--evaluator", "e", "--public-key", "k")
 
 
+# docs/command-line.md runs these commands too, and README.md those of programs over bits.
+@pytest.mark.slow
 def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     x, w = np.random.default_rng(0).uniform(-1, 1, (2, 4, 8))
     w = w[:3]
@@ -62,7 +64,8 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     command("decrypt", "c", "o", "-o", "r.npy")
     np.testing.assert_allclose(np.load(command.folder / "r.npy"), x @ w.T, atol=2**-20)
     np.testing.assert_allclose(json.loads(command("decrypt", "c", "o")), x @ w.T, atol=2**-20)
-    assert "seconds" in command("estimate", "p.cw") or "ms" in command("estimate", "p.cw")
+    estimate = command("estimate", "p.cw")
+    assert "seconds" in estimate or "ms" in estimate
     assert "differs   by up to" in command("bench", "p.cw", "--runs", "1")
 
 
@@ -79,6 +82,7 @@ def test_integers_from_source_to_result(command: Cloakwork) -> None:
     assert "differs   nowhere" in command("bench", "p.cw", "--runs", "1")
 
 
+@pytest.mark.slow
 def test_bits_from_source_to_result(command: Cloakwork) -> None:
     shutil.copy(EXAMPLES / "adder.txt", command.folder)
     (command.folder / "x.json").write_text('{"x0": 20}')

@@ -139,11 +139,22 @@ MORE = {
 }
 
 
-# Lines that every family refuses by code of its own. The rest is one code, and runs for the first.
+# Of every family its own refusals; of one family the others', and of those that are alike some.
 OF_EVERY_FAMILY = {
     "encrypt c wrong.json -o n",
-    "run e other -o n",
     *(line for line, _ in (*OF_BITS, *INSECURE)),
+}
+ALIKE = {
+    "encrypt c nothing.json -o n",
+    "run e i -o c",
+    "run e i i -o n",
+    "decrypt none o",
+    "decrypt c none",
+    "encrypt k deep.json -o n",
+    "encrypt c in.json -o c",
+    "decrypt c o -o nowhere/n.npy",
+    "decrypt c o -o deep.json",
+    "explain in.json",
 }
 
 
@@ -151,8 +162,8 @@ def of_families() -> Iterator[Any]:
     for family in ENCRYPTED:
         small = "" if family is BITS else " --insecure"
         for line, words in (*ALL, *MORE[family.name]):
-            repeats = family is not TENSORS and line not in OF_EVERY_FAMILY
-            marks = pytest.mark.slow if repeats else ()
+            is_first = family is TENSORS and line not in ALIKE
+            marks = () if is_first or line in OF_EVERY_FAMILY else pytest.mark.slow
             yield pytest.param(family, line + small, words, id=f"{family}: {line}", marks=marks)
         for line, words in INSECURE if small else ():
             yield pytest.param(family, line, words, id=f"{family}: {line}, insecure")

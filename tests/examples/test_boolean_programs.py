@@ -144,6 +144,7 @@ def test_calculator(rng: np.random.Generator) -> None:
     assert (found == wanted).all()
 
 
+@pytest.mark.slow
 def test_relu(rng: np.random.Generator) -> None:
     x = rng.integers(-128, 128, (RUNS, 16))
     program = haskell("Relu.hs", "relu")

@@ -302,7 +302,7 @@ def test_an_interrupt_from_the_keyboard_stops_a_run() -> None:
 import signal, threading
 from tests.families import greater, mapped
 
-program = mapped(greater(400))
+program = mapped(greater(150))
 client, evaluator = program.keygen()
 encrypted = client.encrypt(a=1, b=2)
 threading.Timer(0.3, signal.raise_signal, [{int(signal.SIGINT)}]).start()

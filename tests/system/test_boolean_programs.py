@@ -42,6 +42,7 @@ def test_a_block_of_aes() -> None:
     assert found == {"out": wanted}
 
 
+@pytest.mark.slow
 def test_rectifier(rng: np.random.Generator) -> None:
     require_as_in_the_clear(haskell("Relu.hs", "relu"), x=rng.integers(-128, 128, 16))
 

@@ -14,7 +14,6 @@ from tests.system.deep_functions import (
     deep_function,
     inputs_of,
 )
-from tests.thoroughness import slow
 
 _RING = 8
 _FULL_RING = 16
@@ -51,7 +50,8 @@ def check(seed: int, program: cw.Program, result: Array) -> None:
     assert np.abs(result - deep_function(seed)(*inputs)).max() <= 2.0**-PRECISION
 
 
-@pytest.mark.parametrize("seed", [302, *slow(300)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [300, 302])
 def test_functions_deeper_than_their_chain(seed: int) -> None:
     program = made(seed, _RING)
     check(seed, program, encrypted_result(program, inputs_of(seed)))

@@ -158,8 +158,9 @@ KINDS: dict[str, type] = {
 }
 
 
+# Twins in the clear differ little from one another.
 @pytest.mark.random
-@pytest.mark.parametrize("family", FAMILIES, ids=str)
+@pytest.mark.parametrize("family", [*FAMILIES[:5], *slow(*FAMILIES[5:])], ids=str)
 def test_a_family_from_its_compiler_to_its_results(family: Family, tmp_path: Path) -> None:
     program, folders = family.program, Folders(tmp_path)
     require_shown(program, tmp_path)
@@ -458,6 +459,10 @@ def test_keys_of_circuits_are_within_their_budget(
     twin = tight.in_clear()
     assert twin.key_bytes == tight.key_bytes
     assert twin.run(DIGITS) == expected
+
+
+@pytest.mark.slow
+def test_too_small_a_budget_for_keys_of_circuits_is_refused() -> None:
     with pytest.raises(KeyBudgetError, match=r"allow \d+ bytes or more"):
         budgeted_circuits(0)
 

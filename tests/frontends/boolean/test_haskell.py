@@ -246,7 +246,7 @@ REFUSALS = [
     ("total", VerilogError, "no gates of Clash's total: .*loop"),
 ]
 # Clash takes seconds for each.
-QUICK = {"missing", "clocked", "some", "factorial", "text", "total"}
+QUICK = {"missing", "clocked", "factorial", "total"}
 
 
 @pytest.fixture(scope="module")

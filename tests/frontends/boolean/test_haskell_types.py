@@ -14,6 +14,9 @@ from cloakwork.errors import NotBitsError, ValueOutOfRangeError
 from cloakwork.frontends.boolean import Circuit
 from tests.frontends.boolean.haskell_types import GEOMETRY, GRIDS, PROJECT
 
+# Clash takes ten seconds for each function. docs/boolean.md has fewer types, in every test.
+pytestmark = pytest.mark.slow
+
 RUNS = 400
 Read = Callable[[str], Circuit]
 
@@ -44,7 +47,6 @@ def ports(program: Circuit) -> list[str]:
     return [str(port) for port in (*program.gates.inputs, *program.gates.outputs)]
 
 
-@pytest.mark.slow
 def test_records_newtypes_and_constructors_are_ports_for_what_they_hold(
     read: Read, rng: np.random.Generator
 ) -> None:
@@ -238,7 +240,6 @@ def test_numbers_of_no_constructor_are_taken_for_the_last_one(read: Read) -> Non
     assert (found["out_3"], found["out_0"]) == (RED, DOT)
 
 
-@pytest.mark.slow
 def test_numbers_with_a_fixed_point_are_given_and_returned_as_they_are(
     read: Read, rng: np.random.Generator
 ) -> None:
@@ -269,7 +270,6 @@ def test_numbers_with_a_fixed_point_are_given_and_returned_as_they_are(
     assert (found["out_4"] == np.minimum(x + 1.5, 127 / 16)).all()
 
 
-@pytest.mark.slow
 def test_real_numbers_are_rounded_to_those_of_the_port(read: Read) -> None:
     given = {"y": 0, "several": [0, 0, 0], "small": 0, "large": 0}
     assert read("fixed").run_clear(x=1.25, **given)["out_0"] == 1.5625
@@ -279,7 +279,6 @@ def test_real_numbers_are_rounded_to_those_of_the_port(read: Read) -> None:
         read("fixed").run_clear(x=7.97, **given)
 
 
-@pytest.mark.slow
 def test_numbers_of_the_machine_have_its_widths(read: Read, rng: np.random.Generator) -> None:
     a, c = rng.integers(0, 256, RUNS), rng.integers(0, 256, (RUNS, 2))
     b = rng.integers(-(1 << 15), 1 << 15, RUNS)
@@ -292,7 +291,6 @@ def test_numbers_of_the_machine_have_its_widths(read: Read, rng: np.random.Gener
     assert (found["out_4_1"] == (a > 100)).all()
 
 
-@pytest.mark.slow
 def test_a_type_that_holds_itself_is_refused(read: Read) -> None:
     with pytest.raises(
         NotBitsError, match=r"stands Tree, .* argument x0; it holds others of its kind"

@@ -154,7 +154,7 @@ def test_clear_numbers_in_between_may_be_of_any_size(function: Any, bits: int) -
 
 
 def test_a_seed_makes_one_program() -> None:
-    one, two = (product.compile(bits=16, seed=1, effort=0.1) for _ in range(2))
+    one, two = (distance.compile(bits=16, seed=1, effort=0.1) for _ in range(2))
     assert str(one.body) == str(two.body)
     assert one.fingerprint == two.fingerprint
 

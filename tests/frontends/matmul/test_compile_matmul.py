@@ -17,7 +17,7 @@ from cloakwork.errors import (
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.operations import Output, Rescale, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
-from tests.thoroughness import part
+from tests.thoroughness import part, slow
 
 SIDE = st.one_of(st.integers(1, 8), st.integers(9, 150))
 
@@ -82,7 +82,7 @@ def test_a_product_spends_what_is_promised(size: int) -> None:
 
 
 # What products of slots took, in and out, before there were blocks.
-@pytest.mark.parametrize(("size", "most"), [(8, 3), (20, 7), (32, 17), (48, 97), (64, 129)])
+@pytest.mark.parametrize(("size", "most"), [(8, 3), (20, 7), (32, 17), *slow((48, 97), (64, 129))])
 def test_small_products_have_no_more_ciphertexts_than_those_of_slots(size: int, most: int) -> None:
     program = cw.compile(lambda a, b: cw.einsum("ik,kj->ij", a, b), (size, size), (size, size))
     assert sum(program.packing.vector_counts) <= most

@@ -15,6 +15,7 @@ from torch import nn
 import cloakwork as cw
 from cloakwork import errors
 from cloakwork.programs.slots import Rotate, SlotProgram
+from tests.thoroughness import slow
 
 PRECISION = 12
 SMALL: dict[str, Any] = {"precision": PRECISION, "log_n": 11, "insecure": True}
@@ -34,7 +35,7 @@ def rotations(program: cw.Program) -> int:
     return sum(isinstance(each, Rotate) for each in program.body.operations)
 
 
-@pytest.mark.parametrize("part", [0.6, 0.45])
+@pytest.mark.parametrize("part", [0.45, *slow(0.6)])
 def test_keys_fit_the_budget_and_results_keep_their_precision(
     whole: cw.Program, part: float
 ) -> None:

@@ -77,7 +77,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 # They differ little from others here.
-ALIKE = "attention", "group_norm", "softmax_of_channels"
+ALIKE = "attention", "group_norm", "layer_norm", "softmax_of_channels"
 
 
 @pytest.mark.parametrize("name", [*(name for name in MODULES if name not in ALIKE), *slow(*ALIKE)])

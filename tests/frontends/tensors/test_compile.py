@@ -33,7 +33,7 @@ from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.slots import Input, Linear, Rotate, SlotProgram
 from cloakwork.schemes.ckks_noise import noise_of
-from tests.thoroughness import part
+from tests.thoroughness import part, slow
 
 Function = Callable[..., Any]
 
@@ -161,7 +161,7 @@ def test_functions_on_ciphertexts(name: str) -> None:
     require_encrypted_right(compiled(function, *specs), function, 20)
 
 
-@pytest.mark.parametrize("precision", [4, 20, 30])
+@pytest.mark.parametrize("precision", [20, *slow(4, 30)])
 def test_three_steps_reach_the_precision_at_128_bits(precision: int) -> None:
     def function(a: Any, b: Any, c: Any) -> Any:
         return (a @ b) @ c

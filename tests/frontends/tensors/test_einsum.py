@@ -70,7 +70,7 @@ def test_many_random_einsums_over_many_ciphertexts_agree(case: RandomEinsum) -> 
 
 def test_matrices_over_many_ciphertexts() -> None:
     rng = np.random.default_rng(3)
-    a, b = rng.uniform(-1, 1, (70, 50)), rng.uniform(-1, 1, (50, 60))
+    a, b = rng.uniform(-1, 1, (40, 30)), rng.uniform(-1, 1, (30, 40))
     x, y = SESSION.encrypt(a), SESSION.encrypt(b)
     assert len(x.values) > 1
     for operands in ((x, y), (x, b), (a, y)):

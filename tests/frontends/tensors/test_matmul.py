@@ -212,11 +212,11 @@ def test_eager_products_of_rows_are_within_their_precision(tmp_path: Path) -> No
 
 
 def test_eager_products_of_rows_keep_a_key_budget() -> None:
-    free = cw.Session(depth=2, insecure=True, log_n=13)
-    a = np.eye(64)
+    free = cw.Session(depth=2, insecure=True, log_n=11)
+    a = np.eye(32)
     free.encrypt(a) @ free.encrypt(a)
     budget = free.key_bytes // 2
-    session = cw.Session(depth=2, insecure=True, log_n=13, key_budget=budget)
+    session = cw.Session(depth=2, insecure=True, log_n=11, key_budget=budget)
     tight = session.encrypt(a) @ session.encrypt(a)
     assert session.key_bytes <= budget
     np.testing.assert_allclose(session.decrypt(tight), a, atol=ERROR)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
@@ -46,6 +47,7 @@ def features(case: RandomEinsum) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_kind_comes_and_numpy_accepts_it() -> None:
     seen: Counter[str] = Counter()
 

@@ -54,7 +54,7 @@ QUICK = {"dot.3 un", "dist.3 fully", "conv.4.2 partially", "mm.2 fully"}
 # Circuits for which a program is searched longest.
 LONG = {"mm.16 un", "polynomial.10 dense homogeneous"} | {
     f"{job} {replication}"
-    for job in ("max[5]", "sort[3]")
+    for job in ("max[5]", "sort[3]", "conv.4.2", "mm.3")
     for replication in ("un", "partially", "ungrouped")
 }
 

@@ -131,6 +131,7 @@ def test_an_mlp_of_twenty_layers_has_no_bootstrap_too_many() -> None:
     require_results_of_torch(program, module, x)
 
 
+@pytest.mark.slow
 def test_twelve_convolutions_with_residual_joins() -> None:
     module, x = residual(Block, 6), torch.rand(32, 1, 4, 4)
     program = compiled(module, x)
@@ -267,8 +268,6 @@ def test_files_and_explanation_have_the_bootstraps(tmp_path: Path) -> None:
 
 def test_refusals_say_what_would_do() -> None:
     module, x = mlp(20), torch.rand(64, 8)
-    with pytest.raises(errors.LevelExhaustedError, match="fewer layers"):
-        compiled(module, x, bootstrap=False, insecure=False, log_n=None)
     # A ring without a secure set for bootstrapping.
     with pytest.raises(errors.LevelExhaustedError, match="log_n=13"):
         compiled(module, x, bootstrap=None, insecure=False, log_n=13)
@@ -280,6 +279,13 @@ def test_refusals_say_what_would_do() -> None:
         compiled(module, x, precision=40)
     with pytest.raises(errors.InvalidArgumentError, match="bootstrap"):
         compiled(module, x, bootstrap="yes")
+
+
+@pytest.mark.slow
+def test_a_refusal_without_bootstraps_says_what_would_do() -> None:
+    module, x = mlp(20), torch.rand(64, 8)
+    with pytest.raises(errors.LevelExhaustedError, match="fewer layers"):
+        compiled(module, x, bootstrap=False, insecure=False, log_n=None)
 
 
 def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:
@@ -337,7 +343,7 @@ def test_stages_within_one_compute_the_same() -> None:
     np.testing.assert_allclose(results[stages.outputs[0]], wanted, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [*range(4), *slow(*range(4, 20))])
+@pytest.mark.parametrize("seed", [*range(2), *slow(*range(2, 20))])
 def test_random_deep_networks(seed: int) -> None:
     module, x = random_network(seed)
     try:

@@ -36,7 +36,7 @@ from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.evaluator import Evaluator
 from tests.families import ENCRYPTED, FAMILIES, NETWORKS, TENSORS, Family, same
 from tests.runtime.cluster.local import EXPECTED, FREE, holders, in_process, local_cluster, program
-from tests.runtime.test_client import secret_bytes
+from tests.runtime.test_client import secret_bytes, share_16_bytes
 
 every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
 
@@ -219,12 +219,11 @@ def test_no_key_of_the_client_is_in_a_file_or_a_message(
     client, evaluator = family.keys()
     evaluator.run(family.encrypted(), cluster=cluster, folder=tmp_path)
     secret = secret_bytes(client)
-    windows = {secret[at : at + 16] for at in range(len(secret) - 15)}
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) >= 4
     assert sent_messages
     for data in (*files, *sent_messages):
-        assert not any(data[at : at + 16] in windows for at in range(len(data) - 15))
+        assert not share_16_bytes(data, secret)
 
 
 def test_what_is_no_cluster_is_refused(cluster: Client) -> None:

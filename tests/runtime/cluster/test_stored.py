@@ -31,7 +31,7 @@ from cloakwork.runtime.cluster.stored import HEAD, HEAD_KIND, StoredEncrypted, p
 from tests.families import BITS, ENCRYPTED, TENSORS, Family
 from tests.runtime.cluster.local import FREE, holders
 from tests.runtime.cluster.test_products import A, B, product
-from tests.runtime.test_client import secret_bytes
+from tests.runtime.test_client import secret_bytes, share_16_bytes
 
 every_family = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
 
@@ -137,11 +137,10 @@ def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
     evaluator.run(sent, folder=tmp_path / "jobs")
     evaluator._kept_in(Folder(str(tmp_path)), "test")
     secret = secret_bytes(client)
-    windows = {secret[at : at + 16] for at in range(len(secret) - 15)}
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 4
     for data in files:
-        assert not any(data[at : at + 16] in windows for at in range(len(data) - 15))
+        assert not share_16_bytes(data, secret)
 
 
 def test_a_folder_of_another_program_or_key_is_refused(tmp_path: Path) -> None:
