@@ -5,9 +5,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 # uv fetches packages side by side: torch, with all that it brings along, in seconds for minutes.
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# What does not wait for another runs beside it; uv installs one thing at a time.
+MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
+# The processes of tests, hundreds of them, read what one has compiled of Python.
+unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits test test-slow lint bench wheel clean
+.PHONY: help demo demo-bits test test-slow lint stubs bench wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
@@ -30,11 +34,10 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
 # Processes of tests that run side by side have a core each.
-test: lint .venv/.native .venv/.clash
+test: lint stubs .venv/.native .venv/.clash
 	@echo "== testing the engine"
 	@cargo test --release --quiet
 	@echo "== testing the package"
-	@$(BIN)/stubtest --concise cloakwork._native
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
@@ -42,15 +45,20 @@ test-slow: .venv/.native .venv/.dev .venv/.clash
 	@cargo test --release --quiet -- --ignored
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
 
+# Clippy comes last: it waits until the engine is compiled.
 lint: .venv/.dev
-	@echo "== checking Rust"
-	@cargo fmt --check
-	@cargo clippy --release --all-targets --quiet -- --deny warnings
-	@$(BIN)/python tools/rust_modules.py
 	@echo "== checking Python"
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
+	@echo "== checking Rust"
+	@cargo fmt --check
+	@$(BIN)/python tools/rust_modules.py
+	@cargo clippy --release --all-targets --quiet -- --deny warnings
+
+stubs: .venv/.native .venv/.dev
+	@echo "== checking the engine's types"
+	@$(BIN)/stubtest --concise cloakwork._native
 
 bench: .venv/.native .venv/.dev .venv/.clash
 	@echo "== measuring the engine"
@@ -94,7 +102,7 @@ clean:
 
 .venv/.native: .venv/.python pyproject.toml $(RUST_SOURCES)
 	@echo "== compiling the engine and installing cloakwork"
-	@env -u CONDA_PREFIX PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin develop --release --quiet
+	@env -u CONDA_PREFIX PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin develop --release --uv --quiet
 	@touch $@
 
 .venv/.demo: .venv/.python pyproject.toml
