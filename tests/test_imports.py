@@ -32,7 +32,6 @@ MODULES = {
     "ckks_noise": "ckks",
     "ckks_estimates": "ckks",
     "clear_real": "ckks",
-    "clear_rows": "ckks",
     "bgv": "bgv",
     "bgv_estimates": "bgv",
     "bgv_plaintext": "bgv",

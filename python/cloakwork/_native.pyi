@@ -56,6 +56,7 @@ __all__ = [
     "boolean_parameter_sets",
     "boolean_seconds",
     "cached_bytes",
+    "clear_transform",
     "max_log_qp",
     "ntt_seconds",
     "set_cached_bytes",
@@ -318,6 +319,17 @@ class SparseDiagonals:
         places: NDArray[np.uint16] | NDArray[np.uint32],
         numbers: NDArray[np.float64],
     ) -> Self: ...
+
+def clear_transform(
+    slots: int,
+    rotations: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    targets: NDArray[np.uint16] | NDArray[np.uint32],
+    places: NDArray[np.uint16] | NDArray[np.uint32] | None,
+    weights: NDArray[np.float64] | None,
+    vectors: NDArray[np.float64],
+    of: NDArray[np.int64],
+) -> NDArray[np.float64]: ...
 
 @final
 class LinearTransform:

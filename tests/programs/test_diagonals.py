@@ -54,6 +54,37 @@ def test_its_numbers_are_those_that_some_weight_is_on(
     assert bool(diagonals) == bool(expected)
 
 
+@given(entries, st.integers(1, 3), st.integers(0, 1 << 32))
+def test_elements_in_several_places(
+    entries: list[tuple[int, int, float]], copies: int, seed: int
+) -> None:
+    distances, targets, weights = columns(entries)
+    places = (targets[:, np.newaxis] + 3 * np.arange(copies)) % SLOTS
+    repeated = SparseDiagonals.repeated(SLOTS, distances, places, weights)
+    sources = (places + distances[:, np.newaxis]) % SLOTS
+    each = SparseDiagonals(SLOTS, sources.ravel(), places.ravel(), np.repeat(weights, copies))
+    assert list(repeated) == list(each)
+    for number, diagonal in each.items():
+        np.testing.assert_allclose(repeated[number], diagonal)
+    vector = np.random.default_rng(seed).normal(size=SLOTS)
+    np.testing.assert_allclose(repeated.applied(vector), each.applied(vector), atol=1e-12)
+
+
+@given(entries, st.sampled_from([1, 2, 8]), st.integers(0, 1 << 32))
+def test_they_apply_as_the_matrix_does(
+    entries: list[tuple[int, int, float]], baby_steps: int, seed: int
+) -> None:
+    sources, targets, weights = columns(entries)
+    matrix = np.zeros((SLOTS, SLOTS))
+    np.add.at(matrix, (targets, sources), weights)
+    diagonals = SparseDiagonals(SLOTS, sources, targets, weights)
+    vector = np.random.default_rng(seed).normal(size=SLOTS)
+    np.testing.assert_allclose(diagonals.applied(vector), matrix @ vector, atol=1e-12)
+    babies = {step: np.roll(vector, -step) for step in range(baby_steps)}
+    made = diagonals.applied_to_babies(babies, baby_steps)
+    np.testing.assert_allclose(made, matrix @ vector, atol=1e-12)
+
+
 def test_without_weights_they_are_ones() -> None:
     diagonals = SparseDiagonals(4, np.array([1, 2, 1]), np.array([0, 1, 0]))
     assert {number: vector.tolist() for number, vector in diagonals.items()} == {

@@ -6,9 +6,17 @@ import pytest
 from cloakwork._native import Parameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import MalformedBytesError
-from cloakwork.schemes.clear_real import ClearKey, ClearReal, ClearVector
+from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.schemes.ckks_noise import NoiseModel
+from cloakwork.schemes.clear_real import ClearBackend, ClearKey, ClearReal, ClearVector
 
 SCHEME = ClearReal(Parameters(levels=2, log_n=5, insecure=True))
+CHANCE = np.random.default_rng(5)
+SLOTS = 16
+SPARSE = SparseDiagonals(
+    SLOTS, CHANCE.integers(0, SLOTS, 60), CHANCE.integers(0, SLOTS, 60), CHANCE.normal(size=60)
+)
+REAL = CHANCE.normal(size=SLOTS)
 
 
 def test_a_key_that_hides_nothing() -> None:
@@ -18,6 +26,19 @@ def test_a_key_that_hides_nothing() -> None:
     assert (value.level, value.slots.tolist()) == (2, [0, 1, 2, 3])
     found = SCHEME.decrypt(SCHEME.secret_key(), [value], None)
     assert found.vectors[0].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("diagonals", [SPARSE, dict(SPARSE)], ids=["sparse", "dense"])
+@pytest.mark.parametrize("slots", [REAL, REAL + 1j * REAL[::-1]], ids=["real", "complex"])
+@pytest.mark.parametrize("baby_steps", [1, 4])
+@pytest.mark.parametrize("noise", [None, NoiseModel(2 * SLOTS, (2.0**60,) * 3)])
+def test_transforms_are_those_of_the_matrix(
+    diagonals: SparseDiagonals, slots: np.ndarray, baby_steps: int, noise: NoiseModel | None
+) -> None:
+    expected = sum(diagonal * np.roll(slots, -d) for d, diagonal in SPARSE.items())
+    made = ClearBackend(noise).linear(ClearVector(slots, level=2), diagonals, baby_steps)
+    np.testing.assert_allclose(made.slots, expected, atol=1e-12)
+    assert (made.level, made.waiting) == (2, True)
 
 
 def test_size_and_precision() -> None:

@@ -62,6 +62,41 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Indices {
     }
 }
 
+/// A one-dimensional array of uint16 or uint32: the caller's own memory where it is contiguous,
+/// else a copy.
+pub enum BorrowedIndices<'py> {
+    Short(PyReadonlyArray1<'py, u16>),
+    Long(PyReadonlyArray1<'py, u32>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for BorrowedIndices<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray1<u16>>() {
+            return Ok(Self::Short(contiguous(&array)?));
+        }
+        if let Ok(array) = object.cast::<PyArray1<u32>>() {
+            return Ok(Self::Long(contiguous(&array)?));
+        }
+        Err(refused(object, "uint16 or uint32"))
+    }
+}
+
+/// A one-dimensional array of float64: the caller's own memory where it is contiguous, else a copy.
+pub struct BorrowedNumbers<'py>(pub PyReadonlyArray1<'py, f64>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for BorrowedNumbers<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let Ok(array) = object.cast::<PyArray1<f64>>() else {
+            return Err(refused(object, "float64"));
+        };
+        Ok(Self(contiguous(&array)?))
+    }
+}
+
 /// Bits in a one-dimensional array of uint8, of which the copy is wiped.
 pub struct Bits(pub Zeroizing<Vec<u8>>);
 

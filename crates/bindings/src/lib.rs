@@ -48,6 +48,7 @@ mod _native {
         bgv::rotated_products::BgvRotatedProducts,
         ckks::bootstrapping::{Bootstrapping, BootstrappingParameters},
         ckks::ciphertext::Ciphertext,
+        ckks::clear_transform::clear_transform,
         ckks::estimate::CkksEstimate,
         ckks::evaluator::Evaluator,
         ckks::keys::{EvaluationKeys, PublicKey, SecretKey},

@@ -21,8 +21,6 @@ from cloakwork.programs.distinct_numbers import distinct_numbers
 
 # Elements for each different weight from which on weights are stood for by their places.
 _FEW = 4
-# Elements that are worked on at once, so that they fit a cache.
-_GROUP_ELEMENTS = 1 << 17
 # What the engine takes indices in; it takes no shorter ones.
 _SHORTEST = np.dtype(np.uint16)
 
@@ -95,24 +93,60 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         targets: NDArray[np.int64],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        if weights is not None:
+        self._fill(slots, (sources - targets) % slots, targets[:, np.newaxis], weights)
+
+    @classmethod
+    def repeated(
+        cls,
+        slots: int,
+        distances: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        weights: NDArray[np.float64],
+    ) -> SparseDiagonals:
+        """Diagonals of elements that stand in several places each.
+
+        Args:
+            slots: Slots of source and target.
+            distances: By how many slots the source of each element is beyond its target.
+            targets: The target slots of each element, in a row.
+            weights: The factor of each element; those of weight 0 are left out.
+
+        Example:
+            >>> both = SparseDiagonals.repeated(
+            ...     4, np.array([1]), np.array([[0, 2]]), np.array([5.0])
+            ... )
+            >>> {d: v.tolist() for d, v in both.items()}
+            {1: [5.0, 0.0, 5.0, 0.0]}
+        """
+        made = cls.__new__(cls)
+        made._fill(slots, distances % slots, targets, weights)
+        return made
+
+    def _fill(
+        self,
+        slots: int,
+        distances: NDArray[np.int64],
+        targets: NDArray[np.int64],
+        weights: NDArray[np.float64] | None,
+    ) -> None:
+        if weights is not None and not weights.all():
             used = weights != 0
-            sources, targets, weights = sources[used], targets[used], weights[used]
-        distances = (sources - targets) % slots
-        order = np.argsort(distances, kind="stable")
+            distances, targets, weights = distances[used], targets[used], weights[used]
+        # Short words are sorted by their digits.
+        shortest = np.promote_types(_SHORTEST, np.min_scalar_type(slots - 1))
+        order = np.argsort(distances.astype(shortest), kind="stable")
         sorted_distances = distances[order]
         starts = np.flatnonzero(np.diff(sorted_distances, prepend=-1))
+        copies = targets.shape[1]
         self.slots = slots
         self.numbers: NDArray[np.int64] = sorted_distances[starts]
-        self._ends = np.append(starts, len(order))
-        self._targets: NDArray[Any] = targets[order].astype(
-            np.promote_types(_SHORTEST, np.min_scalar_type(slots - 1))
-        )
+        self._ends = np.append(starts, len(order)) * copies
+        self._targets: NDArray[Any] = targets.astype(shortest)[order].ravel()
         # The different weights where there are few, and then for each element the place of its own.
         self._weights: NDArray[np.float64] | None = None
         self._places: NDArray[Any] | None = None
         if weights is not None:
-            self._weights, self._places = _stored(weights[order])
+            self._weights, self._places = _stored(weights[order], copies)
         self._index = {int(number): place for place, number in enumerate(self.numbers)}
 
     def __getitem__(self, number: int) -> NDArray[np.float64]:
@@ -224,26 +258,36 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> swap.applied(np.array([5.0, 6.0, 7.0, 8.0])).tolist()
             [6.0, 5.0, 0.0, 0.0]
         """
-        total = np.zeros(self.slots)
-        for first, last in self._groups():
-            span = slice(int(self._ends[first]), int(self._ends[last]))
-            counts = np.diff(self._ends[first : last + 1])
-            targets, weights = self._targets[span], self._weights_in(span)
-            # Slots are a power of two.
-            moved = vector[targets + np.repeat(self.numbers[first:last], counts) & self.slots - 1]
-            if weights is not None:
-                moved *= weights
-            total += np.bincount(targets, weights=moved, minlength=self.slots)
-        return total
+        return self._sum(vector, self.numbers, np.zeros_like(self.numbers))
 
-    def _groups(self) -> Iterator[tuple[int, int]]:
-        """Diagonals that are made dense together: from one on, up to another."""
-        first = 0
-        while first < len(self.numbers):
-            most = np.searchsorted(self._ends, self._ends[first] + _GROUP_ELEMENTS, "right")
-            last = max(first + 1, int(most) - 1)
-            yield first, last
-            first = last
+    def applied_to_babies(
+        self, babies: Mapping[int, NDArray[np.float64]], baby_steps: int
+    ) -> NDArray[np.float64]:
+        """The transform of a vector of which the baby steps were made, its diagonals never dense.
+
+        Args:
+            babies: What diagonal d multiplies after its giant step, by d % baby_steps.
+            baby_steps: Diagonal d is taken apart as d % baby_steps and the rest.
+
+        Example:
+            >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
+            >>> vector = np.array([5.0, 6.0, 7.0, 8.0])
+            >>> swap.applied_to_babies({1: np.roll(vector, -1)}, 2).tolist()
+            [6.0, 5.0, 0.0, 0.0]
+        """
+        numbers = np.array(list(self._index), dtype=np.int64)
+        steps, kept = numbers % baby_steps, sorted(babies)
+        vectors = np.concatenate([babies[step] for step in kept])
+        return self._sum(vectors, numbers - steps, np.searchsorted(kept, steps))
+
+    def _sum(
+        self, vectors: NDArray[np.float64], rotations: NDArray[np.int64], of: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Of each diagonal times one of some vectors, rotated."""
+        _, counts, targets, places, weights = self.arrays()
+        return _native.clear_transform(
+            self.slots, rotations, counts, targets, places, weights, vectors, of
+        )
 
     def absolute(self) -> SparseDiagonals:
         """The same elements with the absolute values of their factors."""
@@ -290,9 +334,14 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return f"SparseDiagonals({len(self)} diagonals, {self.slots} slots)"
 
 
-def _stored(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-    """The different weights and the places of all; all and no places where they are many."""
+def _stored(
+    weights: NDArray[np.float64], copies: int
+) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    """The different weights and the places of all, each several times; all and no places where
+    they are many.
+    """
     found = distinct_numbers(weights)
-    if _FEW * len(found.numbers) > len(weights):
-        return weights, None
-    return found.numbers, found.places.astype(np.promote_types(_SHORTEST, found.places.dtype))
+    if _FEW * len(found.numbers) > copies * len(weights):
+        return np.repeat(weights, copies), None
+    places = found.places.astype(np.promote_types(_SHORTEST, found.places.dtype))
+    return found.numbers, np.repeat(places, copies)

@@ -42,7 +42,6 @@ from cloakwork.runtime.load import Saved
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, value_count
-from cloakwork.schemes.clear_rows import ClearRows
 
 if TYPE_CHECKING:
     from cloakwork.runtime.client import Client
@@ -133,7 +132,6 @@ class Program(Saved):
     threads: int | None = None
     device: str = "cpu"
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
-    _clear_rows: ClearRows = field(default_factory=ClearRows, init=False)
 
     def __post_init__(self) -> None:
         self.scheme.require_fitting(self.body)
@@ -409,7 +407,7 @@ class Program(Saved):
         assert isinstance(self.body, SlotProgram)
         runs = [[run[number] for number in sorted(run)] for run in packed.runs]
         width = self.packing.width if isinstance(self.packing, BatchPacking) else 1
-        received = extremes(self.body, runs, self.ranges, width, self._clear_rows)
+        received = extremes(self.body, runs, self.ranges, width)
         return left_ranges(self.ranges, received)
 
     def to_record(self) -> Record:

@@ -49,7 +49,6 @@ def extremes(
     runs: Sequence[Sequence[Vector]],
     ranges: Sequence[ActivationRange],
     width: int,
-    backend: ClearBackend,
 ) -> NDArray[np.float64]:
     """The least and the greatest number that comes to each layer, and the least absolute value.
 
@@ -60,18 +59,17 @@ def extremes(
         runs: For each run one vector for each input, in order.
         ranges: The layers, by what they are meant for.
         width: Inputs that a ciphertext has slots for.
-        backend: One that adds no errors.
 
     Example:
         >>> from cloakwork.programs.places import Places
         >>> program = SlotProgram("x", 2, (Input("x", 0), Output(0)), (None,) * 2)
         >>> silu = ActivationRange("silu", (0,), Places(2, np.array([0, 1])), -1.0, 1.0)
-        >>> extremes(program, [[np.array([0.5, -2.0])]], [silu], 1, ClearBackend()).tolist()
+        >>> extremes(program, [[np.array([0.5, -2.0])]], [silu], 1).tolist()
         [[-2.0, 0.5, 0.5]]
     """
     found = np.empty((len(runs), len(ranges), 3))
     for inputs, rows in zip(runs, found, strict=True):
-        values = _values(program, backend, ClearKey(), inputs)
+        values = _values(program, ClearBackend(), ClearKey(), inputs)
         for each, row in zip(ranges, rows, strict=True):
             row[:] = each.received([values[value].slots for value in each.values], width)
     least, greatest, nearest = np.moveaxis(found, -1, 0)

@@ -19,6 +19,7 @@ from cloakwork._native import BootstrappingParameters, Parameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.bsgs import split
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -149,12 +150,9 @@ class ClearBackend(Backend[ClearVector]):
             return model.baby_step(scale, value.level, len(diagonals), moving)
 
         baby = {
-            step: _Rotations(self._baby(value, step, deviation))
-            for step in {d % baby_steps for d in diagonals}
+            step: self._baby(value, step, deviation) for step in {d % baby_steps for d in diagonals}
         }
-        total = np.zeros_like(value.slots)
-        for d, diagonal in diagonals.items():
-            total += diagonal * baby[d % baby_steps].by(d - d % baby_steps)
+        total = _transformed_babies(baby, baby_steps, diagonals)
         product = ClearVector(
             total + self._encoding_errors(value, diagonals), value.level, waiting=True
         )
@@ -273,11 +271,42 @@ class _Rotations:
 
 
 def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
+    if isinstance(diagonals, SparseDiagonals):
+        return _of_both_parts(diagonals.applied, slots)
     rotations = _Rotations(slots)
     total = np.zeros_like(slots)
     for d, diagonal in diagonals.items():
         total += diagonal * rotations.by(d)
     return total
+
+
+def _transformed_babies(
+    babies: Mapping[int, Vector], baby_steps: int, diagonals: Mapping[int, Vector]
+) -> Vector:
+    """A transform, given what its baby steps made of a vector."""
+    if isinstance(diagonals, SparseDiagonals):
+        steps, vectors = list(babies), np.stack([*babies.values()])
+        return _of_both_parts(
+            lambda rows: diagonals.applied_to_babies(
+                dict(zip(steps, rows, strict=True)), baby_steps
+            ),
+            vectors,
+        )
+    rotations = {step: _Rotations(baby) for step, baby in babies.items()}
+    total = np.zeros_like(next(iter(babies.values())))
+    for d, diagonal in diagonals.items():
+        total += diagonal * rotations[d % baby_steps].by(d - d % baby_steps)
+    return total
+
+
+def _of_both_parts(transform: Callable[[Vector], Vector], slots: Vector) -> Vector:
+    """A real transform of numbers that may be complex."""
+    if not np.iscomplexobj(slots):
+        return transform(slots)
+    parts = (transform(np.ascontiguousarray(part)) for part in (slots.real, slots.imag))
+    real, imaginary = parts
+    made: NDArray[Any] = real + 1j * imaginary
+    return made
 
 
 class ClearKey(NoKey):

@@ -2,6 +2,7 @@
 
 pub mod bootstrapping;
 pub mod ciphertext;
+pub mod clear_transform;
 pub mod estimate;
 pub mod evaluator;
 pub mod keys;

@@ -4,6 +4,7 @@
 
 mod bootstrapping;
 mod ciphertext;
+mod clear_transform;
 mod coefficients;
 mod combination;
 mod combination_tables;
@@ -29,6 +30,7 @@ pub use bootstrapping::{
     OVERFLOW_FAILURE_BITS, Packing, bootstrap, bootstrap_pair,
 };
 pub use ciphertext::Ciphertext;
+pub use clear_transform::ClearDiagonals;
 pub use combination_tables::{AlignmentTable, CombinationTable};
 pub use diagonals::{Diagonals, SparseDiagonals};
 pub use encoding::Encoding;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,6 +11,7 @@ from cloakwork._native import Parameters
 from cloakwork.base.progress import announced_steps
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.kept import kept
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
@@ -33,6 +35,7 @@ def compile(
     public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
     bootstrap: bool | None = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
 
@@ -72,6 +75,8 @@ def compile(
         bootstrap: Whether values may be refreshed on the way, where that costs least. By default
             they are where no chain is as long as the network is deep; True takes parameters with
             levels for it even so, False refuses a network that is deeper.
+        cache: A folder where programs are kept: the same network, samples and options are not
+            planned again. It is yours: whoever writes there decides on what is loaded.
 
     Raises:
         MissingDependencyError: PyTorch or SciPy is not installed.
@@ -92,7 +97,9 @@ def compile(
         BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
         KeyBudgetError: The fewest keys that will do take more than the budget.
         InvalidArgumentError: An option has a value that it does not take, or the batch does not
-            fit a ciphertext.
+            fit a ciphertext; or programs are to be kept in what is no path, or with other costs.
+        StorageFullError: There is no space left in the cache.
+        FileAccessError: The cache cannot be made or written.
 
     Example:
         >>> import pytest
@@ -129,7 +136,12 @@ def compile(
     steps = 1 + STEPS + len(options.rings)
     with announced_steps(f"compiling {options.title}", total=steps) as announce:
         announce("reading the module")
-        return compile_graph(capture(module, sample), samples, options, announce)
+        graph = capture(module, sample)
+
+        def make(given: Any) -> Program:
+            return compile_graph(graph, given, options, announce)
+
+        return make(samples) if cache is None else kept(cache, graph, samples, options, make)
 
 
 def _require_scipy() -> None:

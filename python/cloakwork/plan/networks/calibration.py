@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
-from cloakwork.programs.ir.layer_values import Compute, applied, values
+from cloakwork.programs.ir.layer_values import Compute, applied, by_parts, values
 
 # Inputs that are retained, spread evenly over all.
 _MOST_RETAINED = 256
@@ -91,18 +91,47 @@ def calibrate(
     >>> calibrate(g.build(nodes), [np.array([[-2.0], [1.0]])]).highs
     array([1., 4., 4.])
     """
-    lows = np.full(len(graph.nodes), np.inf)
-    highs = -lows
-    decisive = {
-        operand
-        for node in graph.nodes
-        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
-        for operand in node.inputs
-    }
-    extremes: dict[tuple[int, str], g.Array] = {}
+    seen = _Extremes.of_nothing(graph)
     spread = _Spread()
     for rows in batches:
         spread.add(rows)
+        for part in by_parts(graph, lambda part: _Extremes.of(graph, part, compute), rows):
+            seen.take_in(part)
+    if not spread.seen:
+        raise InvalidArgumentError(
+            "cannot calibrate the network: expected samples, got none; give some of the inputs "
+            "that it was trained on (an iterator runs only once)"
+        )
+    outermost = np.unique(np.stack([*seen.rows.values(), spread.retained[0]]), axis=0)
+    return Calibration(seen.lows, seen.highs, spread.seen, outermost, np.stack(spread.retained))
+
+
+@dataclass(slots=True, eq=False)
+class _Extremes:
+    """The smallest and largest element of every node's results, and inputs with some of them.
+
+    Args:
+        lows: By the nodes' numbers.
+        highs: By the nodes' numbers.
+        rows: The input with the extreme, by the number of a node that is decisive and which of
+            both it is: of the operands of layers that are not linear, and of the results.
+    """
+
+    lows: g.Array
+    highs: g.Array
+    rows: dict[tuple[int, str], g.Array]
+
+    @classmethod
+    def of_nothing(cls, graph: g.Graph) -> _Extremes:
+        """What any number extends."""
+        nothing = np.full(len(graph.nodes), np.inf)
+        return cls(nothing, -nothing, {})
+
+    @classmethod
+    def of(cls, graph: g.Graph, rows: g.Array, compute: Compute) -> _Extremes:
+        """Those of some inputs."""
+        found = cls.of_nothing(graph)
+        decisive = _decisive(graph)
         for number, result in enumerate(values(graph, rows, compute=compute)):
             if not np.isfinite(result).all():
                 raise NotFiniteError(
@@ -110,20 +139,30 @@ def calibrate(
                     f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
                 )
             numbers = result.reshape(len(rows), prod(result.shape[1:]))
-            low, high = numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
-            if number in decisive and low < lows[number]:
-                extremes[number, "low"] = rows[numbers.min(axis=1).argmin()].copy()
-            if number in decisive and high > highs[number]:
-                extremes[number, "high"] = rows[numbers.max(axis=1).argmax()].copy()
-            lows[number] = min(lows[number], low)
-            highs[number] = max(highs[number], high)
-    if not spread.seen:
-        raise InvalidArgumentError(
-            "cannot calibrate the network: expected samples, got none; give some of the inputs "
-            "that it was trained on (an iterator runs only once)"
-        )
-    outermost = np.unique(np.stack([*extremes.values(), spread.retained[0]]), axis=0)
-    return Calibration(lows, highs, spread.seen, outermost, np.stack(spread.retained))
+            found.lows[number] = numbers.min(initial=np.inf)
+            found.highs[number] = numbers.max(initial=-np.inf)
+            if number in decisive and numbers.size:
+                found.rows[number, "low"] = rows[numbers.min(axis=1).argmin()].copy()
+                found.rows[number, "high"] = rows[numbers.max(axis=1).argmax()].copy()
+        return found
+
+    def take_in(self, other: _Extremes) -> None:
+        """Extend by what others came to; of equals the first stays."""
+        lower, higher = other.lows < self.lows, other.highs > self.highs
+        is_farther = {"low": lower, "high": higher}
+        self.rows |= {key: row for key, row in other.rows.items() if is_farther[key[1]][key[0]]}
+        self.lows = np.where(lower, other.lows, self.lows)
+        self.highs = np.where(higher, other.highs, self.highs)
+
+
+def _decisive(graph: g.Graph) -> set[int]:
+    """The nodes whose extremes decide on ranges."""
+    return {
+        operand
+        for node in graph.nodes
+        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
+        for operand in node.inputs
+    }
 
 
 class _Spread:

@@ -198,15 +198,9 @@ def _linear(
     # Where the result repeats sooner, the source says which of its copies takes the element.
     longer = max(operand_period, result_period)
     first = (sources - steps) % longer if operand_period >= result_period else targets
-    copies = np.arange(0, slots, longer)[:, np.newaxis]
-    target = (first + copies).ravel()
-    source = (target + np.tile(steps, len(copies))) % slots
-    spread = np.arange(batch)[:, np.newaxis]
-    diagonals = SparseDiagonals(
-        slots * batch,
-        (source * batch + spread).ravel(),
-        (target * batch + spread).ravel(),
-        np.tile(weights, len(copies) * batch),
+    copies = np.add.outer(np.arange(0, slots, longer) * batch, np.arange(batch)).ravel()
+    diagonals = SparseDiagonals.repeated(
+        slots * batch, steps * batch, first[:, np.newaxis] * batch + copies, weights
     )
     counted_by = {int(step) % slots * batch: int(step) * batch for step in rotations}
     counts = np.asarray([counted_by[int(number)] for number in diagonals.numbers])

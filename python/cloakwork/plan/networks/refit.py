@@ -7,21 +7,24 @@ weights after them multiply, so later layers receive other numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
-from cloakwork.plan.networks.fit import Fitted, fit
+from cloakwork.plan.networks.fit import Fit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples, batches_of
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results
 
 _ROUNDS = 12
 # Of precision, where functions of positive numbers receive others.
 _MORE_BITS = 3
+# Levels of a polynomial of degree 3.
+_LEAST_DEPTH = 2
 
 
 def refitted(
@@ -33,6 +36,10 @@ def refitted(
     degrees: Mapping[str, int] | None,
 ) -> tuple[Fitted, Calibration]:
     """Fit activations so that calibration inputs stay in range and results are as precise.
+
+    A polynomial has the least degree that is precise enough, or all of the degree that one level
+    less allows where results are as precise with these: bits are asked of every activation alike,
+    and those that matter little may have fewer.
 
     Args:
         graph: A network whose input has a bound.
@@ -89,12 +96,75 @@ def refitted(
         else:
             calibration = joined
         bits, fitted = _most_precise(fit_of, asked, precision)
-    if valid is not None:
+    if valid is None:
+        raise ActivationFitError(
+            "cannot fit the activations: expected that calibration inputs stay in the ranges that "
+            "they set, got others with every fit; ask for more precision, or a larger margin"
+        )
+    if degrees:
         return valid, calibration
-    raise ActivationFitError(
-        "cannot fit the activations: expected that calibration inputs stay in the ranges that they "
-        "set, got others with every fit; ask for more precision, or a larger margin"
-    )
+
+    def is_precise(tried: Fitted) -> bool:
+        error = float(np.abs(results(tried.graph, retained) - exact).max())
+        of_each = min(each.precision for each in tried.fits)
+        return error <= 2.0**-precision and of_each >= precision
+
+    def fit_again(
+        seen: Calibration, degrees: Mapping[str, int]
+    ) -> tuple[Fitted, Calibration] | None:
+        def fit_to(ranges: Calibration) -> Fitted:
+            return fit(graph, ranges, bits, margin, degrees)
+
+        return _settled(fit_to, graph, seen, batches)
+
+    return _shallower(valid, calibration, fit_again, is_precise)
+
+
+def _shallower(
+    fitted: Fitted,
+    calibration: Calibration,
+    fit_again: Callable[[Calibration, Mapping[str, int]], tuple[Fitted, Calibration] | None],
+    is_precise: Callable[[Fitted], bool],
+) -> tuple[Fitted, Calibration]:
+    """Fits of the least depth with which results are precise, and the ranges that they set."""
+    while True:
+        depths = [each.depth for each in fitted.fits if _may_be_shallower(each)]
+        limit = max(depths, default=0) - 1
+        if limit < _LEAST_DEPTH:
+            return fitted, calibration
+        # A depth allows this degree, and fewer terms would save next to nothing.
+        degrees = {
+            each.layer: 2 ** min(each.depth, limit) - 1
+            for each in fitted.fits
+            if _may_be_shallower(each)
+        }
+        found = fit_again(calibration, degrees)
+        if found is None or not is_precise(found[0]):
+            return fitted, calibration
+        fitted, calibration = found
+
+
+def _may_be_shallower(fit: Fit) -> bool:
+    """Whether an activation is one polynomial, of a function that is defined everywhere."""
+    return len(fit.degrees) == 1 and fit.function not in {"polynomial", *OF_POSITIVE}
+
+
+def _settled(
+    fit_to: Callable[[Calibration], Fitted],
+    graph: g.Graph,
+    calibration: Calibration,
+    batches: Iterable[g.Array],
+) -> tuple[Fitted, Calibration] | None:
+    """A fit within whose ranges all inputs stay, and these ranges; None where none settles."""
+    for _ in range(_ROUNDS):
+        fitted = fit_to(calibration)
+        received = calibrate(fitted.graph, batches, _within_range)
+        if _is_within_ranges(fitted.graph, received):
+            return fitted, calibration
+        calibration = _joined(calibration, received, fitted)
+        if not_above_zero(graph, calibration):
+            return None
+    return None
 
 
 def _most_precise(fit_of: Callable[[int], Fitted], asked: int, least: int) -> tuple[int, Fitted]:

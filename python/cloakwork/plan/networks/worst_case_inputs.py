@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cloakwork.plan.networks.aligned_directions import aligned_directions
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import element_bounds, results, values
+from cloakwork.programs.ir.layer_values import by_parts, element_bounds, results, values
 
 # Inputs that each round starts from.
 _STARTS = 32
@@ -115,13 +115,17 @@ def _random_directions(shape: g.Shape, generator: np.random.Generator) -> g.Arra
 
 def _accepted(graph: g.Graph, rows: g.Array) -> NDArray[np.bool_]:
     """Whether each input is within its bounds and takes no polynomial out of its range."""
-    ranges = g.operand_ranges(graph)
-    within = np.asarray((np.abs(rows) <= element_bounds(graph)).all(axis=1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for (low, high), made in zip(ranges, values(graph, rows), strict=True):
-            numbers = made.reshape(len(rows), -1)
-            within &= ((numbers >= low) & (numbers <= high)).all(axis=1)
-    return within
+    ranges, bounds = g.operand_ranges(graph), element_bounds(graph)
+
+    def are_within(part: g.Array) -> NDArray[np.bool_]:
+        within = np.asarray((np.abs(part) <= bounds).all(axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for (low, high), made in zip(ranges, values(graph, part), strict=True):
+                numbers = made.reshape(len(part), -1)
+                within &= ((numbers >= low) & (numbers <= high)).all(axis=1)
+        return within
+
+    return np.concatenate(by_parts(graph, are_within, rows))
 
 
 def _errors(graph: g.Graph, generator: np.random.Generator) -> list[dict[int, g.Array]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from types import MappingProxyType
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, TypeVar, assert_never
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -17,8 +19,14 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.packing.results import filled
 
+# So many that they stay in a cache from one term of a polynomial to the next.
+_NUMBERS_AT_ONCE = 1 << 14
+# Numbers of the largest layer that are worked on by one thread at a time.
+_NUMBERS_OF_A_PART = 1 << 18
+
 _NO_ERRORS: Mapping[int, g.Array] = MappingProxyType({})
 
+_Made = TypeVar("_Made")
 Compute: TypeAlias = Callable[[g.Operation, Sequence[g.Array]], g.Array]
 
 
@@ -91,11 +99,35 @@ def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_E
         rows: A batch as `joined_rows` makes it.
         errors: What is added to the results of nodes, by their numbers.
     """
-    made = enumerate(values(graph, rows, errors))
-    found = [value for number, value in made if number in graph.output_numbers]
-    return np.concatenate(
-        [value.reshape(len(rows), prod(value.shape[1:])) for value in found], axis=1
-    )
+
+    def of(part: g.Array) -> g.Array:
+        made = enumerate(values(graph, part, errors))
+        found = [value for number, value in made if number in graph.output_numbers]
+        return np.concatenate(
+            [value.reshape(len(part), prod(value.shape[1:])) for value in found], axis=1
+        )
+
+    return np.concatenate(by_parts(graph, of, rows))
+
+
+def by_parts(graph: g.Graph, work: Callable[[g.Array], _Made], rows: g.Array) -> list[_Made]:
+    """What some work makes of the entries of a batch, in parts that fit a cache, side by side.
+
+    Args:
+        graph: The network that is worked on.
+        work: Makes something of a part of the rows; it runs on a thread of its own.
+        rows: A batch as `joined_rows` makes it.
+
+    Returns:
+        What was made of each part, in order; of no rows, of one part without any.
+    """
+    largest = max(prod(node.shape) for node in graph.nodes)
+    length = max(1, _NUMBERS_OF_A_PART // max(1, largest))
+    parts = [rows[start : start + length] for start in range(0, max(1, len(rows)), length)]
+    if len(parts) == 1:
+        return [work(rows)]
+    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:
+        return list(threads.map(work, parts))
 
 
 def values(
@@ -130,10 +162,17 @@ def values(
 
 def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:
     """A polynomial of each element."""
-    if operation.basis == "monomial":
-        return np.asarray(Monomial(operation.coefficients)(x))
-    domain = [operation.low, operation.high]
-    return np.asarray(Chebyshev(operation.coefficients, domain=domain)(x))
+    series = (
+        Monomial(operation.coefficients)
+        if operation.basis == "monomial"
+        else Chebyshev(operation.coefficients, domain=[operation.low, operation.high])
+    )
+    numbers = np.ascontiguousarray(x, dtype=np.float64).ravel()
+    made = np.empty_like(numbers)
+    for start in range(0, len(numbers), _NUMBERS_AT_ONCE):
+        part = slice(start, start + _NUMBERS_AT_ONCE)
+        made[part] = series(numbers[part])
+    return made.reshape(np.shape(x))
 
 
 def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
@@ -168,18 +207,19 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
 
 
 def _convolve(layer: g.Convolution, x: g.Array) -> g.Array:
-    _, inner, *kernel = layer.weight.shape
+    outer, inner, *kernel = layer.weight.shape
+    batch, groups = len(x), layer.groups
     windows = _windows(x, (kernel[0], kernel[1]), layer.stride, layer.padding, layer.dilation)
-    parts = [
-        np.einsum(
-            "bchwij,ocij->bohw",
-            windows[:, group * inner : (group + 1) * inner],
-            weight,
-            optimize=True,
-        )
-        for group, weight in enumerate(np.split(layer.weight, layer.groups))
-    ]
-    return np.asarray(np.concatenate(parts, axis=1) + layer.bias[:, None, None])
+    height, width = windows.shape[2:4]
+    weights = layer.weight.reshape(groups, outer // groups, inner, *kernel)
+    total = np.zeros((batch, groups, outer // groups, height * width))
+    for down, right in np.ndindex(*kernel):
+        pixels = windows[..., down, right].reshape(batch, groups, inner, height * width)
+        factors = weights[..., down, right]
+        # Of a single channel the product of matrices is one of numbers.
+        total += factors * pixels if inner == 1 else factors @ pixels
+    made: g.Array = total.reshape(batch, outer, height, width) + layer.bias[:, None, None]
+    return made
 
 
 def _pool(layer: g.AveragePool, x: g.Array) -> g.Array:

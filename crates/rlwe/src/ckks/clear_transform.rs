@@ -1,0 +1,200 @@
+//! Linear transforms of numbers in the clear, by the elements of their diagonals: what ciphertexts
+//! are compared with.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{Error, Result, parallel};
+
+const OPERATION: &str = "transform numbers in the clear";
+/// Sums that are added up at the end, for threads to share.
+const PARTS: usize = 4;
+
+/// The elements of diagonals, borrowed from whoever holds them.
+///
+/// Diagonal k has `counts[k]` elements, those of the first diagonal first. An element adds its
+/// weight times a slot of the diagonal's vector to its target: the slot that comes to the target
+/// where the vector is rotated by `rotations[k]`.
+#[derive(Debug, Clone, Copy)]
+pub struct ClearDiagonals<'a, T, P> {
+    /// Of a vector, a power of two.
+    pub slots: usize,
+    /// By how much each diagonal's vector is rotated.
+    pub rotations: &'a [i64],
+    /// How many elements each diagonal has.
+    pub counts: &'a [usize],
+    /// Of every element the slot that it goes to.
+    pub targets: &'a [T],
+    /// Of every element the place of its weight; None where each has a weight of its own.
+    pub places: Option<&'a [P]>,
+    /// The weights; None where every one is 1.
+    pub weights: Option<&'a [f64]>,
+}
+
+impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, T, P> {
+    /// The sum of all products, of vectors that stand one after another; `of[k]` is the number of
+    /// the one that diagonal k belongs to.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for lists that do not go together.
+    ///
+    /// ```
+    /// use rlwe::ckks::ClearDiagonals;
+    /// let (rotations, counts, targets) = (&[1, 0][..], &[2, 1][..], &[0u16, 3, 1][..]);
+    /// let (places, weights) = (Some(&[1u16, 0, 1][..]), Some(&[2.0, 10.0][..]));
+    /// let diagonals = ClearDiagonals { slots: 4, rotations, counts, targets, places, weights };
+    /// let sums = diagonals.applied(&[1.0, 2.0, 3.0, 4.0], &[0, 0])?;
+    /// assert_eq!(sums, [20.0, 20.0, 0.0, 2.0]);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn applied(&self, vectors: &[f64], of: &[usize]) -> Result<Vec<f64>> {
+        self.check(vectors, of)?;
+        // As many parts on any machine: sums are rounded in the same order.
+        let share = self.counts.len().div_ceil(PARTS).max(1);
+        let starts: Vec<usize> = (0..self.counts.len()).step_by(share).collect();
+        let parts: Vec<Vec<f64>> = parallel::over(starts)
+            .shared()
+            .map(|start| self.sum(start..self.counts.len().min(start + share), vectors, of))
+            .collect();
+        let mut parts = parts.into_iter();
+        let mut sums = parts.next().unwrap_or_else(|| vec![0.0; self.slots]);
+        for part in parts {
+            sums.iter_mut().zip(part).for_each(|(sum, more)| *sum += more);
+        }
+        Ok(sums)
+    }
+
+    /// The sum of the products of some diagonals.
+    fn sum(&self, diagonals: Range<usize>, vectors: &[f64], of: &[usize]) -> Vec<f64> {
+        let Self { slots, rotations, counts, targets, places, weights } = *self;
+        let mut sums = vec![0.0; slots];
+        let mut end = counts[..diagonals.start].iter().sum::<usize>();
+        for diagonal in diagonals {
+            let span = end..end + counts[diagonal];
+            end = span.end;
+            let vector = &vectors[of[diagonal] * slots..][..slots];
+            let turn = rotations[diagonal].rem_euclid(slots as i64) as usize;
+            let moved = targets[span.clone()].iter().map(|&target| {
+                let target = target.into() as usize & (slots - 1);
+                (target, vector[(target + turn) & (slots - 1)])
+            });
+            match (places, weights) {
+                (Some(places), Some(weights)) => {
+                    for ((target, value), &place) in moved.zip(&places[span]) {
+                        sums[target] += weights[place.into() as usize] * value;
+                    }
+                }
+                (None, Some(weights)) => {
+                    for ((target, value), weight) in moved.zip(&weights[span]) {
+                        sums[target] += weight * value;
+                    }
+                }
+                (_, None) => moved.for_each(|(target, value)| sums[target] += value),
+            }
+        }
+        sums
+    }
+
+    fn check(&self, vectors: &[f64], of: &[usize]) -> Result<()> {
+        let refuse = |reason: &str| {
+            Err(Error::InvalidArgument { operation: OPERATION, reason: reason.into() })
+        };
+        let diagonals = self.counts.len();
+        if !self.slots.is_power_of_two() {
+            return refuse("slots are not a power of two");
+        }
+        if self.rotations.len() != diagonals || of.len() != diagonals {
+            return refuse("there are not as many rotations as diagonals, or vectors of them");
+        }
+        let total = self.counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
+        if total != self.targets.len() {
+            return refuse("the counts do not add up to the elements");
+        }
+        if !vectors.len().is_multiple_of(self.slots)
+            || of.iter().any(|&number| number >= vectors.len() / self.slots)
+        {
+            return refuse("a diagonal has a vector that does not exist");
+        }
+        if self.targets.iter().any(|&target| target.into() as usize >= self.slots) {
+            return refuse("an element stands in a slot that does not exist");
+        }
+        let known = self.weights.map_or(usize::MAX, <[f64]>::len);
+        match self.places {
+            None if self.weights.is_some() && known != total => {
+                refuse("there are not as many weights as elements")
+            }
+            Some(places) if places.len() != total => {
+                refuse("there are not as many places as elements")
+            }
+            Some(places) if places.iter().any(|&place| place.into() as usize >= known) => {
+                refuse("an element has a weight that does not exist")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diagonals<'a>() -> ClearDiagonals<'a, u16, u32> {
+        ClearDiagonals {
+            slots: 8,
+            rotations: &[0, -1, 11],
+            counts: &[2, 1, 3],
+            targets: &[0, 7, 3, 1, 2, 6],
+            places: None,
+            weights: Some(&[1.0, -2.0, 0.5, 3.0, 5.0, 7.0]),
+        }
+    }
+
+    /// Numbers 0 to 7, then 10 to 17.
+    fn vectors() -> Vec<f64> {
+        (0..8).chain(10..18).map(f64::from).collect()
+    }
+
+    #[test]
+    fn elements_add_what_rotations_bring_to_them() {
+        let found = diagonals().applied(&vectors(), &[0, 1, 0]).unwrap();
+        // Slot 6 receives slot 6 + 11 = 1 modulo 8.
+        let expected = [0.0, 3.0 * 4.0, 5.0 * 5.0, 0.5 * 12.0, 0.0, 0.0, 7.0 * 1.0, -2.0 * 7.0];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn weights_are_found_by_place_or_are_ones() {
+        let few = ClearDiagonals {
+            places: Some(&[1, 1, 0, 0, 1, 0]),
+            weights: Some(&[2.0, 3.0]),
+            ..diagonals()
+        };
+        let found = few.applied(&vectors(), &[0, 0, 0]).unwrap();
+        assert_eq!(found, [0.0, 8.0, 15.0, 4.0, 0.0, 0.0, 2.0, 21.0]);
+        let ones = ClearDiagonals { weights: None, ..diagonals() };
+        let found = ones.applied(&vectors(), &[1, 1, 1]).unwrap();
+        assert_eq!(found, [10.0, 14.0, 15.0, 12.0, 0.0, 0.0, 11.0, 17.0]);
+    }
+
+    #[test]
+    fn lists_that_do_not_go_together_are_refused() {
+        let (vectors, of) = (vectors(), [0, 1, 0]);
+        let good = diagonals();
+        for bad in [
+            ClearDiagonals { slots: 12, ..good },
+            ClearDiagonals { slots: 4, ..good },
+            ClearDiagonals { rotations: &[0, 1], ..good },
+            ClearDiagonals { counts: &[2, 1, usize::MAX], ..good },
+            ClearDiagonals { weights: Some(&[1.0]), ..good },
+            ClearDiagonals { places: Some(&[0, 0, 0, 0, 0]), ..good },
+            ClearDiagonals { places: Some(&[0, 0, 0, 0, 0, 6]), ..good },
+        ] {
+            assert!(matches!(bad.applied(&vectors, &of), Err(Error::InvalidArgument { .. })));
+        }
+        for (vectors, of) in [(&vectors[..8], &of[..]), (&vectors[..9], &of[..]), (&vectors, &[0])]
+        {
+            assert!(matches!(good.applied(vectors, of), Err(Error::InvalidArgument { .. })));
+        }
+    }
+}
