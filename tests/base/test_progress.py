@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cloakwork.base import progress
-from cloakwork.base.progress import progress_bar
+from cloakwork.base.progress import progress_bar, work_bar
 
 
 class Terminal(io.StringIO):
@@ -30,6 +30,18 @@ def test_long_work_shows_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(progress, "_PATIENCE", 1e-9)
     assert "the work" in shown(Terminal(), monkeypatch)
     assert not shown(io.StringIO(), monkeypatch)
+
+
+def test_a_bar_of_work_tells_its_part_and_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_PATIENCE", 1e-9)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with work_bar("the network") as bar:
+        bar.set_postfix_str("conv1", refresh=False)
+        time.sleep(0.2)
+        bar.update(0.25)
+    assert "the network:  25%|" in terminal.getvalue()
+    assert "conv1" in terminal.getvalue()
 
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

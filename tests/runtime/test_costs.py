@@ -3,12 +3,14 @@
 import json
 from collections.abc import Callable
 from dataclasses import asdict, fields
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.slots import (
     Add,
@@ -24,9 +26,10 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rescale,
     Rotate,
+    SlotProgram,
     Sub,
 )
-from cloakwork.runtime.costs import Costs, LevelCosts, modelled, seconds_of, total_seconds
+from cloakwork.runtime.costs import Costs, LevelCosts, modelled, seconds_of, total_seconds, work_of
 
 KINDS = [field.name for field in fields(LevelCosts)]
 # A distinct price for each kind and level, so that a mix-up shows.
@@ -207,3 +210,34 @@ def test_costs_in_another_unit_and_of_kept_diagonals() -> None:
     assert (costs.at(1).rotation, costs.hoisted_share(1)) == (60.0, 0.5)
     assert costs.scaled(0.5).at(1).rotation == 30.0
     assert (costs.at(0).diagonal, costs.kept().at(0).diagonal) == (16.0, 1.6)
+
+
+def real() -> cw.Program:
+    return cw.compile(lambda x: np.tanh(x) @ np.ones((4, 2)), (4,), precision=8)
+
+
+def bootstrapped() -> cw.Program:
+    return cw.compile(
+        lambda x: (x * x) * (x * x), (4,), bootstrap=True, precision=8, log_n=8, insecure=True
+    )
+
+
+def integer() -> cw.Program:
+    @cw.circuit(x=cw.scalar(), y=cw.scalar())
+    def product(x: Any, y: Any) -> Any:
+        return x * y + 1
+
+    return product.compile(bits=4, effort=0.1)
+
+
+@pytest.mark.parametrize("make", [real, bootstrapped, integer])
+def test_shares_of_the_work_add_up(make: Callable[[], cw.Program]) -> None:
+    program = make()
+    body = program.body
+    assert isinstance(body, SlotProgram)
+    shares = work_of(body, program.scheme)
+    assert len(shares) == len(body.operations)
+    assert min(shares) >= 0.0
+    assert sum(shares) == pytest.approx(1.0)
+    for share, operation in zip(shares, body.operations, strict=True):
+        assert (share == 0.0) == (operation.kind in ("input", "constant", "output"))

@@ -1,6 +1,9 @@
 """Running programs, on the clear backend."""
 
+import io
+import re
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -13,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork import _native
+from cloakwork.base import progress
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
@@ -447,3 +451,29 @@ def test_bounds_of_other_values_are_refused() -> None:
     program = SlotProgram("negation", SLOTS, (Input("x", 3), Neg(0)), (None,) * 2)
     with pytest.raises(InvalidArgumentError, match="cannot run negation: expected bounds of its 2"):
         run(program, ClearBackend(), [ClearVector(X, 3)], bounds=[1.0])
+
+
+def test_a_bar_follows_the_work_and_names_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(progress, "_PATIENCE", 1e-9)
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    builder = Builder("the network", SLOTS)
+    x = builder.append(Input("x", 3))
+    for stage in ("conv1 | rows of 4", "conv2 | rows of 4"):
+        builder.stage = stage
+        # A bar is drawn ten times a second.
+        x = builder.append(Add(x, x))
+    builder.append(Output(x))
+
+    class Slow(ClearBackend):
+        def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
+            time.sleep(0.15)
+            return super().add(left, right)
+
+    run(builder.finish(), Slow(), [ClearVector(X, 3)], work=[0.0, 0.75, 0.25, 0.0])
+    assert re.search(r"the network:  75%.*conv1", terminal.getvalue())
+    assert "100%" in terminal.getvalue()
+    assert "rows of 4" not in terminal.getvalue()

@@ -30,12 +30,26 @@ _SILENT = _Bar(disable=True)
 Bar: TypeAlias = "tqdm[NoReturn]"
 
 
+def shows_bars() -> bool:
+    """Whether there is a terminal to show bars on."""
+    # Where the interpreter has no standard error, it is None; others may put anything there.
+    return sys.stderr is not None and (not hasattr(sys.stderr, "isatty") or sys.stderr.isatty())
+
+
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing."""
-    # Where the interpreter has no standard error, it is None; others may put anything there.
-    if sys.stderr is None or (hasattr(sys.stderr, "isatty") and not sys.stderr.isatty()):
+    if not shows_bars():
         return _SILENT
     return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
+
+
+def work_bar(title: str) -> Bar:
+    """A bar of work that adds up to 1, whose parts take time as they are large, with time to go."""
+    bar = progress_bar(title, total=1, unit="run")
+    bar.bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+    # However small a part is, it is drawn once it is time.
+    bar.miniters, bar.dynamic_miniters = 0, False
+    return bar
 
 
 def no_bar() -> Bar:

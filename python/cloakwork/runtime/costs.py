@@ -280,6 +280,31 @@ def operation_seconds(
     return taken
 
 
+def work_of(program: SlotProgram, scheme: Any) -> list[float]:
+    """The part of a run's work that each operation is, by the model; together 1.
+
+    Args:
+        program: The program.
+        scheme: The scheme on whose ciphertexts it runs.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> square = cw.compile(lambda x: x * x, (4,))
+        >>> round(sum(work_of(square.body, square.scheme)), 9)
+        1.0
+    """
+    if program.numbers == "real":
+        costs = modelled_for(scheme.parameters)
+        if scheme.refreshing is not None:
+            costs = costs.with_bootstrap(scheme.refreshing)
+    else:
+        # Of another prime they are the same to each other.
+        costs = modelled_for(scheme.parameter_sets[0])
+    seconds = seconds_of(program, costs)
+    total = math.fsum(seconds)
+    return [each / total for each in seconds] if total else seconds
+
+
 def total_seconds(program: SlotProgram, costs: Costs) -> float:
     """What a run of a program takes; see `seconds_of`. One without work takes nothing."""
     operations = math.fsum(seconds_of(program, costs))

@@ -19,6 +19,7 @@ from weakref import finalize
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.machine import physical_bytes
+from cloakwork.base.progress import shows_bars
 from cloakwork.base.record import digest_of
 from cloakwork.errors import (
     InputNameError,
@@ -32,6 +33,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
+from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.key_holder import KeyHolder
@@ -455,7 +457,13 @@ class Evaluator(KeyHolder):
             profile=profile,
             cancel=cancel,
             bounds=program.value_bounds if encrypts else None,
+            work=self._work if encrypts and shows_bars() else None,
         )
+
+    @cached_property
+    def _work(self) -> list[float]:
+        assert isinstance(self.program.body, SlotProgram)
+        return work_of(self.program.body, self.program.scheme)
 
     def _require_bounds(self, ordered: Sequence[Any]) -> None:
         """Refuse what may be larger than the bounds that the whole program was planned by."""

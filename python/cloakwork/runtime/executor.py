@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
-from cloakwork.base.progress import Bar, no_bar, progress_bar
+from cloakwork.base.progress import Bar, work_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Constant,
@@ -47,6 +47,7 @@ def run(
     profile: Profile | None = None,
     cancel: threading.Event | None = None,
     bounds: Sequence[float | None] | None = None,
+    work: Sequence[float] | None = None,
 ) -> list[V]:
     """Run a program and return its outputs in order; values are freed at their last use.
 
@@ -66,6 +67,8 @@ def run(
         bounds: For each operation the largest absolute value of any slot of its value, None
             where it is not known; see `programs.bounds.value_bounds`. The backend is told, which
             alone would have to assume the worst of every slot.
+        work: For each operation the part of the run's work that it is, for the bar; alike for all
+            where it is not known. See `runtime.costs.work_of`.
 
     Raises:
         InvalidArgumentError: The inputs do not fit the program in number or level, the number
@@ -103,8 +106,11 @@ def run(
     threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
     profile = optional(profile, Profile, "profile", action) or Profile()
     cancel = optional(cancel, threading.Event, "cancel", action)
-    with progress_bar(program.title, total=sum(map(len, plan.tasks)), unit="operation") as bar:
-        execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, bar)
+    if work is None:
+        work = [1 / max(1, sum(map(len, plan.tasks)))] * len(program.operations)
+    with work_bar(program.title) as bar:
+        followed = _Followed(program, work, bar)
+        execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, followed)
         return _outputs(execution, plan, threads)
 
 
@@ -132,7 +138,7 @@ def run_part(
     Raises:
         CloakworkError: An operation failed; a note names it, the program and the user's line.
     """
-    execution = _Execution(program, part, backend, inputs, bounds, profile, None, no_bar())
+    execution = _Execution(program, part, backend, inputs, bounds, profile, None, None)
     return _outputs(execution, part, threads)
 
 
@@ -205,6 +211,23 @@ class _Made(NamedTuple, Generic[V]):
     values: Sequence[V]
 
 
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A run that a bar follows: how far it is, and in which stage of its program."""
+
+    program: SlotProgram
+    work: Sequence[float]
+    bar: Bar
+
+    def finish(self, numbers: Sequence[int]) -> None:
+        if self.bar.disable:
+            return
+        if self.program.stages:
+            stage, *_ = self.program.stages[numbers[0]].split(" | ")
+            self.bar.set_postfix_str(stage, refresh=False)
+        self.bar.update(sum(self.work[number] for number in numbers))
+
+
 class _Execution(Generic[V]):
     """One run of a program: what is made, and who is told; see `runtime.workers.Work`."""
 
@@ -217,7 +240,7 @@ class _Execution(Generic[V]):
         bounds: Sequence[float | None] | None,
         profile: Profile,
         cancel: threading.Event | None,
-        bar: Bar,
+        followed: _Followed | None,
     ) -> None:
         self._program = program
         self._plan = plan
@@ -225,7 +248,7 @@ class _Execution(Generic[V]):
         self._bounds = bounds
         self._profile = profile
         self._cancel = cancel
-        self._bar = bar
+        self._followed = followed
         self._live: LiveValues[V] = LiveValues(plan)
         self._live.add(plan.inputs, inputs)
         self._start = perf_counter()
@@ -263,7 +286,8 @@ class _Execution(Generic[V]):
                 Measurement(number, kind, start, seconds, made.thread, nbytes)
             )
         self._live.finish(made.task)
-        self._bar.update(len(numbers))
+        if self._followed is not None:
+            self._followed.finish(numbers)
 
     def outputs(self) -> list[V]:
         """The results, once everything is done."""
