@@ -75,6 +75,18 @@ def test_results_are_as_precise_as_asked(precision: int) -> None:
     assert min(each.precision for each in fitted.fits) > precision + 1
 
 
+def test_where_results_are_as_precise_polynomials_take_a_level_less() -> None:
+    samples = uniform(200, 8)
+    graph = dense(8, ("silu", "silu", "silu"), 4.0)
+    fitted = refit(graph, samples, 6)
+    # The least degrees for bits that are the same for all are 31, 57 and 137.
+    assert [each.degrees for each in fitted.fits] == [(31,), (63,), (127,)]
+    assert [each.depth for each in fitted.fits] == [5, 6, 7]
+    error = np.abs(evaluate(fitted.graph, samples) - evaluate(graph, samples)).max()
+    assert error <= 2.0**-6
+    assert min(each.precision for each in fitted.fits) >= 6
+
+
 @pytest.mark.parametrize(("scale", "precisions"), [(8.0, (2, 4, 8)), *slow((64.0, (4, 8, 16)))])
 def test_a_finer_fit_is_no_worse_than_a_coarser_one(
     scale: float, precisions: tuple[int, ...]
