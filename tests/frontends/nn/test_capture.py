@@ -324,3 +324,16 @@ def test_without_torch_the_install_command_is_told() -> None:
     )
     assert "MissingDependencyError" in done.stderr
     assert "pip install 'cloakwork[torch]'" in done.stderr
+
+
+def test_a_refusal_quotes_the_line_that_the_user_wrote() -> None:
+    class Sorted(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            y = torch.sort(2 * x)[0]
+            return y + 1
+
+    with pytest.raises(UnsupportedLayerError) as caught:
+        capture(Sorted().eval(), torch.zeros(1, 4))
+    line = Sorted.forward.__code__.co_firstlineno + 1
+    written = f"at {__file__}:{line}: y = torch.sort(2 * x)[0]; leave it out"
+    assert written in str(caught.value)

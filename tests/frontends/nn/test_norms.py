@@ -66,6 +66,10 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "layer_norm": (lambda: nn.LayerNorm(8), (8,)),
     "layer_norm_of_two_axes": (lambda: nn.LayerNorm((3, 4), elementwise_affine=False), (2, 3, 4)),
     "group_norm": (lambda: nn.GroupNorm(2, 4), (4, 2, 3)),
+    "instance_norm": (lambda: nn.InstanceNorm2d(2, affine=True), (2, 2, 3)),
+    "known_instance_norm": (lambda: nn.InstanceNorm1d(2, track_running_stats=True), (2, 3)),
+    "rms_norm": (lambda: nn.RMSNorm(8), (8,)),
+    "rms_norm_of_two_axes": (lambda: nn.RMSNorm((2, 3), eps=0.1), (2, 2, 3)),
     "softmax": (lambda: nn.Softmax(dim=-1), (2, 6)),
     "softmax_of_channels": (lambda: nn.Softmax(dim=1), (3, 4)),
     "exp": (lambda: Function(torch.exp), (5,)),
@@ -77,7 +81,14 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 # They differ little from others here.
-ALIKE = "attention", "group_norm", "layer_norm", "softmax_of_channels"
+ALIKE = (
+    "attention",
+    "instance_norm",
+    "rms_norm_of_two_axes",
+    "group_norm",
+    "layer_norm",
+    "softmax_of_channels",
+)
 
 
 @pytest.mark.parametrize("name", [*(name for name in MODULES if name not in ALIKE), *slow(*ALIKE)])

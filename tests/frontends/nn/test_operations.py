@@ -50,6 +50,8 @@ MODULES: dict[str, nn.Module] = {
     "celu": nn.CELU(0.5),
     "selu": nn.SELU(),
     "log sigmoid": nn.LogSigmoid(),
+    "glu": nn.GLU(),
+    "glu of rows": nn.GLU(-2),
     "hardswish": nn.Hardswish(),
     "hardsigmoid": nn.Hardsigmoid(),
     "relu6": nn.ReLU6(),

@@ -26,7 +26,6 @@ _SUPPORTED = (
 )
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, SiLU, GELU, sigmoid, tanh, ELU, Softplus or a polynomial"
-_NORM = "use group norm or batch norm"
 _COMPARISON = (
     "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
 )
@@ -66,7 +65,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "topk": _AFTER,
         "sort": _AFTER,
         "max": _AFTER,
-        "instance_norm": _NORM,
         "log": _ACTIVATION,
         "empty": "use torch.zeros",
         "new_empty": "use torch.zeros",
@@ -92,6 +90,7 @@ class Call:
         arguments: Its arguments by torch's names, defaults among them.
         function: Torch's function, for running it on other tensors.
         batch: How many inputs the sample has.
+        line: The user's line that it is called in; empty where torch does not know.
     """
 
     trace: Trace
@@ -100,6 +99,7 @@ class Call:
     arguments: Mapping[str, Any]
     function: Any
     batch: int
+    line: str = ""
 
     def value(self) -> Term:
         """The first argument, which depends on the network's input."""
@@ -155,14 +155,15 @@ class Call:
             )
         )
         reason = f" ({why})" if why else ""
-        return unsupported_layer(self.layer, f"{self.name}{reason}", instead)
+        return unsupported_layer(self.layer, f"{self.name}{reason}", instead, self.line)
 
 
-def unsupported_layer(layer: str, got: str, instead: str) -> UnsupportedLayerError:
-    """The refusal of a layer: what it does, and what to use instead."""
+def unsupported_layer(layer: str, got: str, instead: str, line: str = "") -> UnsupportedLayerError:
+    """The refusal of a layer: what it does, where the user wrote it, and what to use instead."""
+    written = f", at {line}" if line else ""
     return UnsupportedLayerError(
         f"cannot compute layer {layer!r} on encrypted numbers: expected operations that are "
-        f"supported, got {got}; {instead}"
+        f"supported, got {got}{written}; {instead}"
     )
 
 

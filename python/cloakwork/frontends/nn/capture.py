@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
@@ -49,6 +51,8 @@ _UNSET = frozenset(
         "new_empty_strided",
     }
 )
+# A call in the text of a traceback.
+_CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(.+)')
 _SETTING = frozenset({"copy", "fill", "full_like", "ones_like", "zero", "zeros_like"})
 
 
@@ -271,7 +275,7 @@ def _called(
     function: Any = node.target
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
-    call = Call(trace, _layer(node), name, arguments, function, inputs.count)
+    call = Call(trace, _layer(node), name, arguments, function, inputs.count, _line(node))
     if not _depends([*given, *named.values()]):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
@@ -338,6 +342,16 @@ def _layer(node: torch.fx.Node) -> str:
     return f"{path}.{node.name}" if path else node.name
 
 
+def _line(node: torch.fx.Node) -> str:
+    """File, line and text of the innermost call that is the user's; empty where there is none."""
+    import torch  # noqa: PLC0415
+
+    library = str(Path(torch.__file__).parent)
+    calls = _CALLED.findall(node.meta.get("stack_trace") or "")
+    own = [each for each in calls if not each[0].startswith(library)]
+    return "{}:{}: {}".format(*own[-1]) if own else ""
+
+
 def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | None]) -> Form:
     """Append the results; return the form in which they stand."""
     from torch.utils._pytree import tree_unflatten  # noqa: PLC0415
@@ -364,7 +378,9 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
 
 
 def _unread(node: torch.fx.Node, what: str) -> UnsupportedLayerError:
+    line = _line(node)
+    written = f", at {line}" if line else ""
     return UnsupportedLayerError(
         f"cannot compute layer {_layer(node)!r} on encrypted numbers: expected operations of "
-        f"tensors, got {what}; write it without control flow on the network's values"
+        f"tensors, got {what}{written}; write it without control flow on the network's values"
     )

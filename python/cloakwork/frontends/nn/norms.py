@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from cloakwork.frontends.nn.call import Call, Value
-from cloakwork.frontends.nn.layers import moved_axis, reduced_axes
+from cloakwork.frontends.nn.layers import batch_norm, moved_axis, reduced_axes
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -42,6 +42,36 @@ def group_norm(call: Call) -> Term:
     flat = call.reshaped(value, (groups, math.prod(shape) // groups))
     found = call.reshaped(_normalised(call, flat), shape)
     return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+
+
+def instance_norm(call: Call) -> Term:
+    """A group norm in which each channel is a group; batch norm where its statistics are known."""
+    if not call.arguments["use_input_stats"]:
+        return batch_norm(call)
+    value = call.value()
+    shape = call.trace.shape(value)
+    flat = call.reshaped(value, (shape[0], math.prod(shape[1:])))
+    found = call.reshaped(_normalised(call, flat), shape)
+    return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+
+
+def rms_norm(call: Call) -> Term:
+    """x / sqrt(the mean of squares + eps) * weight over the last axes of each input."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    axes = len(list(call.arguments["normalized_shape"]))
+    if axes > len(shape):
+        raise call.unsupported("a norm over the batch")
+    lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
+    flat = call.reshaped(value, (*lead, math.prod(features)))
+    given = call.arguments["eps"]
+    eps = float(np.finfo(np.float32).eps) if given is None else float(given)
+    found = call.reshaped(_of_mean_square_one(call, flat, eps), shape)
+    weight = call.array("weight")
+    if weight is None:
+        return found
+    along = (1,) * len(lead) + features
+    return call.append(g.Affine(weight.reshape(along), np.zeros((1,) * len(along))), found)
 
 
 def softmax(call: Call) -> Term:
@@ -76,10 +106,15 @@ def _normalised(call: Call, value: Term) -> Term:
     """(x - mean) / sqrt(variance + eps) along the last axis."""
     size = call.trace.shape(value)[-1]
     centred = _along_last(call, value, np.eye(size) - 1.0 / size)
-    squares = call.trace.power(call.layer, centred, 2)
-    variance = _along_last(call, squares, np.full((size, size), 1.0 / size), call.number("eps"))
-    inverse = call.append(g.Activation("rsqrt"), variance)
-    return call.trace.product(call.layer, centred, inverse)
+    return _of_mean_square_one(call, centred, call.number("eps"))
+
+
+def _of_mean_square_one(call: Call, value: Term, eps: float) -> Term:
+    """x / sqrt(the mean of squares + eps) along the last axis."""
+    size = call.trace.shape(value)[-1]
+    squares = call.trace.power(call.layer, value, 2)
+    mean = _along_last(call, squares, np.full((size, size), 1.0 / size), eps)
+    return call.trace.product(call.layer, value, call.append(g.Activation("rsqrt"), mean))
 
 
 def _along_last(call: Call, value: Term, matrix: g.Array, shift: float = 0.0) -> Term:

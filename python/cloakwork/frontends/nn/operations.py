@@ -125,6 +125,19 @@ def _exponential(call: Call, alpha: float, scale: float, inner: float) -> Term:
     return call.trace.sum(call.layer, found, above)
 
 
+def _gated(call: Call) -> Term:
+    """The first half along an axis, times the sigmoid of the second."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    axis = int(call.arguments["dim"]) % (len(shape) + 1) - 1
+    if axis < 0:
+        raise call.unsupported("halves of the batch")
+    halves = np.split(np.arange(math.prod(shape)).reshape(shape), 2, axis)
+    first, second = (call.append(g.Rearrange(half.ravel(), half.shape), value) for half in halves)
+    gate = call.append(g.Activation("sigmoid"), second)
+    return call.trace.product(call.layer, first, gate)
+
+
 def _log_sigmoid(call: Call) -> Term:
     """-softplus(-x)."""
     turned = call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
@@ -174,9 +187,11 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "einsum": contraction.einsum,
         "elu": _elu,
         "gelu": _gelu,
+        "glu": _gated,
         "group_norm": norms.group_norm,
         "hardsigmoid": maxima.hard_sigmoid,
         "hardswish": maxima.hard_swish,
+        "instance_norm": norms.instance_norm,
         "layer_norm": norms.layer_norm,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
         "lift_fresh_copy": _same,
@@ -199,6 +214,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "reciprocal": _activation("reciprocal"),
         "relu": _activation("relu"),
         "relu6": maxima.relu6,
+        "rms_norm": norms.rms_norm,
         "rsqrt": _activation("rsqrt"),
         "rsub": arithmetic.subtracted_from,
         "scaled_dot_product_attention": attention.scaled_dot_product,
