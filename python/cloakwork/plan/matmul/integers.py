@@ -14,7 +14,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost.bgv import counted_costs
-from cloakwork.plan.matmul.budgets import Budgets, require_plannable
+from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
@@ -144,7 +144,7 @@ def cheapest_integer_choice(
 def _cheapest_in_ring(
     title: str, product: Product, options: IntegerProductOptions, log_n: int
 ) -> IntegerChoice:
-    candidates = list(families(product, 1 << log_n - 1, ROWS, 1))
+    candidates = plannable(product, families(product, 1 << log_n - 1, ROWS, 1))
     found: list[IntegerChoice] = []
     refused: list[Exception] = []
     for summed in (False, True):
