@@ -27,6 +27,17 @@ EXPRESSIONS: dict[str, tuple[Function, list[tuple[int, ...]], int]] = {
     "clear bias": (lambda a, b: a @ b + np.arange(60.0), [(70, 80), (80, 60)], 1),
     "bias": (lambda a, b, c: a @ b + c, [(70, 80), (80, 60), (60,)], 1),
     "bias of rows": (lambda a, b, c: a @ b + c, [(70, 80), (80, 60), (70, 1)], 1),
+    "bias of rows by a vector": (
+        lambda a, b, c: (a @ b + c[:, None]).T,
+        [(70, 80), (80, 60), (70,)],
+        1,
+    ),
+    "matrices of a tensor": (
+        lambda a, b: a[0] @ b[0, 1] - a[1] @ b[0, 0],
+        [(2, 70, 80), (1, 2, 80, 60)],
+        1,
+    ),
+    "a chain of the matrices of a tensor": (lambda a: a[0] @ a[1].T @ a[0], [(2, 64, 64)], 2),
     "before a product": (
         lambda a, b, c, d: (a @ b + c) @ d,
         [(70, 40), (40, 60), (60,), (60, 50)],

@@ -6,6 +6,7 @@ operand lies by diagonals, which is the diagonal pair of its transpose.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -14,13 +15,14 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.matmul.batches import Batch
+from cloakwork.plan.matmul.batches import Batch, BatchedSource
 from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
 from cloakwork.plan.matmul.expression import (
     Chain,
     Combination,
     Expression,
+    Indexed,
     Known,
     Matrix,
     Pointwise,
@@ -392,22 +394,28 @@ class _Work:
 
     def _entered_as(self, source: Source, view: MatrixView, layout: BlockLayout) -> Numbers:
         """The vectors of a tensor in a layout, which enter once."""
-        key = id(source), view.order, layout.role, layout.blocks, layout.shape
+        whole, sizes, number = self._whole_of(source)
+        key = whole, view.order, layout.role, layout.blocks, layout.shape
         if isinstance(source, Known):
             if key not in self._entered:
                 self._entered[key] = self._filled(source, view, layout)
             return self._entered[key]
-        whole = self._batch.of(source)
         if key not in self._entered:
-            count = self._batch.count if whole.axes else 1
+            count = math.prod(sizes) if whole.axes else 1
             layout = replace(layout, shape=(count, *layout.shape[1:]))
-            place = whole.place(layout, view, self._batch.sizes)
+            place = whole.place(layout, view, sizes)
             self.sources.append((whole.source, place))
-            number = sum(each is whole.source for each, _ in self.sources) - 1
-            name = f"{whole.source.name}{chr(39) * number}"
+            times = sum(each is whole.source for each, _ in self.sources) - 1
+            name = f"{whole.source.name}{chr(39) * times}"
             self._entered[key] = entered(self.builder, name, layout, _TOP)
-        first = self._number if whole.axes else 0
+        first = number if whole.axes else 0
         return self._entered[key][first : first + 1]
+
+    def _whole_of(self, source: Source) -> tuple[BatchedSource, tuple[int, ...], int]:
+        """The tensor that a matrix is one of, the sizes of its axes for them, and which it is."""
+        if isinstance(source, Indexed):
+            return BatchedSource(source.whole, source.axes), source.sizes, source.number
+        return self._batch.of(source), self._batch.sizes, self._number
 
     def _filled(self, source: Known, view: MatrixView, layout: BlockLayout) -> Numbers:
         """A matrix in the clear as vectors that stand where encrypted ones do."""
