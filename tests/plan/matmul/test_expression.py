@@ -11,6 +11,7 @@ from cloakwork.plan.matmul.expression import (
     Weighted,
     least_multiplications,
     matrix_expression,
+    read_most,
 )
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 
@@ -127,6 +128,8 @@ def test_a_matrix_of_a_tensor_is_one_wherever_it_is_taken() -> None:
 
 def test_a_tensor_of_which_little_is_read_is_none_of_matrices() -> None:
     whole = Source("t", (3, 3, 3))
-    assert matrix_expression([product(matrix_of(whole, 1), A)]) is None
+    found = matrix_expression([product(matrix_of(whole, 1), A)])
+    assert found is not None
+    assert not read_most([found])
     columns = Rearrange(Source("w", (3, 6)), np.arange(18).reshape(3, 6)[:, :3])
     assert matrix_expression([product(columns, A)]) is None

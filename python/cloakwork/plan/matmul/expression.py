@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -210,15 +211,23 @@ def matrix_expression(results: Sequence[Node]) -> Expression | None:
     if len(results) != 1 or len(results[0].shape) != _MATRIX_AXES:
         return None
     found = _Reader(results[0]).read(results[0], transposed=False)
-    if found is None or not any(map(_multiplies_encrypted, parts(found))):
-        return None
-    return found if _reads_most(found) else None
+    has_products = found is not None and any(map(_multiplies_encrypted, parts(found)))
+    return found if has_products else None
 
 
-def _reads_most(expression: Expression) -> bool:
-    """Whether half of the matrices of every tensor are read or more: all of them are encrypted."""
+def read_most(expressions: Iterable[Expression]) -> bool:
+    """Whether expressions read half of the matrices of every tensor or more: all are encrypted.
+
+    Example:
+        >>> whole = Source("t", (3, 2, 2))
+        >>> read = [
+        ...     Matrix(Factor(Indexed("", (2, 2), whole=whole, number=number), False))
+        ...     for number in range(2)]
+        >>> read_most(read), read_most(read[:1])
+        (True, False)
+    """
     read: dict[Source, set[int]] = {}
-    for each in parts(expression):
+    for each in chain.from_iterable(map(parts, expressions)):
         if isinstance(each, Matrix) and isinstance(each.factor.source, Indexed):
             indexed = each.factor.source
             read.setdefault(indexed.whole, set()).add(indexed.number)
