@@ -39,9 +39,10 @@ def integer_rows(
         ValueOutOfRangeError: An integer is outside the range.
 
     Example:
-        >>> integer_rows(Port("a", "integer", 0, (2,), -9, 9), [[1, 2], [3, 4]], "pack", wider="")
-        (array([[1, 2],
-               [3, 4]]), True)
+        >>> port = Port("a", "integer", 0, (2,), -9, 9)
+        >>> rows, many = integer_rows(port, [[1, 2], [3, 4]], "pack", wider="take more bits")
+        >>> rows.tolist(), many
+        ([[1, 2], [3, 4]], True)
     """
     expected = f"cannot {action}: expected {port.name!r} to hold integers"
     if isinstance(value, np.ma.MaskedArray):
