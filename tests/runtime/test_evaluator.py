@@ -136,6 +136,8 @@ def test_only_inputs_of_this_program_and_key_are_run(family: Family) -> None:
     for wrong in wrongs:
         with pytest.raises(InvalidArgumentError, match="expected what encrypt gave, or a list"):
             evaluator.run(wrong)
+    with pytest.raises(InvalidArgumentError, match="got an empty list"):
+        evaluator.run([])
     assert family.is_right(client.decrypt(made))
 
 
@@ -180,7 +182,7 @@ def test_every_input_comes_once(family: Family) -> None:
         with pytest.raises(InputNameError, match=r"inputs a, b once, got none for b; encrypt it"):
             evaluator.run(part)
         with pytest.raises(
-            ShapeMismatchError, match="as many evaluations of every input, got 2, 3"
+            ShapeMismatchError, match="of every input, got 2 of a, 3 of b; encrypt as many"
         ):
             evaluator.run(
                 [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.base.arguments import above, apart
+from cloakwork.base.arguments import above, apart, shown
 from cloakwork.errors import (
     InvalidProgramError,
     NotFiniteError,
@@ -67,7 +67,7 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
             "pass data.filled(...)"
         )
     try:
-        array = np.asarray(_from_torch(data) if hasattr(data, "detach") else data)
+        array = np.asarray(from_torch(data) if hasattr(data, "detach") else data)
     except ValueError as error:
         raise ShapeMismatchError(f"cannot {action}: {error}") from error
     except MemoryError:
@@ -76,6 +76,8 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
     except Exception as error:
         reason = str(error) or type(error).__name__
         raise NotRealError(f"cannot {action}: {reason}") from error
+    if array.dtype.kind == "O":
+        raise NotRealError(f"cannot {action}: expected real numbers, got {_shown_object(array)}")
     if array.dtype.kind not in "biuf":
         raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
     _require_finite(array, action)
@@ -97,7 +99,16 @@ def largest_magnitude(array: NDArray[Any]) -> float:
     return float(np.maximum(float(array.max()), -float(array.min())))
 
 
-def _from_torch(tensor: Any) -> Any:
+def _shown_object(array: NDArray[Any]) -> str:
+    """What an array of objects holds, by the first that is not a number."""
+    for each in array.flat:
+        if not isinstance(each, float | int):
+            return shown(each)
+    return "objects; give them as doubles, by numpy.asarray(values, dtype=float)"
+
+
+def from_torch(tensor: Any) -> Any:
+    """A tensor of torch, of any device, as one that numpy reads."""
     # numpy has no bfloat16 and no float8, and cannot read a tensor that waits for its negation.
     plain = tensor.detach().cpu().resolve_neg()
     return plain.double() if plain.is_floating_point() else plain

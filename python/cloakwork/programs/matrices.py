@@ -221,6 +221,11 @@ class Counts:
         """Vectors of the products."""
         return self.groups * self.side
 
+    @property
+    def ciphertexts(self) -> int:
+        """Vectors that go in and come out."""
+        return self.left + self.right + self.products
+
 
 def counts(blocks: Blocks, batch: int, rows: int, inner: int, columns: int) -> Counts:
     """The blocks of matrices of `rows` x `inner` and `inner` x `columns`, a batch of them.

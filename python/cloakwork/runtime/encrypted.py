@@ -224,9 +224,11 @@ class Encrypted(Saved):
 
         place = Folder.at(folder, action)
         if not place.has(HEAD):
+            below = [each for each in sorted(place.names()) if place.within(each).has(HEAD)]
+            such_as = f", such as {place.within(below[0]).url}" if below else ""
             raise ClusterFolderError(
                 f"cannot {action}: there is no such file as {place.url}/{HEAD}; give the folder "
-                "that encrypt_into or a run wrote them to"
+                f"that encrypt_into or a run wrote them to{such_as}"
             )
         return opened(place, HEAD)
 

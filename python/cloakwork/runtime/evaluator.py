@@ -24,6 +24,7 @@ from cloakwork.base.record import digest_of
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    MalformedBytesError,
     MemoryBudgetError,
     MissingDependencyError,
     ShapeMismatchError,
@@ -78,7 +79,8 @@ class Evaluator(KeyHolder):
     def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
         super().__init__(program, key, key_id)
         self._cache_bytes = default_cache_bytes()
-        self._memory_limit = physical_bytes()
+        # None for what the machine has.
+        self._memory_limit: int | None = None
         self._device = program.device
 
     @property
@@ -96,10 +98,11 @@ class Evaluator(KeyHolder):
         A run whose prediction exceeds it raises MemoryBudgetError; one that may come close takes
         one thread. Of a program that bootstraps, keys, diagonals and work count, too: below what
         all of them take, the engine caches less, and then encodes diagonals whenever they are used.
+        On a cluster one that was set is each worker's, for inputs and the values of tasks.
 
         Setting it raises InvalidArgumentError where it is no integer from 0 up.
         """
-        return self._memory_limit
+        return physical_bytes() if self._memory_limit is None else self._memory_limit
 
     @memory_limit.setter
     def memory_limit(self, value: int) -> None:
@@ -148,7 +151,7 @@ class Evaluator(KeyHolder):
             )
         kept, key_bytes = self._cache_bytes, None
         if self._bootstrap_memory.least:
-            held, left = self._held_memory, self._memory_limit - self._peak_bytes
+            held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
             kept, key_bytes = max(0, min(kept, held.encoded + left - held.most)), held.keys
         return self.program.scheme.backend(self._key, cache_bytes=kept, key_bytes=key_bytes)
@@ -334,9 +337,21 @@ class Evaluator(KeyHolder):
     def _kept_in(self, folder: Folder, action: str) -> str:
         """The name of its file in a folder, written where it is not there."""
         if not folder.has(self._file_name):
-            folder.require_space(self.key_bytes, action)
-            folder.write(self._file_name, KIND, self._record())
+            self._write_in(folder, action)
         return self._file_name
+
+    def _restored_in(self, folder: Folder, action: str) -> bool:
+        """Write its file anew where what is there cannot be read; whether that was so."""
+        try:
+            folder.read(self._file_name, KIND)
+        except MalformedBytesError:
+            self._write_in(folder, action)
+            return True
+        return False
+
+    def _write_in(self, folder: Folder, action: str) -> None:
+        folder.require_space(self.key_bytes, action)
+        folder.write(self._file_name, KIND, self._record())
 
     def _clear_inputs(self, clear: Mapping[str, Any] | None, action: str) -> dict[int, Any]:
         """The bits of inputs that are given in the clear, by the numbers of their ports."""
@@ -367,16 +382,21 @@ class Evaluator(KeyHolder):
         """What was given, where together it is every input once, of one key and this program."""
         several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
         if not several or not all(isinstance(each, Encrypted) for each in several):
+            got = type(inputs).__name__ if several else "an empty list"
             raise InvalidArgumentError(
-                f"cannot {action}: expected what encrypt gave, or a list of it, got "
-                f"{type(inputs).__name__}"
+                f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"
             )
         for each in several:
             self._require_own(each, "inputs", action)
         if len({(each.runs, each.count) for each in several}) > 1:
-            counts = ", ".join(str(each.count) for each in several)
+            counts = ", ".join(
+                f"{'one' if each.count is None else each.count} of {', '.join(each.ports)}"
+                for each in several
+            )
             raise ShapeMismatchError(
-                f"cannot {action}: expected as many evaluations of every input, got {counts}"
+                f"cannot {action}: expected as many evaluations of every input, got {counts}; "
+                "encrypt as many of each, also an input that is the same for all, along a first "
+                "axis"
             )
         numbers = [*known, *(number for each in several for number in each.numbers())]
         self._require_once(numbers, action)
@@ -485,19 +505,19 @@ class Evaluator(KeyHolder):
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
         held, peak = self._bootstrap_memory, self._peak_bytes
-        if self._memory_limit < held.least + peak and held.least:
+        if self.memory_limit < held.least + peak and held.least:
             raise MemoryBudgetError(
-                f"cannot {action}: expected it to take up to {self._memory_limit} bytes, and it "
+                f"cannot {action}: expected it to take up to {self.memory_limit} bytes, and it "
                 f"takes {held.least + peak} at least: keys {held.keys - held.uniform}, numbers "
                 f"{held.numbers}, work {held.work}, ciphertexts {peak}; allow "
                 f"memory_limit={held.least + peak}"
             )
-        return threads_within(self._memory_limit - held.least, peak, threads, action)
+        return threads_within(self.memory_limit - held.least, peak, threads, action)
 
     @property
     def _held_memory(self) -> BootstrapMemory:
         """What bootstraps take within the limit; the run is known to fit."""
-        return self._bootstrap_memory.within(self._memory_limit - self._peak_bytes)
+        return self._bootstrap_memory.within(self.memory_limit - self._peak_bytes)
 
     def _within_engine_cache(self) -> AbstractContextManager[None]:
         """The engine caches as much as the limit leaves to it, where bootstraps count."""

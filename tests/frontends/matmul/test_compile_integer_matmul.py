@@ -1,9 +1,11 @@
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import cloakwork as cw
 from cloakwork.errors import (
@@ -11,7 +13,9 @@ from cloakwork.errors import (
     InvalidParametersError,
     KeyBudgetError,
     MemoryBudgetError,
+    NoiseBudgetError,
     NotIntegerError,
+    ShapeMismatchError,
     ValueOutOfRangeError,
 )
 from tests.thoroughness import part
@@ -119,16 +123,61 @@ def test_a_range_is_kept_on_both_sides() -> None:
     client, evaluator = program.keygen()
     a, b = np.array([[0, 9], [3, 1]]), np.array([[-5, -2], [-3, -4]])
     assert (client.decrypt(evaluator.run(client.encrypt(a, b))) == a @ b).all()
-    for left, right, words in ((-a, b, "from 0 to 9, got -9"), (a, b + 1, "from -5 to -2, got -4")):
+    for left, right, words in ((-a, b, "from 0 to 9, got -9"), (a, b + 1, "from -5 to -2, got -1")):
         with pytest.raises(ValueOutOfRangeError, match=words):
             client.encrypt(left, right)
     with pytest.raises(InvalidArgumentError, match=r"ends of ranges .*, got 0\.5; round them"):
         cw.compile_integer_matmul(cw.Spec((2, 2), low=0.5, high=9), (2, 2))
 
 
-def test_what_is_no_integer_is_shown() -> None:
+class Unreadable:
+    def __array__(self) -> NDArray[Any]:
+        raise RuntimeError("no numbers here")
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "words"),
+    [
+        (np.ma.MaskedArray([[1, 2, 3]] * 2, mask=True), NotIntegerError, "a mask; give"),
+        ([[0.5, 1, 2], [3, 4, 5]], NotIntegerError, r"got 0\.5; round .* or compile a product of"),
+        (np.array([[1, 1, 1], [1, 2.5, 1]]), NotIntegerError, r"got 2\.5; round"),
+        (np.ones((2, 3)), NotIntegerError, r"got 1\.0; give whole numbers .*astype\(int\)$"),
+        ([[None, 1, 2]] * 2, NotIntegerError, "got None; give Python's integers"),
+        (np.full((2, 3), np.inf), NotIntegerError, "got inf; give Python's integers"),
+        (np.full((2, 3), "1"), NotIntegerError, "got '1'; give Python's integers"),
+        ([[Decimal(1)] * 3] * 2, NotIntegerError, r"got Decimal\('1'\); give Python's integers"),
+        (Unreadable(), NotIntegerError, "not an array: no numbers here"),
+        ([[1, 2, 3], [4]], ShapeMismatchError, r"of shape \(2, 3\).* got a list of 1"),
+        (ENDLESS, ShapeMismatchError, "nested more deeply"),
+        ([[1 << 70, 1, 1]] * 2, ValueOutOfRangeError, "from -9 to 9, got 1180591620717411303424"),
+    ],
+)
+def test_what_is_not_an_array_of_integers_is_refused_by_name(
+    value: Any, error: type[Exception], words: str
+) -> None:
     specs = [cw.Spec(shape, bound=9) for shape in ((2, 3), (3, 2))]
     program = cw.compile_integer_matmul(*specs, log_n=10, insecure=True)
-    client, _ = program.keygen()
-    with pytest.raises(NotIntegerError, match=r"expected 'a' to hold integers, got 0\.5; round"):
-        client.encrypt([[0.5, 1, 2], [3, 4, 5]], np.ones((3, 2), int))
+    with pytest.raises(error, match=f"'a'.*{words}"):
+        program.run_clear(value, np.ones((3, 2), int))
+
+
+def test_results_for_others_take_more_failure_bits() -> None:
+    a = np.arange(4).reshape(2, 2)
+    spec = cw.Spec((2, 2), bound=3)
+
+    def shown_to_others(program: cw.Program) -> Any:
+        client, evaluator = program.keygen()
+        made = evaluator.run(client.encrypt(a, a))
+        return client.decrypt_for_others(made, statistical_bits=40, decryptions=1000)
+
+    with pytest.raises(NoiseBudgetError, match="compile with failure_bits=128 or"):
+        shown_to_others(cw.compile_integer_matmul(spec, spec, log_n=10, insecure=True))
+    seldom = cw.compile_integer_matmul(spec, spec, log_n=10, insecure=True, failure_bits=128)
+    assert seldom.log2_failure < -100
+    assert (shown_to_others(seldom) == a @ a).all()
+    with pytest.raises(InvalidArgumentError, match="failure_bits to be an integer from 40 up to"):
+        cw.compile_integer_matmul(spec, spec, failure_bits=39)

@@ -30,4 +30,4 @@ def run_chain(
         if isinstance(operation, Output)
     )
     assert max(np.abs(each).max() for each in found) <= largest * (1 + 1e-9)
-    return lowered.result.unpack(found), depth_of(program), largest
+    return lowered.results[0].unpack(found), depth_of(program), largest

@@ -14,7 +14,7 @@ from cloakwork.plan.matmul.batches import Batch, batches
 from cloakwork.plan.matmul.expression import Chain, matrix_expression
 from cloakwork.plan.matmul.lanes import lane_choices
 from cloakwork.plan.matmul.order import Ordering
-from cloakwork.plan.matmul.tree import lowered_expression
+from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.ir.tensors import Apply, Contract, Node, Source, Sum
@@ -73,7 +73,7 @@ def test_batches_are_right_in_all_lanes(name: str, data: st.DataObject) -> None:
     inner = expression.sizes[1:-1] if isinstance(expression, Chain) else [1]
     lanes = data.draw(st.sampled_from(list(lane_choices(expression.shape, inner, SLOTS))))
     ordering = Ordering(expression, lanes, data.draw(st.integers(0, 2)), COSTS, LEVELS)
-    lowered = lowered_expression("test", ordering, batch)
+    lowered = lowered_expressions("test", [(ordering, batch)])
     program = lowest_levels(simplified(lowered.program))
     rng = np.random.default_rng(sum(map(sum, shapes)))
     arrays = [rng.uniform(-1, 1, shape) for shape in shapes]
@@ -81,8 +81,8 @@ def test_batches_are_right_in_all_lanes(name: str, data: st.DataObject) -> None:
     inputs = [v for source, place in lowered.sources for v in place.pack(tensors[source])]
     made = [each.real for each in results(program, inputs)]
     expected = function(*arrays)
-    assert lowered.result.shape == expected.shape
-    np.testing.assert_allclose(lowered.result.unpack(made), expected, atol=1e-9)
+    assert lowered.results[0].shape == expected.shape
+    np.testing.assert_allclose(lowered.results[0].unpack(made), expected, atol=1e-9)
 
 
 A = Source("a", (3, 2, 2))
@@ -94,14 +94,21 @@ A = Source("a", (3, 2, 2))
         [Source("c", (2, 2))],
         [A, A],
         [Apply("exp", A)],
-        # One of its axes stretches.
-        [Sum((A, Source("c", (1, 2, 2))), (1, 1), None, (3, 2, 2))],
+        [Sum((A, Apply("exp", Source("c", (1, 2, 2)))), (1, 1), None, (3, 2, 2))],
         [Contract((np.ones((3, 1, 1)), A), ("bij", "bij"), "bij", (3, 2, 2))],
     ],
 )
 def test_everything_else_is_left_alone(results: list[Node]) -> None:
     first = [batch for _, batch in batches(results) if batch.axes == (0,)]
     assert first == []
+
+
+def test_an_axis_of_size_one_is_that_of_one_for_all() -> None:
+    one = Source("c", (1, 2, 2))
+    total = Sum((A, one), (1, 1), None, (3, 2, 2))
+    ((_, batch),) = [each for each in batches([total]) if each[1].axes == (0,)]
+    found = {each.source: (each.axes, each.ones) for each in batch.sources.values()}
+    assert found == {A: ((0,), ()), one: ((), (0,))}
 
 
 def test_a_batch_has_as_many_matrices_as_its_axes_say() -> None:

@@ -2,7 +2,9 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import KeyBudgetError, MemoryBudgetError, ProgramTooLargeError
-from cloakwork.plan.matmul.budgets import Budgets
+from cloakwork.plan.matmul.budgets import Budgets, plannable
+from cloakwork.plan.matmul.product import Product
+from cloakwork.programs.matrices import Blocks
 
 SIDES = [4, 8, 16]
 
@@ -38,3 +40,10 @@ def test_products_too_large_to_plan_are_refused_before(side: int) -> None:
         specs = cw.Spec((side, 1), bound=1), cw.Spec((1, side), bound=1)
         with pytest.raises(ProgramTooLargeError, match=r"ciphertexts, .* multiply in parts$"):
             compiled(*specs)
+
+
+def test_ways_too_large_to_plan_are_left_out() -> None:
+    product = Product(1, 4, 10**7, 4)
+    ways = [Blocks(4096, side=4, shares=shares, inner_parts=2) for shares in (1, 16, 1024)]
+    assert plannable(product, ways) == ways[2:]
+    assert plannable(product, ways[:1]) == ways[:1]

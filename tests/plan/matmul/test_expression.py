@@ -11,8 +11,9 @@ from cloakwork.plan.matmul.expression import (
     Weighted,
     least_multiplications,
     matrix_expression,
+    read_most,
 )
-from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
+from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 
 A, B, C = (Source(name, (3, 3)) for name in "abc")
 
@@ -107,3 +108,28 @@ def test_the_fewest_multiplications_are_those_of_the_best_order() -> None:
     found = matrix_expression([product(one, product(two, three))])
     assert found is not None
     assert least_multiplications(found) == 7500
+
+
+def matrix_of(whole: Source, number: int) -> Rearrange:
+    elements = np.arange(27).reshape(3, 9)[number].reshape(3, 3)
+    return Rearrange(whole, elements)
+
+
+def test_a_matrix_of_a_tensor_is_one_wherever_it_is_taken() -> None:
+    whole = Source("t", (3, 3, 3))
+    found = matrix_expression(
+        [product(product(matrix_of(whole, 1), transpose(matrix_of(whole, 2))), matrix_of(whole, 1))]
+    )
+    assert isinstance(found, Chain)
+    assert names(found) == ["t[1]", "T[2]", "t[1]"]
+    first, _, last = (each.factor.source for each in found.factors if isinstance(each, Matrix))
+    assert first is last
+
+
+def test_a_tensor_of_which_little_is_read_is_none_of_matrices() -> None:
+    whole = Source("t", (3, 3, 3))
+    found = matrix_expression([product(matrix_of(whole, 1), A)])
+    assert found is not None
+    assert not read_most([found])
+    columns = Rearrange(Source("w", (3, 6)), np.arange(18).reshape(3, 6)[:, :3])
+    assert matrix_expression([product(columns, A)]) is None

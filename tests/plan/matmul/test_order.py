@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.brackets import bracketed
 from cloakwork.plan.matmul.expression import Chain, Matrix
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.product import HANDLING, KEY
 from cloakwork.plan.matmul.spine import Factor
-from cloakwork.plan.matmul.tree import lowered_expression
+from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.ir.tensors import Source
@@ -123,7 +124,7 @@ def test_the_cost_is_that_of_the_program(
     chain = chain_of(sizes)
     lanes = data.draw(st.sampled_from(list(lane_choices(chain.shape, sizes[1:-1], SLOTS))))
     ordering = Ordering(chain, lanes, summed, COSTS, len(chain.factors) - 1)
-    program = lowest_levels(simplified(lowered_expression("chain", ordering).program))
+    program = lowest_levels(simplified(lowered_expressions("chain", [(ordering, Batch())]).program))
     assert depth_of(program) <= len(chain.factors) - 1
     keys = 2 * lanes.side - 1 + len(lanes.sums)
     of_keys = KEY * COSTS.at(ordering.levels).rotation * keys

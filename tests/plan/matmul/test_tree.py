@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.chain import bounds_in
 from cloakwork.plan.matmul.expression import Chain, Combination, Expression, matrix_expression
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
 from cloakwork.plan.matmul.order import Ordering
-from cloakwork.plan.matmul.tree import lowered_expression
+from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.programs.bounds import value_bounds
@@ -44,20 +45,22 @@ def inner_sizes(expression: Expression) -> list[int]:
 
 
 def program_of(ordering: Ordering) -> SlotProgram:
-    return lowest_levels(simplified(lowered_expression("test", ordering).program))
+    return lowest_levels(simplified(lowered_expressions("test", [(ordering, Batch())]).program))
 
 
 def require_right(function: Function, shapes: Shapes, lanes: Lanes, summed: int) -> None:
     """A program's results in the clear are the function's, and within their bounds."""
     expression, sources = expression_of(function, shapes)
-    lowered = lowered_expression("test", Ordering(expression, lanes, summed, COSTS, LEVELS))
+    lowered = lowered_expressions(
+        "test", [(Ordering(expression, lanes, summed, COSTS, LEVELS), Batch())]
+    )
     program = lowest_levels(simplified(lowered.program))
     rng = np.random.default_rng(sum(map(sum, shapes.values())))
     arrays = [rng.uniform(-1, 1, shape) for shape in shapes.values()]
     tensors = dict(zip(sources, arrays, strict=True))
     inputs = [v for source, place in lowered.sources for v in place.pack(tensors[source])]
     found = [each if lanes.column_parts == 2 else each.real for each in results(program, inputs)]
-    np.testing.assert_allclose(lowered.result.unpack(found), function(*arrays), atol=1e-9)
+    np.testing.assert_allclose(lowered.results[0].unpack(found), function(*arrays), atol=1e-9)
     bounds = value_bounds(program, bounds_in(lowered, dict.fromkeys(sources, 1.0)))
     outputs = [
         bounds[number] or 0.0

@@ -67,7 +67,9 @@ def test_folders_are_in_folders(folder: Folder) -> None:
 
 
 def test_a_file_that_is_not_seen_is_named(folder: Folder) -> None:
-    with pytest.raises(ClusterFolderError, match=r"no such file is seen from .*; give a folder"):
+    with pytest.raises(
+        ClusterFolderError, match=r"no such file is seen from .*; give .* make again what"
+    ):
         folder.read("nothing", KIND)
 
 
@@ -78,10 +80,18 @@ def test_a_relative_path_is_the_same_from_anywhere(
     assert Folder.at("notes", "take notes").url == str(tmp_path / "notes")
 
 
-@pytest.mark.parametrize("place", [3, None, "", b"notes", "nothing://notes"])
+@pytest.mark.parametrize("place", [3, None, "", b"notes", "nothing://notes", "/tmp/a\0b"])
 def test_what_is_no_place_is_refused(place: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"cannot take notes: .*folder"):
         Folder.at(place, "take notes")
+
+
+@pytest.mark.parametrize("place", ["nothing://notes", "http://localhost/notes"])
+def test_what_cannot_be_written_is_refused_with_what_can(place: str) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"folder .*; give the path of a folder, or a URL"
+    ):
+        Folder.made(place, "take notes")
 
 
 def test_what_is_only_looked_at_is_not_made(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from cloakwork.runtime import evaluator as evaluators
 from cloakwork.runtime.cluster import checks, placing
 from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster import run as runs
+from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.job import own_version
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
@@ -197,6 +198,12 @@ def in_clear() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return rng.uniform(-1, 1, (8, 128)), rng.uniform(-1, 1, (8, 128))
 
 
+def overwritten(data: bytes) -> bytes:
+    """With some other bytes in the middle."""
+    middle = len(data) // 2
+    return data[:middle] + bytes(50) + data[middle + 50 :]
+
+
 @every_family
 @pytest.mark.usefixtures("finely")
 def test_no_key_of_the_client_is_in_a_file_or_a_message(
@@ -333,6 +340,41 @@ def test_workers_without_memory_are_refused(
     monkeypatch.setattr(runs, "workers_of", lambda *args: few)
     with pytest.raises(MemoryBudgetError, match="start workers with fewer threads or a larger"):
         evaluator.run(TENSORS.encrypted(), cluster=cluster)
+
+
+def test_the_evaluators_memory_limit_is_each_workers(cluster: Client, tmp_path: Path) -> None:
+    client, _ = holders()
+    sent, _ = in_process()
+    evaluator = client.evaluator()
+    evaluator.memory_limit = 1000
+    with pytest.raises(MemoryBudgetError, match=r"allow memory_limit=\d+ or more"):
+        evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    evaluator.memory_limit = 4_000_000
+    made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    assert same(client.decrypt(made), EXPECTED, 2.0**-15)
+
+
+@pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-100], overwritten])
+def test_a_damaged_file_of_the_evaluator_is_made_again(
+    damage: Callable[[bytes], bytes], cluster: Client, tmp_path: Path
+) -> None:
+    client, evaluator = program().keygen()
+    sent = client.encrypt(*in_clear())
+    expected = evaluator.run(sent).to_bytes()
+    file = tmp_path / evaluator._kept_in(Folder(str(tmp_path)), "test")
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert evaluator.run(sent, cluster=cluster, folder=tmp_path).to_bytes() == expected
+    assert file.read_bytes() == whole
+
+
+def test_a_folder_in_place_of_the_evaluators_file_is_to_be_removed(
+    cluster: Client, tmp_path: Path
+) -> None:
+    client, evaluator = program().keygen()
+    (tmp_path / evaluator._file_name).mkdir()
+    with pytest.raises(ClusterFolderError, match="Is a directory; remove what is there"):
+        evaluator.run(client.encrypt(*in_clear()), cluster=cluster, folder=tmp_path)
 
 
 def test_a_cluster_without_workers_is_refused() -> None:

@@ -27,6 +27,7 @@ from cloakwork.errors import (
 from cloakwork.runtime import container, encrypted
 from cloakwork.runtime.cluster import placing, stored
 from cloakwork.runtime.cluster.folder import Folder
+from cloakwork.runtime.cluster.placing import Placed
 from cloakwork.runtime.cluster.stored import HEAD, HEAD_KIND, StoredEncrypted, parts_of
 from tests.families import BITS, ENCRYPTED, TENSORS, Family
 from tests.runtime.cluster.local import FREE, holders
@@ -131,6 +132,22 @@ def test_a_damaged_file_of_an_earlier_attempt_is_made_again(name: str, tmp_path:
     assert bool(profile.operations) == (name != "cut")
 
 
+@pytest.mark.parametrize("name", ["input-0-0-0", "input-0-head"])
+def test_a_damaged_file_of_inputs_is_made_again(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, client, evaluator = product()
+    sent = client.encrypt(A, B)
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Placed, "remove_kept", lambda self: None)
+        made = evaluator.run(sent, folder=tmp_path).to_bytes()
+    (damaged,) = tmp_path.glob(f"*/{name}")
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    for lost in tmp_path.glob("*/results-*"):
+        lost.unlink()
+    assert evaluator.run(sent, folder=tmp_path).to_bytes() == made
+
+
 def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
@@ -175,6 +192,10 @@ def test_what_is_no_folder_of_values_is_refused(
         with pytest.raises(ClusterFolderError, match="give the folder that encrypt_into or a run"):
             cw.Encrypted.in_folder(place)
     assert not [*tmp_path.iterdir()]
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / HEAD).touch()
+    with pytest.raises(ClusterFolderError, match=f"wrote them to, such as {tmp_path}/below"):
+        cw.Encrypted.in_folder(tmp_path)
     wrong: Any = 3
     with pytest.raises(InvalidArgumentError, match="expected folder to be a path or a URL"):
         cw.Encrypted.in_folder(wrong)

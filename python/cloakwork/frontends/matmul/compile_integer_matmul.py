@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, truth
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.matmul.shapes import NAMES, limit, shaped, sizes
@@ -35,6 +36,7 @@ def compile_integer_matmul(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
+    failure_bits: int = BGV_LEAST_FAILURE_BITS,
 ) -> Program:
     """Plan the product of two encrypted matrices of integers, or of batches, as one program.
 
@@ -53,6 +55,9 @@ def compile_integer_matmul(
         key_budget: Bytes for all evaluation keys; the fewer, the more ciphertexts.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
+        failure_bits: Each bound on noise, of an encryption or a key switch, fails with a
+            probability of at most 2^-failure_bits, from 40 to 128. More take larger moduli;
+            `Program.log2_failure` says what a run comes to.
 
     Returns:
         A program with the inputs `a` and `b` and one result.
@@ -65,8 +70,8 @@ def compile_integer_matmul(
         KeyBudgetError: The fewest keys take more than the budget.
         MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
         ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-        InvalidArgumentError: A bound or an end of a range is no integer, or results may have too
-            many bits.
+        InvalidArgumentError: A bound or an end of a range is no integer, results may have too
+            many bits, or a number is out of range.
 
     Example:
         >>> import numpy as np
@@ -104,6 +109,13 @@ def compile_integer_matmul(
         truth(public_inputs, "public_inputs", _ACTION),
         limit(key_budget, "key_budget", _ACTION),
         limit(memory_limit, "memory_limit", _ACTION),
+        integer(
+            failure_bits,
+            "failure_bits",
+            _ACTION,
+            least=BGV_LEAST_FAILURE_BITS,
+            most=BGV_MOST_FAILURE_BITS,
+        ),
     )
     title = f"matmul {sizes(specs[0].shape)} by {sizes(specs[1].shape)}"
     choice = cheapest_integer_choice(title, product, options, rings)

@@ -138,7 +138,6 @@ def _program(
         choice.parameters,
         inputs,
         placed,
-        planned.result,
-        bound,
+        [(planned.result, bound)],
         public_inputs=options.public_inputs,
     )

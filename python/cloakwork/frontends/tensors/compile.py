@@ -261,9 +261,9 @@ def _product_program(
         plan.parameters,
         inputs,
         placed,
-        plan.result,
-        plan.bound,
+        plan.results,
         public_inputs=task.public_inputs,
+        form=graph.form,
         ranges=plan.ranges,
     )
     _require_more_than_noise(program.outputs, graph, task)

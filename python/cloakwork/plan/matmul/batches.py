@@ -31,16 +31,20 @@ class BatchedSource:
     Args:
         source: The tensor.
         axes: Those of its axes that number the matrices of the batch; none where it is one for all.
+        ones: Axes of size 1 in their place, where it is one for all.
     """
 
     source: Source
     axes: tuple[int, ...]
+    ones: tuple[int, ...] = ()
 
     def place(self, layout: BlockLayout, view: MatrixView, sizes: tuple[int, ...]) -> MatrixPlace:
         """Where the tensor lies, given how it is seen as a matrix without the axes of the batch."""
-        rest = [each for each in range(len(self.source.shape)) if each not in self.axes]
-        order = (*self.axes, *(rest[each] for each in view.order))
-        return MatrixPlace(layout, order, (*(sizes if self.axes else ()), *view.sizes))
+        leading = self.axes or self.ones
+        rest = [each for each in range(len(self.source.shape)) if each not in leading]
+        order = (*leading, *(rest[each] for each in view.order))
+        of_leading = sizes if self.axes else (1,) * len(self.ones)
+        return MatrixPlace(layout, order, (*of_leading, *view.sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +119,19 @@ class _Cutter:
         """A node without some axes; None where these are no batch of it."""
         key = id(node), axes
         if key not in self._made:
-            has_sizes = all(map(_is_size, axes, self._sizes, [node.shape] * len(axes)))
-            self._made[key] = self._cut(node, axes) if has_sizes else None
+            sizes = tuple(node.shape[each] for each in axes)
+            # What has size 1 there is one for all of the batch.
+            fits = sizes == self._sizes or all(size == 1 for size in sizes)
+            self._made[key] = self._cut(node, axes) if fits else None
         return self._made[key]
 
     def _cut(self, node: Node, axes: tuple[int, ...]) -> Node | None:
         match node:
             case Source():
                 made = replace(node, shape=_without(node.shape, axes))
-                self.sources[made] = BatchedSource(node, axes)
+                is_batch = tuple(node.shape[each] for each in axes) == self._sizes
+                ways = (axes, ()) if is_batch else ((), axes)
+                self.sources[made] = BatchedSource(node, *ways)
                 return made
             case Contract():
                 return self._contraction(node, axes)
@@ -176,10 +184,6 @@ class _Cutter:
         return replace(
             node, terms=tuple(terms), constant=constant, shape=_without(node.shape, axes)
         )
-
-
-def _is_size(axis: int, size: int, shape: tuple[int, ...]) -> bool:
-    return shape[axis] == size
 
 
 def _without(each: Sequence[_T], axes: Sequence[int]) -> tuple[_T, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from cloakwork.errors import KeyBudgetError, MemoryBudgetError, ProgramTooLargeError
+from cloakwork.plan.matmul.product import Product
+from cloakwork.programs.matrices import Blocks
 
 W = TypeVar("W")
 
@@ -88,3 +90,20 @@ def require_plannable(title: str, ciphertexts: int) -> None:
             f"cannot compile {title}: its matrices and its result take {ciphertexts} ciphertexts, "
             f"up to {_MOST_CIPHERTEXTS} can be planned; multiply in parts"
         )
+
+
+def plannable(product: Product, ways: Iterable[Blocks]) -> list[Blocks]:
+    """The ways that take no more ciphertexts than a program can have, or all where none does.
+
+    Args:
+        product: What is computed.
+        ways: Ways to compute it.
+
+    Example:
+        >>> ways = [Blocks(512, side=1, shares=shares) for shares in (1, 512)]
+        >>> [each.shares for each in plannable(Product(1, 1, 10**6, 1), ways)]
+        [512]
+    """
+    found = list(ways)
+    fitting = [each for each in found if product.counts(each).ciphertexts <= _MOST_CIPHERTEXTS]
+    return fitting or found

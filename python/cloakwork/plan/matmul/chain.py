@@ -67,13 +67,13 @@ class LoweredChain:
     Args:
         program: The program.
         sources: For each operand in order its tensor's number among the sources, and its place.
-        result: Where the result lies.
+        results: Where each result lies.
         claims: What the user says of products on the way.
     """
 
     program: SlotProgram
     sources: tuple[tuple[Source, MatrixPlace], ...]
-    result: MatrixPlace
+    results: tuple[MatrixPlace, ...]
     claims: tuple[Claim, ...] = ()
 
 
@@ -262,7 +262,7 @@ def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredCha
     _, rows, columns = layout.shape
     order = (1, 0) if spine.transposed else (0, 1)
     result = MatrixPlace(layout, order, (rows, columns))
-    return LoweredChain(work.builder.finish(), tuple(work.sources), result, tuple(work.claims))
+    return LoweredChain(work.builder.finish(), tuple(work.sources), (result,), tuple(work.claims))
 
 
 class _Value:

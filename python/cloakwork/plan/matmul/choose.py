@@ -13,7 +13,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     MemoryBudgetError,
 )
-from cloakwork.plan.matmul.budgets import Budgets, require_plannable
+from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
 from cloakwork.plan.matmul.parameters import filled, product_parameters, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
@@ -106,7 +106,7 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
 
 
 def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int) -> Choice:
-    candidates = list(families(product, 1 << log_n - 1, 1, 2))
+    candidates = plannable(product, families(product, 1 << log_n - 1, 1, 2))
     found: list[Choice] = []
     refused: list[InvalidParametersError] = []
     # Shares of the inner index have errors and bounds of their own, and so have slots of two

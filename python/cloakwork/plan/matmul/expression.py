@@ -6,10 +6,12 @@ is part of the product that uses it, so that A (B C) is a chain of three, whose 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -17,12 +19,21 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import matrix_pair, without_transposes
 from cloakwork.plan.matmul.spine import Factor
-from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, operand_nodes
+from cloakwork.programs.ir.tensors import (
+    Contract,
+    Node,
+    Rearrange,
+    Source,
+    Sum,
+    operand_nodes,
+)
 
 _MATRIX_AXES = 2
 _OPERANDS = 2
 # Factors of one chain, whose orders are all compared.
 _MOST_FACTORS = 12
+# The part of a tensor's matrices that is read at the least where they are read one by one.
+_LEAST_READ = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +45,29 @@ class Known(Source):
     """
 
     array: NDArray[np.float64] = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Indexed(Source):
+    """One of the matrices of a tensor from outside.
+
+    Args:
+        whole: The tensor, whose axes before the last two number its matrices.
+        number: Which of them it is, counted in C order.
+    """
+
+    whole: Source = field(kw_only=True)
+    number: int = field(kw_only=True)
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of the tensor that number its matrices."""
+        return tuple(range(len(self.whole.shape) - _MATRIX_AXES))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Their sizes."""
+        return self.whole.shape[:-_MATRIX_AXES]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,6 +215,28 @@ def matrix_expression(results: Sequence[Node]) -> Expression | None:
     return found if has_products else None
 
 
+def read_most(expressions: Iterable[Expression]) -> bool:
+    """Whether expressions read half of the matrices of every tensor or more: all are encrypted.
+
+    Example:
+        >>> whole = Source("t", (3, 2, 2))
+        >>> read = [
+        ...     Matrix(Factor(Indexed("", (2, 2), whole=whole, number=number), False))
+        ...     for number in range(2)]
+        >>> read_most(read), read_most(read[:1])
+        (True, False)
+    """
+    read: dict[Source, set[int]] = {}
+    for each in chain.from_iterable(map(parts, expressions)):
+        if isinstance(each, Matrix) and isinstance(each.factor.source, Indexed):
+            indexed = each.factor.source
+            read.setdefault(indexed.whole, set()).add(indexed.number)
+    return all(
+        _LEAST_READ * math.prod(whole.shape[:-_MATRIX_AXES]) <= len(numbers)
+        for whole, numbers in read.items()
+    )
+
+
 def _multiplies_encrypted(expression: Expression) -> bool:
     """Whether it is a product of two encrypted matrices, or more."""
     if not isinstance(expression, Chain):
@@ -268,10 +324,12 @@ class _Reader:
         self._uses = _uses_below(root)
         self._made: dict[tuple[int, bool], Expression | None] = {}
         self._known: dict[int, Known] = {}
+        self._matrices: dict[tuple[Source, int], Indexed] = {}
 
     def read(self, node: Node, *, transposed: bool) -> Expression | None:
         """What a node, or its transpose, is; None where it is nothing of the kind."""
         inner, flipped = without_transposes(node)
+        inner = self._indexed(inner)
         transposed ^= flipped
         key = id(inner), transposed
         if key not in self._made:
@@ -295,6 +353,18 @@ class _Reader:
                 return self._pointwise(node, transposed)
             case _:
                 return None
+
+    def _indexed(self, node: Node) -> Node:
+        """A matrix of a tensor from outside as one; other nodes as they are."""
+        if not isinstance(node, Rearrange) or not isinstance(node.operand, Source):
+            return node
+        whole, count = node.operand, node.elements.size
+        number, rest = divmod(int(node.elements.flat[0]), count)
+        is_whole = whole.shape[-_MATRIX_AXES:] == node.shape and len(node.shape) == _MATRIX_AXES
+        if not is_whole or rest or not _is_run(node.elements):
+            return node
+        made = Indexed(f"{whole.name}[{number}]", node.shape, whole=whole, number=number)
+        return self._matrices.setdefault((whole, number), made)
 
     def _with_sources(self, node: Node) -> Node:
         """A product with a matrix in the clear as one of two matrices; others as they are."""
@@ -391,10 +461,27 @@ class _Reader:
         if term.shape == shape:
             return self.read(term, transposed=transposed)
         axis = {(shape[1],): 1, (1, shape[1]): 1, (shape[0], 1): 0}.get(term.shape)
-        if not isinstance(term, Source) or axis is None:
+        vector = _reshaped(term)
+        if vector is None or axis is None:
             return None
         rows, columns = shape[::-1] if transposed else shape
-        return Spread(term, axis ^ transposed, (rows, columns))
+        return Spread(vector, axis ^ transposed, (rows, columns))
+
+
+def _reshaped(node: Node) -> Source | None:
+    """The tensor from outside that has the numbers of a node in the same order, if there is one."""
+    if isinstance(node, Source):
+        return node
+    if not isinstance(node, Rearrange) or not isinstance(node.operand, Source):
+        return None
+    is_same = node.elements.size == math.prod(node.operand.shape) and not node.elements.flat[0]
+    return node.operand if is_same and _is_run(node.elements) else None
+
+
+def _is_run(elements: NDArray[np.int64]) -> bool:
+    """Whether elements are neighbours in their order."""
+    first = int(elements.flat[0])
+    return np.array_equal(elements.ravel(), np.arange(first, first + elements.size))
 
 
 def _uses_below(root: Node) -> Counter[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork._native import BgvNoiseModel, BgvParameters
+from cloakwork._native import BGV_LEAST_FAILURE_BITS, BgvNoiseModel, BgvParameters
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidParametersError,
@@ -14,7 +14,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost.bgv import counted_costs
-from cloakwork.plan.matmul.budgets import Budgets, require_plannable
+from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
 from cloakwork.plan.matmul.parameters import product_sketch, require_ring
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
@@ -44,6 +44,7 @@ class IntegerProductOptions:
         public_inputs: Whether inputs may be encrypted by a public key.
         key_budget: Bytes that evaluation keys may take; None for any.
         memory_limit: Bytes that the ciphertexts of a run may take; None for any.
+        failure_bits: Each bound on noise fails with a probability of at most 2^-failure_bits.
     """
 
     bits: int | None
@@ -52,6 +53,7 @@ class IntegerProductOptions:
     public_inputs: bool = False
     key_budget: int | None = None
     memory_limit: int | None = None
+    failure_bits: int = BGV_LEAST_FAILURE_BITS
 
     def moduli(self, log_n: int) -> tuple[int, ...]:
         """The plaintext moduli."""
@@ -142,7 +144,7 @@ def cheapest_integer_choice(
 def _cheapest_in_ring(
     title: str, product: Product, options: IntegerProductOptions, log_n: int
 ) -> IntegerChoice:
-    candidates = list(families(product, 1 << log_n - 1, ROWS, 1))
+    candidates = plannable(product, families(product, 1 << log_n - 1, ROWS, 1))
     found: list[IntegerChoice] = []
     refused: list[Exception] = []
     for summed in (False, True):
@@ -178,14 +180,19 @@ def _parameter_sets(
     lane_sums = max(len(each.lane_sums()) for each in candidates)
     sketch = product_sketch(terms, lane_sums, log_n, "integer")
     moduli = options.moduli(log_n)
-    model = BgvNoiseModel(log_n, moduli[-1], public_inputs=options.public_inputs)
+    model = BgvNoiseModel(
+        log_n,
+        moduli[-1],
+        public_inputs=options.public_inputs,
+        failure_bits=options.failure_bits,
+    )
     products = model.products(model.fresh, model.fresh, terms).plus(model.product_switching)
     bits = max(products.needed_bits, _LEVEL_BITS / 2)
     most = bits + 2 * _STEP_BITS * (1 + lane_sums)
     refusal: Exception | None = None
     while bits <= most:
         try:
-            sets = tuple(_made(each, bits, log_n, insecure=options.insecure) for each in moduli)
+            sets = tuple(_made(each, bits, log_n, options) for each in moduli)
             estimated_results(Bgv(sets, public_inputs=options.public_inputs), sketch)
         except InsecureParametersError:
             raise
@@ -198,7 +205,7 @@ def _parameter_sets(
     raise refusal
 
 
-def _made(modulus: int, bits: float, log_n: int, *, insecure: bool) -> BgvParameters:
+def _made(modulus: int, bits: float, log_n: int, options: IntegerProductOptions) -> BgvParameters:
     # A level that there is none of only says how large the first modulus may be.
     level_bits = min(_LEVEL_BITS, max(20.0, bits - _HEADROOM_BITS[0]))
     return BgvParameters(
@@ -208,5 +215,6 @@ def _made(modulus: int, bits: float, log_n: int, *, insecure: bool) -> BgvParame
         base_bits=bits,
         log_n=log_n,
         word_bits=EXACT_WORD_BITS,
-        insecure=insecure,
+        failure_bits=options.failure_bits,
+        insecure=options.insecure,
     )

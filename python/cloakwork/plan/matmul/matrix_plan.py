@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeAlias
 
 from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
@@ -26,7 +28,9 @@ from cloakwork.plan.matmul.expression import (
     Expression,
     least_multiplications,
     matrix_expression,
+    read_most,
 )
+from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.parameters import (
     filled,
@@ -37,14 +41,14 @@ from cloakwork.plan.matmul.parameters import (
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
 from cloakwork.plan.matmul.spine import Spine, spines
-from cloakwork.plan.matmul.tree import lowered_expression
+from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.bounds import value_bounds
-from cloakwork.programs.ir.tensors import Source
+from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import Input, Output, SlotProgram
@@ -68,6 +72,10 @@ _TYPICAL_LEVELS = 2
 _MOST_VECTORS = 1 << 14
 
 
+# An expression, and the batch whose matrices it is computed of.
+_Batched: TypeAlias = tuple[Expression, Batch]
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixPlan:
     """Tensor operations planned as products of matrices.
@@ -76,8 +84,7 @@ class MatrixPlan:
         program: The program.
         parameters: What it runs under.
         operands: The tensors that go in, in order, and where they lie.
-        result: Where the result lies.
-        bound: What no number of the result exceeds.
+        results: Where each result lies, and what no number of it exceeds.
         cost: What a run costs.
         least_other: What a plan by products of slots costs at the least: those alone.
         is_large: Whether to plan products of slots would take longer than blocks take to run.
@@ -87,8 +94,7 @@ class MatrixPlan:
     program: SlotProgram
     parameters: Parameters
     operands: tuple[tuple[Source, MatrixPlace], ...]
-    result: MatrixPlace
-    bound: float
+    results: tuple[tuple[MatrixPlace, float], ...]
     cost: float
     least_other: float
     is_large: bool
@@ -124,27 +130,33 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
     if not _is_possible(task):
         return None
     contraction = matrix_contraction(task.results)
-    found = _expression_of(task)
-    expression = None if found is None else found[0]
+    found = _expressions_of(task)
     # In an expression the vectors of a matrix may be those of its transpose, and enter once.
     is_gram = contraction is not None and _is_gram(contraction)
-    if contraction is not None and not (is_gram and expression is not None):
+    if contraction is not None and not (is_gram and found):
         return _of_contraction(contraction, task, rings, key_budget)
     chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
     if chains:
         return _of_chains(chains, task, rings, key_budget)
     least = _IN_FEW_PRODUCTS if is_gram else _IN_ONE_PRODUCT
-    if found is None or least_multiplications(found[0]) <= least:
+    if sum(least_multiplications(expression) for expression, _ in found) <= least:
         return None
-    return _of_expression(*found, task, rings, key_budget)
+    return _of_expressions(found, task, rings, key_budget)
 
 
-def _expression_of(task: Task) -> tuple[Expression, Batch] | None:
-    """The expression of matrices that a task is, and the batch that it is computed of."""
-    one = matrix_expression(task.results)
+def _expressions_of(task: Task) -> list[_Batched]:
+    """The expressions of matrices that all results of a task are; none where one is not."""
+    found = [each for node in task.results if (each := _expression_of(node)) is not None]
+    is_whole = len(found) == len(task.results) and read_most(each for each, _ in found)
+    return found if is_whole else []
+
+
+def _expression_of(result: Node) -> _Batched | None:
+    """The expression of matrices that a result is, and the batch that it is computed of."""
+    one = matrix_expression([result])
     if one is not None:
         return one, Batch()
-    for node, batch in batches(task.results):
+    for node, batch in batches([result]):
         each = matrix_expression([node])
         if each is not None and batch.count <= _MOST_BATCH:
             return each, batch
@@ -163,17 +175,21 @@ def is_large(task: Task) -> bool:
     chains = spines(task.results)
     if chains:
         return max(each.multiplications for each in chains) >= _MOST_OF_CHAINS
-    found = _expression_of(task)
-    if found is None or (contraction is not None and not _is_gram(contraction)):
+    if contraction is not None and not _is_gram(contraction):
         return False
-    expression, batch = found
-    return batch.count * least_multiplications(expression) >= _most_by_slots(batch)
+    found = _expressions_of(task)
+    return bool(found) and _multiplications(found) >= _most_by_slots(found)
 
 
-def _most_by_slots(batch: Batch) -> int:
-    """From how many multiplications on slots are not looked at, for all matrices of a batch."""
+def _multiplications(expressions: Sequence[_Batched]) -> int:
+    return sum(batch.count * least_multiplications(each) for each, batch in expressions)
+
+
+def _most_by_slots(expressions: Sequence[_Batched]) -> int:
+    """From how many multiplications on slots are not looked at, for all matrices of batches."""
     # Small matrices of a large batch may be cheaper together in slots.
-    small, large = batch.count * _MOST_OF_EXPRESSIONS // 2, batch.count * _MOST_OF_EXPRESSIONS
+    count = max(batch.count for _, batch in expressions)
+    small, large = count * _MOST_OF_EXPRESSIONS // 2, count * _MOST_OF_EXPRESSIONS
     return min(large, max(small, _MOST_OF_CHAINS))
 
 
@@ -190,12 +206,12 @@ def _is_possible(task: Task) -> bool:
     return has_parameters(task.precision, max(1.0, needs.of_results), needs.gain)
 
 
-def _of_expression(
-    expression: Expression, batch: Batch, task: Task, rings: Sequence[int], key_budget: int | None
+def _of_expressions(
+    expressions: Sequence[_Batched], task: Task, rings: Sequence[int], key_budget: int | None
 ) -> MatrixPlan | None:
-    """The cheapest order and lanes of an expression, in the smallest ring that serves it."""
+    """The cheapest orders and lanes of expressions, in the smallest ring that serves them."""
     for log_n in rings:
-        plan, keys = _within_keys(expression, batch, task, log_n, key_budget)
+        plan, keys = _within_keys(expressions, task, log_n, key_budget)
         if plan is None:
             continue
         # Larger rings do the same for more.
@@ -206,11 +222,12 @@ def _of_expression(
 
 
 def _within_keys(
-    expression: Expression, batch: Batch, task: Task, log_n: int, key_budget: int | None
+    expressions: Sequence[_Batched], task: Task, log_n: int, key_budget: int | None
 ) -> tuple[MatrixPlan | None, int]:
     """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
-    multiplications = batch.count * least_multiplications(expression)
-    most_by_slots = _most_by_slots(batch)
+    multiplications = _multiplications(expressions)
+    most_by_slots = _most_by_slots(expressions)
+    batch_of = [batch for _, batch in expressions]
 
     def is_possible(levels: int) -> bool:
         try:
@@ -223,11 +240,15 @@ def _within_keys(
     most_side: int | None = None
     while most_side is None or most_side > 0:
         made = None
-        for ordering in cheapest_orders(expression, log_n, task.costs, is_possible, most_side):
-            lowered = lowered_expression(task.title, ordering, batch)
+        of_each = [
+            cheapest_orders(each, log_n, task.costs, is_possible, most_side)
+            for each, _ in expressions
+        ]
+        for orderings in _side_by_side(of_each):
+            lowered = lowered_expressions(task.title, [*zip(orderings, batch_of, strict=True)])
             with suppress(InvalidParametersError):
                 made = _in_ring(lowered, multiplications, most_by_slots, task, log_n)
-                most_side = ordering.lanes.side // 2
+                most_side = max(each.lanes.side for each in orderings) // 2
                 break
         if made is None:
             break
@@ -237,6 +258,13 @@ def _within_keys(
         if key_budget is None or keys <= key_budget:
             break
     return best
+
+
+def _side_by_side(of_each: Sequence[Sequence[Ordering]]) -> Iterator[list[Ordering]]:
+    """The cheapest orders of all expressions, the next of all, and so on; the last of fewer."""
+    if all(of_each):
+        for place in range(max(map(len, of_each))):
+            yield [orders[min(place, len(orders) - 1)] for orders in of_each]
 
 
 def _too_few_keys(title: str, keys: int, key_budget: int) -> KeyBudgetError:
@@ -280,8 +308,7 @@ def _of_contraction(
         planned.program,
         choice.parameters,
         tuple(zip(contraction.sources, planned.operands, strict=True)),
-        planned.result,
-        product.bound(choice.blocks, bounds),
+        ((planned.result, product.bound(choice.blocks, bounds)),),
         product.multiplications,
         _MOST_BY_SLOTS,
         task,
@@ -359,17 +386,17 @@ def _in_ring(
         insecure=task.insecure,
         public_inputs=task.public_inputs,
     )
-    bound = max(
+    reaches = iter(
         known[number] or 0.0
         for number, operation in enumerate(program.operations)
         if isinstance(operation, Output)
     )
+    results = tuple((place, max(islice(reaches, place.ciphertexts))) for place in lowered.results)
     plan = _plan(
         program,
         filled(parameters),
         lowered.sources,
-        lowered.result,
-        bound,
+        results,
         multiplications,
         most_by_slots,
         task,
@@ -385,8 +412,7 @@ def _plan(
     program: SlotProgram,
     parameters: Parameters,
     operands: tuple[tuple[Source, MatrixPlace], ...],
-    result: MatrixPlace,
-    bound: float,
+    results: tuple[tuple[MatrixPlace, float], ...],
     multiplications: int,
     most_by_slots: int,
     task: Task,
@@ -395,4 +421,4 @@ def _plan(
     least = multiplications / parameters.slots * costs.at(1).product
     cost = total_seconds(program, costs)
     is_large = multiplications >= most_by_slots
-    return MatrixPlan(program, parameters, operands, result, bound, cost, least, is_large)
+    return MatrixPlan(program, parameters, operands, results, cost, least, is_large)

@@ -13,6 +13,7 @@ from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.slots import (
     Add,
+    AddProducts,
     Builder,
     Input,
     Numbers,
@@ -69,9 +70,8 @@ def product_parameters(
         (1, 2048)
     """
     sketch = product_sketch(terms, lane_sums, log_n)
-    # Of both operands once, of the rotated products nothing, and of all that follows.
-    known: list[float | None] = [bounds[0], bounds[1], None]
-    known += [bounds[2]] * (len(sketch.operations) - len(known))
+    # Of both operands, of the rotated products nothing, and of all that follows.
+    known = [*bounds[:2], *(None if each.products else bounds[2] for each in sketch.states[2:])]
     return shortest_parameters(
         sketch,
         known,
@@ -221,12 +221,16 @@ def product_sketch(
 
     Example:
         >>> len(product_sketch(3, 1, 12).operations)
-        8
+        10
     """
     is_real = numbers == "real"
     builder = Builder("product", 1 << log_n - 1, numbers)
     left, right = (builder.append(Input(name, int(is_real))) for name in "ab")
-    products = builder.append(RotatedProducts((left,) * terms, (right,) * terms, builder.slots))
+    if is_real:
+        products = _doubled(builder, left, right, terms)
+    else:
+        # The noise of a sum is less than the sum of bounds on the noise of its terms.
+        products = builder.append(RotatedProducts((left,) * terms, (right,) * terms, builder.slots))
     value = builder.append(SwitchProduct(products, 0))
     if is_real:
         value = builder.append(Rescale(value))
@@ -234,6 +238,18 @@ def product_sketch(
         value = builder.append(Add(value, builder.append(Rotate(value, 1))))
     builder.append(Output(value))
     return builder.finish()
+
+
+def _doubled(builder: Builder, left: int, right: int, terms: int) -> int:
+    """A sum of equal products by additions of sums to themselves, as deviations do not differ."""
+    one = builder.append(RotatedProducts((left,), (right,), builder.slots))
+    total = one
+    # The digits of the number of terms after the first.
+    for digit in f"{terms:b}"[1:]:
+        total = builder.append(AddProducts(total, total))
+        if digit == "1":
+            total = builder.append(AddProducts(total, one))
+    return total
 
 
 def require_ring(refusal: Exception | None, title: str) -> InvalidParametersError:

@@ -62,8 +62,7 @@ def planned_product(
     Raises:
         ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
     """
-    found = product.counts(blocks)
-    require_plannable(title, found.left + found.right + found.products)
+    require_plannable(title, product.counts(blocks).ciphertexts)
     is_real = numbers == "real"
     left = BlockLayout(blocks, "left", product.left_shape)
     right = BlockLayout(blocks, "right", product.right_shape)

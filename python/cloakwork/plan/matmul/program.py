@@ -13,12 +13,14 @@ from cloakwork.programs.packing.matrix import (
     MatrixPlace,
     PlacedMatrix,
 )
-from cloakwork.programs.packing.results import Leaf
+from cloakwork.programs.packing.results import Form, Leaf
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
+
+_ONE_RESULT = Leaf(0)
 
 
 def product_program(
@@ -26,10 +28,10 @@ def product_program(
     parameters: Parameters,
     inputs: Sequence[Port],
     placed: Sequence[PlacedMatrix],
-    result: MatrixPlace,
-    bound: float,
+    results: Sequence[tuple[MatrixPlace, float]],
     *,
     public_inputs: bool,
+    form: Form = _ONE_RESULT,
     ranges: tuple[ActivationRange, ...] = (),
 ) -> Program:
     """The program of planned products of matrices of reals.
@@ -39,13 +41,18 @@ def product_program(
         parameters: What it runs under.
         inputs: The arguments of the program.
         placed: The tensors that go in, in order: which arguments they are, and where they lie.
-        result: Where the result lies.
-        bound: What no number of the result exceeds.
+        results: Where each result lies, and what no number of it exceeds.
         public_inputs: Whether inputs may be encrypted by a public key.
+        form: The one result, or a tuple.
         ranges: What the user says of products on the way.
     """
-    port = Port("result", "real", 0, result.shape, -bound, bound)
-    packing = MatrixPacking(tuple(inputs), (port,), tuple(placed), (result,), Leaf(0))
+    several = len(results) > 1
+    ports = tuple(
+        Port(f"result {number}" if several else "result", "real", 0, place.shape, -bound, bound)
+        for number, (place, bound) in enumerate(results, start=1)
+    )
+    places = tuple(place for place, _ in results)
+    packing = MatrixPacking(tuple(inputs), ports, tuple(placed), places, form)
     scheme = Ckks(parameters, public_inputs=public_inputs)
     return Program(scheme, body, packing, ranges=ranges)
 
@@ -70,6 +77,6 @@ def integer_product_program(
     left, right, result = ports
     placed = tuple(map(PlacedMatrix, (0, 1), planned.operands))
     packing = IntegerMatrixPacking(
-        (left, right), (result,), placed, (planned.result,), Leaf(0), modulus
+        (left, right), (result,), placed, (planned.result,), _ONE_RESULT, modulus
     )
     return Program(Bgv(parameter_sets, public_inputs=public_inputs), planned.program, packing)

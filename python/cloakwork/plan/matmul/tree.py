@@ -1,4 +1,4 @@
-"""The program of an expression of matrices whose lanes and order are chosen.
+"""The program of expressions of matrices whose lanes and order are chosen.
 
 Every product is a diagonal pair, of a matrix or of its transpose, as the next one needs it: a left
 operand lies by diagonals, which is the diagonal pair of its transpose.
@@ -6,21 +6,23 @@ operand lies by diagonals, which is the diagonal pair of its transpose.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.matmul.batches import Batch
+from cloakwork.plan.matmul.batches import Batch, BatchedSource
 from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
 from cloakwork.plan.matmul.expression import (
     Chain,
     Combination,
     Expression,
+    Indexed,
     Known,
     Matrix,
     Pointwise,
@@ -55,7 +57,6 @@ from cloakwork.programs.slots import (
 
 # Above every level that an expression can end up with; the true ones follow from its depth.
 _TOP = 200
-_ONE_MATRIX = Batch()
 
 Numbers: TypeAlias = NDArray[np.int64]
 _Ends: TypeAlias = tuple[Digit, Digit]
@@ -83,35 +84,54 @@ class Unswitched:
     origin: str
 
 
-def lowered_expression(title: str, ordering: Ordering, batch: Batch = _ONE_MATRIX) -> LoweredChain:
-    """The program of an expression in the order and the lanes that are chosen.
+def lowered_expressions(title: str, planned: Sequence[tuple[Ordering, Batch]]) -> LoweredChain:
+    """The program of expressions, one for each result, in the orders and lanes that are chosen.
 
     Args:
         title: What is computed, in the user's words.
-        ordering: The expression, its lanes and its order.
-        batch: The batch whose matrices it is computed of, one after the other.
+        planned: Each expression with its lanes and its order, and the batch whose matrices it is
+            computed of, one after the other.
     """
-    work = _Work(Builder(title, ordering.lanes.slots), ordering, batch)
-    expression = ordering.expression
-    values = np.stack([work.result(number) for number in range(batch.count)])
-    one = ordering.lanes.result(expression.shape)
-    layout = replace(one, shape=(batch.count, *expression.shape))
-    given_out(work.builder, values, layout)
-    result = batch.result(layout, expression.shape)
-    return LoweredChain(work.builder.finish(), tuple(work.sources), result)
+    entered = _Entered(Builder(title, planned[0][0].lanes.slots))
+    made: list[tuple[Numbers, BlockLayout]] = []
+    results: list[MatrixPlace] = []
+    for ordering, batch in planned:
+        work = _Work(entered, ordering, batch)
+        shape = ordering.expression.shape
+        layout = replace(ordering.lanes.result(shape), shape=(batch.count, *shape))
+        made.append((np.stack([work.result(number) for number in range(batch.count)]), layout))
+        results.append(batch.result(layout, shape))
+    for values, layout in made:
+        given_out(entered.builder, values, layout)
+    return LoweredChain(entered.builder.finish(), tuple(entered.sources), tuple(results))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    """A program and what has entered it, which serves all expressions.
+
+    Args:
+        builder: The program so far.
+        sources: The tensors that have entered, and where they lie.
+        vectors: The numbers of their vectors, by the tensor and how it lies.
+    """
+
+    builder: Builder
+    sources: list[tuple[Source, MatrixPlace]] = field(default_factory=list)
+    vectors: dict[tuple[object, ...], Numbers] = field(default_factory=dict)
 
 
 class _Work:
-    """The program so far."""
+    """One expression in the program so far."""
 
-    def __init__(self, builder: Builder, ordering: Ordering, batch: Batch) -> None:
-        self.builder = builder
+    def __init__(self, entered: _Entered, ordering: Ordering, batch: Batch) -> None:
+        self.builder = entered.builder
         self._batch = batch
         self._number = 0
-        self.sources: list[tuple[Source, MatrixPlace]] = []
+        self._sources = entered.sources
         self._ordering = ordering
         self._lanes = ordering.lanes
-        self._entered: dict[tuple[object, ...], Numbers] = {}
+        self._entered = entered.vectors
         self._values: dict[tuple[object, ...], Numbers] = {}
 
     def result(self, number: int) -> Numbers:
@@ -392,22 +412,28 @@ class _Work:
 
     def _entered_as(self, source: Source, view: MatrixView, layout: BlockLayout) -> Numbers:
         """The vectors of a tensor in a layout, which enter once."""
-        key = id(source), view.order, layout.role, layout.blocks, layout.shape
+        whole, sizes, number = self._whole_of(source)
+        key = whole, view.order, layout.role, layout.blocks, layout.shape
         if isinstance(source, Known):
             if key not in self._entered:
                 self._entered[key] = self._filled(source, view, layout)
             return self._entered[key]
-        whole = self._batch.of(source)
         if key not in self._entered:
-            count = self._batch.count if whole.axes else 1
+            count = math.prod(sizes) if whole.axes else 1
             layout = replace(layout, shape=(count, *layout.shape[1:]))
-            place = whole.place(layout, view, self._batch.sizes)
-            self.sources.append((whole.source, place))
-            number = sum(each is whole.source for each, _ in self.sources) - 1
-            name = f"{whole.source.name}{chr(39) * number}"
+            place = whole.place(layout, view, sizes)
+            self._sources.append((whole.source, place))
+            times = sum(each is whole.source for each, _ in self._sources) - 1
+            name = f"{whole.source.name}{chr(39) * times}"
             self._entered[key] = entered(self.builder, name, layout, _TOP)
-        first = self._number if whole.axes else 0
+        first = number if whole.axes else 0
         return self._entered[key][first : first + 1]
+
+    def _whole_of(self, source: Source) -> tuple[BatchedSource, tuple[int, ...], int]:
+        """The tensor that a matrix is one of, the sizes of its axes for them, and which it is."""
+        if isinstance(source, Indexed):
+            return BatchedSource(source.whole, source.axes), source.sizes, source.number
+        return self._batch.of(source), self._batch.sizes, self._number
 
     def _filled(self, source: Known, view: MatrixView, layout: BlockLayout) -> Numbers:
         """A matrix in the clear as vectors that stand where encrypted ones do."""

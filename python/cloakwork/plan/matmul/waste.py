@@ -57,8 +57,7 @@ def without_waste(product: Product, ways: Sequence[W]) -> Sequence[W]:
         [8]
     """
     if product.multiplications <= _FEW_CIPHERTEXTS_UP_TO:
-        found = [product.counts(each.blocks) for each in ways]
-        totals = [each.left + each.right + each.products for each in found]
+        totals = [product.counts(each.blocks).ciphertexts for each in ways]
         most = min(totals) + min(totals) // 4
         return [each for each, total in zip(ways, totals, strict=True) if total <= most]
     if min(product.rows, product.inner, product.columns) < _FROM_SIZE:

@@ -89,7 +89,8 @@ class RotatedProducts(Operation):
         is_real = context.numbers == "real"
         first = context.states[0]
         level = self.require_ready(first, levels=int(is_real))
-        alike = all(state == first for state in context.states)
+        # States of inputs that are one are found without a comparison of their parts.
+        alike = all(state is first or state == first for state in context.states)
         self.require(alike, "its operands are not at one level, all of them ready")
         return State(level, waiting=is_real, products=context.slots // self.step)
 

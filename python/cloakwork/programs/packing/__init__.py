@@ -31,6 +31,9 @@ Maker: TypeAlias = Callable[[Sequence[int]], Sequence[NDArray[Any]]]
 # Makes an array of a shape and a type whose elements are anything, as `numpy.empty` does.
 Allocate: TypeAlias = Callable[[tuple[int, ...], Any], NDArray[Any]]
 
+# numpy's own functions take no more.
+_MOST_AXES = 32
+
 
 class Vectors(Mapping[int, NDArray[Any]]):
     """The vectors of one run by the number of the input that they are, made as they are taken.
@@ -221,11 +224,17 @@ def evaluation_rows(
 def object_array(value: Any, name: str, action: str) -> NDArray[Any]:
     """What was given for an input as an array, Python's integers of any size as they are."""
     try:
-        return np.array(value, dtype=object)
+        array = np.array(value, dtype=object)
     except ValueError as error:
         raise ShapeMismatchError(
             f"cannot {action}: expected {name!r} to have parts of one shape, got several"
         ) from error
+    if array.ndim > _MOST_AXES:
+        raise ShapeMismatchError(
+            f"cannot {action}: expected {name!r} to have up to {_MOST_AXES} axes, got lists that "
+            "are nested more deeply, as one that is in itself"
+        )
+    return array
 
 
 def _count(counts: Mapping[str, int], action: str) -> int | None:

@@ -13,17 +13,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arguments import shown
 from cloakwork.base.record import Limits
-from cloakwork.errors import NotIntegerError, ValueOutOfRangeError
 from cloakwork.programs.matrices import BlockLayout
-from cloakwork.programs.packing import (
-    Allocate,
-    Maker,
-    Packing,
-    evaluation_rows,
-    object_array,
-)
+from cloakwork.programs.packing import Allocate, Maker, Packing
+from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.port import Port, distinct_ports
@@ -252,25 +245,13 @@ class IntegerMatrixPacking(Packing):
         return [(self.inputs[each.argument], each.place) for each in self.placed]
 
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
-        array = np.asarray(value)
-        if array.dtype.kind not in "iub":
-            array = object_array(value, port.name, action)
-            came = next((each for each in array.flat if not isinstance(each, int)), None)
-            if came is not None:
-                raise NotIntegerError(
-                    f"cannot {action}: expected {port.name!r} to hold integers, got {shown(came)}; "
-                    "round it to integers, or compile a product of reals by cw.compile_matmul"
-                )
-        rows, many = evaluation_rows(array, port.shape, port.name, action)
-        assert port.low is not None
-        assert port.high is not None
-        low, high = rows.min(), rows.max()
-        if low < port.low or high > port.high:
-            raise ValueOutOfRangeError(
-                f"cannot {action}: expected {port.name!r} to hold integers from {port.low} to "
-                f"{port.high}, got {low} to {high}; compile with a larger bound or a wider range"
-            )
-        return rows, many
+        return integer_rows(
+            port,
+            value,
+            action,
+            wider="compile with a larger bound or a wider range",
+            instead=", or compile a product of reals by cw.compile_matmul",
+        )
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
         made = _maker(self._tensors_in, rows, np.int64)

@@ -6,7 +6,6 @@ slots; evaluations lie side by side, row after row.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,14 +16,13 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
-    NotIntegerError,
     ResultOverflowError,
     ShapeMismatchError,
-    ValueOutOfRangeError,
 )
 from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
+from cloakwork.programs.packing import Maker, Packing, whole
+from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
 from cloakwork.programs.port import Port, distinct_ports
 
@@ -184,28 +182,8 @@ def one_evaluation(port: Port, value: Any, action: str) -> list[int]:
 
 def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
     """An argument as Python's integers, an evaluation a row, and whether it has an axis of them."""
-    expected = f"cannot {action}: expected {port.name!r} to hold integers"
-    if isinstance(value, np.ma.MaskedArray):
-        raise NotIntegerError(
-            f"{expected}, got an array with a mask; give what stands for the values it hides"
-        )
-    listed = value.tolist() if hasattr(value, "tolist") else value
-    array = object_array(listed, port.name, action)
-    rows, many = evaluation_rows(array, port.shape, port.name, action)
-    low, high = port.low, port.high
-    numbers: list[int] = []
-    for each in rows.flat:
-        try:
-            number = operator.index(each)
-        except TypeError:
-            raise NotIntegerError(f"{expected}, got {shown(each)}") from None
-        if not (low is not None and high is not None and low <= number <= high):
-            raise ValueOutOfRangeError(
-                f"{expected} from {low} to {high}, got {shown(number)}; declare more bits, or "
-                "compile with more"
-            )
-        numbers.append(number)
-    return np.array(numbers, dtype=object).reshape(rows.shape), many
+    rows, many = integer_rows(port, value, action, wider="declare more bits, or compile with more")
+    return rows.astype(object), many
 
 
 def _require_bits(results: Sequence[int], bits: int) -> None:

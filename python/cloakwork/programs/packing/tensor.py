@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arrays import real_numbers, require_bound
-from cloakwork.errors import ValueOutOfRangeError
+from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing import Maker, Packing, evaluation_rows, whole
+from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import Vector
@@ -51,7 +51,12 @@ class RealPacking(Packing):
 
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         where = f"{action}, input {port.name!r}"
-        array = real_numbers(value, where)
+        try:
+            array = real_numbers(value, where)
+        except ShapeMismatchError:
+            # Rows of different lengths are named beside the shape that is expected.
+            evaluation_rows(object_array(value, port.name, action), port.shape, port.name, action)
+            raise
         rows = evaluation_rows(array, port.shape, port.name, action)
         require_bound(array, port.bound, where, self.advice)
         self._require_range(array, port, where)

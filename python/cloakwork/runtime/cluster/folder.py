@@ -19,6 +19,11 @@ from cloakwork.runtime import container
 from cloakwork.runtime.storage import named_full_disk
 
 _ADVICE = "give another folder"
+_ANOTHER_PLACE = (
+    "give the path of a folder, or a URL of fsspec's whose file system is installed and can be "
+    "written, such as s3://bucket/jobs"
+)
+_ONLY_READ = ("http://", "https://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class Folder:
             InvalidArgumentError: Nothing can be kept at such a place.
         """
         text = os.fspath(place) if isinstance(place, str | os.PathLike) else place
-        if not isinstance(text, str) or not text:
+        if not isinstance(text, str) or not text or "\0" in text:
             raise InvalidArgumentError(
                 f"cannot {action}: expected folder to be a path or a URL, got {place!r:.60}"
             )
@@ -55,7 +60,9 @@ class Folder:
         try:
             _place(folder.url)
         except (ImportError, ValueError) as error:
-            raise InvalidArgumentError(f"cannot {action}: folder {text!r:.60}: {error}") from error
+            raise InvalidArgumentError(
+                f"cannot {action}: folder {text!r:.60}: {error}; {_ANOTHER_PLACE}"
+            ) from error
         return folder
 
     @classmethod
@@ -68,11 +75,16 @@ class Folder:
             StorageFullError: There is no space left for it.
         """
         folder = cls.at(place, action)
+        if folder.url.startswith(_ONLY_READ):
+            raise InvalidArgumentError(
+                f"cannot {action}: folder {folder.url!r:.60}: nothing can be written there; "
+                f"{_ANOTHER_PLACE}"
+            )
         try:
             folder.make()
         except ValueError as error:
             raise InvalidArgumentError(
-                f"cannot {action}: folder {folder.url!r:.60}: {error}"
+                f"cannot {action}: folder {folder.url!r:.60}: {error}; {_ANOTHER_PLACE}"
             ) from error
         except StorageFullError:
             raise
@@ -122,12 +134,12 @@ class Folder:
         except FileNotFoundError as error:
             raise ClusterFolderError(
                 f"cannot read {self.url}/{name}: no such file is seen from {os.uname().nodename}; "
-                "give a folder that all machines of the run see"
+                "give a folder that all machines of the run see, or make again what was removed"
             ) from error
         except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
             raise ClusterFolderError(
-                f"cannot read {self.url}/{name}: expected a file, got: {error.strerror}; give a "
-                "folder with the files as they were written"
+                f"cannot read {self.url}/{name}: expected a file, got: {error.strerror}; remove "
+                "what is there, or give another folder"
             ) from error
 
     def has(self, name: str) -> bool:

@@ -32,6 +32,7 @@ class Job:
         version: The version of Cloakwork that asks for it.
         inputs: Where the inputs are.
         inner_parts: How many parts the inner dimension of products of matrices is cut into.
+        memory_limit: Bytes that inputs and values may take on a worker; None for as many as it has.
     """
 
     digest: str
@@ -42,6 +43,7 @@ class Job:
     version: str
     inputs: tuple[Source, ...] = ()
     inner_parts: int = 1
+    memory_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

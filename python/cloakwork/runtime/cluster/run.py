@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +17,9 @@ from typing import Any
 import distributed
 
 from cloakwork.base.record import Record, digest_of
+from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.runtime.cluster.checks import (
+    Workers,
     most_grain_bytes,
     require_client,
     require_folder,
@@ -34,6 +37,7 @@ from cloakwork.runtime.cluster.stored import (
     Files,
     Source,
     StoredEncrypted,
+    opened,
     parts_of,
     record_bytes,
     write_head,
@@ -169,11 +173,17 @@ def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
     for each in asked.inputs:
         if isinstance(each, StoredEncrypted):
             require_folder(cluster, each.folder, each.head, action)
-    most = most_grain_bytes(evaluator.key_bytes, workers, action)
+    most, advice = _most_on_workers(evaluator, workers, action)
     # Runs beside each other move nothing from one to another.
     lanes = max(1, len(workers.addresses) // asked.runs)
-    ran = _placed(asked, keys, lanes, most, _advice_for_workers, action)
-    run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+    ran = _placed(asked, keys, lanes, most, advice, action)
+    try:
+        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+    except MalformedBytesError:
+        # The evaluator's file may have been damaged since an earlier run.
+        if not evaluator._restored_in(folder, action):
+            raise
+        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
     return ran
 
 
@@ -190,10 +200,8 @@ def run_here(asked: Asked, threads: int) -> Ran:
     evaluator = asked.evaluator
     action = f"run {evaluator.program.name} by files"
     require_keys(evaluator, action)
-    # A part of the memory is for inputs that further grains take, another for what a grain makes.
-    kept = evaluator.memory_limit // _KEPT_PART
-    most = evaluator.memory_limit - kept
-    ran = _placed(asked, evaluator._file_name, 1, most, _advice_here, action)
+    kept, most = _shared_out(evaluator.memory_limit)
+    ran = _placed(asked, evaluator._file_name, 1, most, partial(_advice_on_limit, 1), action)
     run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
     return ran
 
@@ -202,8 +210,32 @@ def _advice_for_workers(_: int) -> str:
     return "start workers with fewer threads or a larger memory_limit"
 
 
-def _advice_here(least: int) -> str:
-    needed = math.ceil(least * _KEPT_PART / (_KEPT_PART - 1))
+def _shared_out(memory_limit: int) -> tuple[int, int]:
+    """The part of a limit for inputs that further grains take, and that for what grains make."""
+    kept = memory_limit // _KEPT_PART
+    return kept, memory_limit - kept
+
+
+def _most_on_workers(
+    evaluator: Any, workers: Workers, action: str
+) -> tuple[int | None, Callable[[int], str]]:
+    """What the values of a grain may take by the limits of workers and of the evaluator.
+
+    Returns:
+        Bytes, or None for any; and what to do where that is too little.
+    """
+    most = most_grain_bytes(evaluator.key_bytes, workers, action)
+    if evaluator._memory_limit is None:
+        return most, _advice_for_workers
+    threads = max(Counter(workers.addresses).values())
+    own = _shared_out(evaluator._memory_limit)[1] // threads
+    if most is not None and most <= own:
+        return most, _advice_for_workers
+    return own, partial(_advice_on_limit, threads)
+
+
+def _advice_on_limit(threads: int, least: int) -> str:
+    needed = math.ceil(threads * least * _KEPT_PART / (_KEPT_PART - 1))
     return (
         f"a part of memory_limit is for inputs: allow memory_limit={needed} or more, or compile "
         "for smaller matrices, and multiply in parts"
@@ -244,7 +276,16 @@ def _placed(
             for number, each in enumerate(asked.inputs)
         )
         insecure = bool(program.scheme.insecure)
-        job = Job(digest, keys, asked.folder, files, insecure, own_version(), sources)
+        job = Job(
+            digest,
+            keys,
+            asked.folder,
+            files,
+            insecure,
+            own_version(),
+            sources,
+            memory_limit=evaluator._memory_limit,
+        )
         placed.append(place(job, program, lanes, run * lanes, most_bytes, advice, action))
         if placed[-1].missing():
             for number, held in enumerate(records):
@@ -269,7 +310,7 @@ def _write_inputs(
     Whoever writes them for a job of this digest writes the same bytes.
     """
     files, prefix = job.files, _input_prefix(number)
-    if files.has(f"{prefix}head"):
+    if _are_whole(files, f"{prefix}head"):
         return
     files.require_space(sum(map(record_bytes, records.values())), action)
     parts = [
@@ -277,6 +318,18 @@ def _write_inputs(
         for numbers in parts_of(asked.evaluator.program, records)
     ]
     write_values(files, prefix, job.digest, asked.inputs[number], [parts])
+
+
+def _are_whole(files: Folder, head: str) -> bool:
+    """Whether there are values whose files can all be read."""
+    if not files.has(head):
+        return False
+    try:
+        for part in opened(files, head).stored_run(0).parts():
+            del part
+    except (ClusterFolderError, MalformedBytesError):
+        return False
+    return True
 
 
 def _picked(records: Mapping[int, Record], numbers: Sequence[int]) -> list[Record]:

@@ -85,7 +85,7 @@ def done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
     evaluator, form = evaluator_of(order.job)
-    made = grain_made(order, given, evaluator, form, _inputs_here(), _threads(), start)
+    made = grain_made(order, given, evaluator, form, _inputs_here(order.job), _threads(), start)
     made.write()
     return made.moved
 
@@ -207,10 +207,11 @@ def read_values_file(fields: Fields, form: Form) -> dict[int, Any]:
     return {number: form.read(number, each) for number, each in zip(numbers, values, strict=True)}
 
 
-def _inputs_here() -> InputFiles:
-    """The files of inputs that this process has read."""
-    limit = get_worker().memory_manager.memory_limit
-    _input_files.most_bytes = int(KEPT_OF_LIMIT * limit) if limit else _KEPT_BYTES
+def _inputs_here(job: Job) -> InputFiles:
+    """The files of inputs that this process has read, as many as a job may keep."""
+    of_worker = get_worker().memory_manager.memory_limit or None
+    limits = [each for each in (of_worker, job.memory_limit) if each is not None]
+    _input_files.most_bytes = int(KEPT_OF_LIMIT * min(limits)) if limits else _KEPT_BYTES
     return _input_files
 
 
