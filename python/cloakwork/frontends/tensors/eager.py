@@ -32,6 +32,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Evaluate, Node, Source, with_sources
+from cloakwork.programs.ir.truths import are_truths
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -108,7 +109,7 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     near, refreshing = made.results[0], executor.scheme.refreshing
     if refreshing is not None:
         near = _with_levels(executor, refreshing, near, title)
-    return _run(executor, near, title, made.intervals[0])
+    return replace(_run(executor, near, title, made.intervals[0]), truths=are_truths(node))
 
 
 def _run(executor: Executor, node: Node, title: str, interval: Interval | None) -> Tensor:

@@ -16,13 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
+from cloakwork.base.arrays import real_array, real_numbers
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
 from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within
+from cloakwork.programs.ir.truths import (
+    Connective,
+    are_truths,
+    conjunction,
+    disjunction,
+    exclusion,
+    negation,
+    numbers,
+)
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
@@ -95,20 +104,38 @@ class TensorMethods:
         refuse_comparison()
 
     def __lt__(self, other: Any) -> Self:
-        difference: Self = other - self
-        return difference.applied("step", "x < y")
+        return self._added(other, (-1, 1), "x < y").applied("step", "x < y")
 
     def __le__(self, other: Any) -> Self:
-        difference: Self = other - self
-        return difference.applied("step", "x <= y")
+        return self._added(other, (-1, 1), "x <= y").applied("step", "x <= y")
 
     def __gt__(self, other: Any) -> Self:
-        difference: Self = self - other
-        return difference.applied("step", "x > y")
+        return self._added(other, (1, -1), "x > y").applied("step", "x > y")
 
     def __ge__(self, other: Any) -> Self:
-        difference: Self = self - other
-        return difference.applied("step", "x >= y")
+        return self._added(other, (1, -1), "x >= y").applied("step", "x >= y")
+
+    def __and__(self, other: Any) -> Self:
+        return self._connected(other, conjunction, "x & y")
+
+    def __rand__(self, other: Any) -> Self:
+        return self._connected(other, conjunction, "x & y")
+
+    def __or__(self, other: Any) -> Self:
+        return self._connected(other, disjunction, "x | y")
+
+    def __ror__(self, other: Any) -> Self:
+        return self._connected(other, disjunction, "x | y")
+
+    def __xor__(self, other: Any) -> Self:
+        return self._connected(other, exclusion, "x ^ y")
+
+    def __rxor__(self, other: Any) -> Self:
+        return self._connected(other, exclusion, "x ^ y")
+
+    def __invert__(self) -> Self:
+        _require_truths(self, "~x")
+        return self._computed(negation(self.node(), users_origin()), "~x")
 
     def __hash__(self) -> int:
         return id(self)
@@ -133,7 +160,7 @@ class TensorMethods:
         refuse_comparison()
 
     def __abs__(self) -> Self:
-        return self.applied("absolute", "abs(x)")
+        return self if are_truths(self.node()) else self.applied("absolute", "abs(x)")
 
     def __int__(self) -> NoReturn:
         _refuse("int")
@@ -167,28 +194,35 @@ class TensorMethods:
         return iter([self[number] for number in range(len(self))])
 
     def __neg__(self) -> Self:
+        _refuse_of_truths("-x", self)
         return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_origin()), "-x")
 
     def __pos__(self) -> Self:
+        _refuse_of_truths("+x", self)
         return self
 
+    # Of two comparisons sums and products are numpy's of booleans.
     def __add__(self, other: Any) -> Self:
-        return self._added(other, (1, 1), "x + y")
+        return self | other if are_all_truths(self, other) else self._added(other, (1, 1), "x + y")
 
     def __radd__(self, other: Any) -> Self:
-        return self._added(other, (1, 1), "x + y")
+        made: Self = self + other
+        return made
 
     def __sub__(self, other: Any) -> Self:
+        _refuse_of_truths("x - y", self, other)
         return self._added(other, (1, -1), "x - y")
 
     def __rsub__(self, other: Any) -> Self:
+        _refuse_of_truths("y - x", self, other)
         return self._added(other, (-1, 1), "y - x")
 
     def __mul__(self, other: Any) -> Self:
-        return self._multiplied(other, "x * y")
+        return self & other if are_all_truths(self, other) else self._multiplied(other, "x * y")
 
     def __rmul__(self, other: Any) -> Self:
-        return self._multiplied(other, "x * y")
+        made: Self = self * other
+        return made
 
     def __truediv__(self, other: Any) -> Self:
         if isinstance(other, TensorMethods):
@@ -217,13 +251,14 @@ class TensorMethods:
                 f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
                 f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
             )
-        node = power(self.node(), int(exponent), users_origin())
+        node = power(self._numbers(), int(exponent), users_origin())
         return self._computed(node, f"x ** {int(exponent)}")
 
     def __matmul__(self, other: Any) -> Self:
-        return self._matrix_product(self, _operand(other, "matmul"))
+        return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> Self:
+        refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(_operand(other, "matmul"), self)
 
     def matmul(self, other: Any) -> Self:
@@ -231,7 +266,9 @@ class TensorMethods:
 
         Raises:
             ShapeMismatchError: The shapes do not fit.
+            InvalidArgumentError: Both are comparisons.
         """
+        refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(self, _operand(other, "matmul"))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
@@ -441,8 +478,23 @@ class TensorMethods:
 
     def _multiple(self, factor: int) -> Self:
         """A small whole multiple, by additions."""
-        node = multiple(self.node(), factor, users_origin())
+        node = multiple(self._numbers(), factor, users_origin())
         return self._computed(node, f"{factor} * x")
+
+    def _numbers(self) -> Node:
+        """The node, of truths as the numbers 1 and 0."""
+        node = self.node()
+        return numbers(node, users_origin()) if are_truths(node) else node
+
+    def _connected(self, other: Any, connective: Connective, title: str) -> Self:
+        _require_truths(self, title)
+        _require_truths(other, title)
+        operand = _operand(other, title)
+        shape = _broadcast(self.shape, operand.shape, title)
+        if isinstance(operand, TensorMethods):
+            _require_same_runner(self, operand)
+        right = operand.node() if isinstance(operand, TensorMethods) else operand
+        return self._computed(connective(self.node(), right, shape, users_origin()), title)
 
     def _matrix_product(
         self, left: TensorMethods | NDArray[np.float64], right: TensorMethods | NDArray[np.float64]
@@ -494,6 +546,50 @@ def _refuse(what: str) -> NoReturn:
         f"cannot compute {what}: no polynomial of the numbers does this exactly; decrypt first, or "
         "use sums, differences and products"
     )
+
+
+def is_truths(operand: Any) -> bool:
+    """Whether an operand is true and false, as numpy's booleans are: a comparison, or clear."""
+    if isinstance(operand, TensorMethods):
+        return are_truths(operand.node())
+    return real_numbers(operand, "compute").dtype.kind == "b"
+
+
+def are_all_truths(*operands: Any) -> bool:
+    """Whether numpy would take all operands for booleans."""
+    return all(map(is_truths, operands))
+
+
+def _require_truths(operand: Any, what: str) -> None:
+    if not is_truths(operand):
+        raise InvalidArgumentError(
+            f"cannot compute {what}: expected comparisons of encrypted tensors, such as x > 0, or "
+            f"clear booleans, got {shown(operand)}; compare it first"
+        )
+
+
+def _refuse_of_truths(what: str, *operands: Any) -> None:
+    """Refuse what numpy refuses of booleans."""
+    if are_all_truths(*operands):
+        raise InvalidArgumentError(
+            f"cannot compute {what}: expected numbers, got comparisons, which are booleans as "
+            "numpy's are; write 1.0 * (x > 0) for the number 1 or 0, ~ for its contrary, and x ^ y "
+            "for where two differ"
+        )
+
+
+def refuse_sums_of_truths(action: str, *operands: Any) -> None:
+    """Refuse sums of products that are disjunctions as numpy has it.
+
+    Raises:
+        InvalidArgumentError: All operands are truths.
+    """
+    if are_all_truths(*operands):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected numbers, got comparisons, whose sums of products are "
+            "numpy's of booleans: true where any is; multiply one by 1.0 first to count them, as "
+            "in 1.0 * (x > 0)"
+        )
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:

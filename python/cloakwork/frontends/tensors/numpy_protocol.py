@@ -11,6 +11,7 @@ from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
 from cloakwork.frontends.tensors.assembling import (
     clipped,
     concatenated,
+    hypotenuse,
     larger,
     padded,
     smaller,
@@ -23,7 +24,6 @@ from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_compariso
 
 # Universal functions of one number, by the functions that the planner knows.
 _OF_ONE: Mapping[str, str] = {
-    "absolute": "absolute",
     "arcsinh": "arcsinh",
     "arctan": "arctan",
     "cos": "cos",
@@ -50,6 +50,7 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
     "multiply": ("__mul__", "__rmul__"),
     "divide": ("__truediv__", "__rtruediv__"),
     "true_divide": ("__truediv__", "__rtruediv__"),
+    "absolute": ("__abs__", ""),
     "negative": ("__neg__", ""),
     "positive": ("__pos__", ""),
     "power": ("__pow__", "__rpow__"),
@@ -59,13 +60,21 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
     "less_equal": ("__le__", "__ge__"),
     "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
+    "invert": ("__invert__", ""),
+    "logical_and": ("__and__", "__rand__"),
+    "logical_or": ("__or__", "__ror__"),
+    "logical_xor": ("__xor__", "__rxor__"),
+    "logical_not": ("__invert__", ""),
 }
 _OF_TWO: Mapping[str, Callable[[Any, Any], Any]] = {
     "maximum": larger,
     "fmax": larger,
     "minimum": smaller,
     "fmin": smaller,
-    "hypot": lambda x, y: (x * x + y * y) ** 0.5,
+    "hypot": hypotenuse,
 }
 
 

@@ -103,12 +103,14 @@ class Within:
         low: The least number that an element is.
         high: The greatest.
         claimed: Whether the user says so, rather than mathematics; clients check what they can.
+        truths: Whether its elements are 1 and 0 for true and false; see `programs.ir.truths`.
     """
 
     operand: Node
     low: float
     high: float
     claimed: bool
+    truths: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
