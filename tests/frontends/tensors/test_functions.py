@@ -441,3 +441,33 @@ def test_softmax_of_64_encrypted_numbers() -> None:
         powers = np.exp(a)
         found = client.decrypt(evaluator.run(client.encrypt(a)))
         assert np.abs(found - powers / powers.sum()).max() <= 2.0**-12
+
+
+def squares(x: Any) -> Any:
+    made = cw.within(x.sum(axis=1), -1, 1)
+    for _ in range(12):
+        made = cw.within(made * made, 0, 1)
+    return made
+
+
+def test_a_range_of_sums_holds_for_partial_sums_beside_them() -> None:
+    program = cw.compile(squares, (4, 8), precision=10, log_n=8, insecure=True)
+    assert program.value_bounds is not None
+    assert max(bound or 0.0 for bound in program.value_bounds) == 8
+    # The mask takes a level.
+    assert program.scheme.parameters.levels == 13
+    a = np.full((4, 8), 0.1249)
+    a[1:] = numbers((3, 8), -0.12, 0.12, 0)
+    assert np.abs(program.run(a) - a.sum(axis=1) ** 4096).max() <= 2.0**-10
+    shallow = cw.compile(
+        lambda x: cw.within(x.sum(axis=1), -1, 1) ** 2, (4, 8), log_n=8, insecure=True
+    )
+    assert shallow.scheme.parameters.levels == 1
+
+
+def test_a_range_of_sums_lets_them_be_bootstrapped() -> None:
+    session = cw.Session(bootstrap=True, precision=12, bound=1, log_n=8, insecure=True)
+    a = numbers((4, 8), -0.12, 0.12, 0)
+    made = cw.within(session.encrypt(a, bound=1).sum(axis=1), -1, 1)
+    assert [value.bound for value in made.values] == [1.0]
+    assert np.abs(session.decrypt(made.bootstrap()) - a.sum(axis=1)).max() < 2.0**-12

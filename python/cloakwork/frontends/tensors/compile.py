@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from cloakwork.frontends.tensors.tracing import Traced, interval_of, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
 from cloakwork.plan.functions.checked import checked_ranges
+from cloakwork.plan.functions.cleared import has_claims, with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, is_large, matrix_plan
 from cloakwork.plan.matmul.program import product_program
@@ -183,18 +185,31 @@ def _for_device(program: Program, device: str) -> Program:
 
 def _planned(task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None) -> Plan:
     """The cheapest plan; it bootstraps where it has to, or is told to."""
+    tasks = [task]
+    if has_claims(task.results):
+        tasks.append(replace(task, results=with_claims_cleared(task.results)))
+    rings = RINGS if log_n is None else [log_n]
     if bootstrap:
-        return _bootstrapped(task, log_n, key_budget)
+        return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
     try:
-        return _within_key_budget(task, RINGS if log_n is None else [log_n], key_budget)
+        return _first(tasks, lambda each: _within_key_budget(each, rings, key_budget))
     except InvalidParametersError as refusal:
         if bootstrap is False:
             raise
         try:
-            return _bootstrapped(task, log_n, key_budget)
+            return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
         except InvalidParametersError as other:
             refusal.add_note(f"nor can it be bootstrapped: {other}")
             raise refusal from other
+
+
+def _first(tasks: Sequence[Task], plan: Callable[[Task], Plan]) -> Plan:
+    """The plan of the first task that has one."""
+    *others, last = tasks
+    for task in others:
+        with suppress(InvalidParametersError):
+            return plan(task)
+    return plan(last)
 
 
 def _bootstrapped(task: Task, log_n: int | None, key_budget: int | None) -> Plan:

@@ -24,6 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
+from cloakwork.plan.functions.cleared import with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
 from cloakwork.plan.matmul.dense_rows import product_of_rows
 from cloakwork.plan.parameters.ckks import SCALE_BITS
@@ -108,6 +109,8 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     made = approximated([node], _known, executor.precision + 1, title)
     near, refreshing = made.results[0], executor.scheme.refreshing
     if refreshing is not None:
+        # Where depth has no end, what lies beside the elements would grow without one, too.
+        (near,) = with_claims_cleared([near])
         near = _with_levels(executor, refreshing, near, title)
     return replace(_run(executor, near, title, made.intervals[0]), truths=are_truths(node))
 
