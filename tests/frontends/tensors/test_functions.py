@@ -471,3 +471,23 @@ def test_a_range_of_sums_lets_them_be_bootstrapped() -> None:
     made = cw.within(session.encrypt(a, bound=1).sum(axis=1), -1, 1)
     assert [value.bound for value in made.values] == [1.0]
     assert np.abs(session.decrypt(made.bootstrap()) - a.sum(axis=1)).max() < 2.0**-12
+
+
+@pytest.mark.parametrize(
+    ("function", "low"),
+    [
+        (lambda x: cw.sigmoid(30 * x), 0.0),
+        (cw.relu, 0.0),
+        (lambda x: np.sign(x - 0.1), -1.0),
+        (lambda x: x > 0.1, 0.0),
+    ],
+)
+def test_a_range_that_values_of_functions_fill_is_not_left(function: Apply, low: float) -> None:
+    program = cw.compile(
+        lambda x: cw.within(function(x), low, 1), (8,), precision=10, log_n=8, insecure=True
+    )
+    a = np.array([-1, -0.5, -0.3, 0.05, 0.2, 0.6, 0.9, 1])
+    assert program.run_clear(a)[-1] == pytest.approx(1, abs=2.0**-10)
+    (claim,) = [each for each in program.ranges if each.layer.startswith("within")]
+    assert low - 2.0**-10 < claim.low < low
+    assert 1 < claim.high < 1 + 2.0**-10
