@@ -16,6 +16,7 @@ import cloakwork as cw
 from cloakwork.errors import (
     ActivationFitError,
     InvalidArgumentError,
+    InvalidParametersError,
     LevelExhaustedError,
     ShapeMismatchError,
     UnsupportedOperationError,
@@ -491,3 +492,29 @@ def test_a_range_that_values_of_functions_fill_is_not_left(function: Apply, low:
     (claim,) = [each for each in program.ranges if each.layer.startswith("within")]
     assert low - 2.0**-10 < claim.low < low
     assert 1 < claim.high < 1 + 2.0**-10
+
+
+@pytest.mark.slow
+def test_where_less_precision_would_not_do_it_is_not_advised() -> None:
+    def largest(x: Any) -> Any:
+        return np.maximum(np.maximum(x[0], x[1]), np.maximum(x[2], x[3]))
+
+    for precision, message in [(8, "or compute fewer steps"), (5, "ask for precision=8 or more")]:
+        with pytest.raises(InvalidParametersError, match=message) as refused:
+            cw.compile(largest, (4,), precision=precision, log_n=8, insecure=True)
+        assert "less precision" not in str(refused.value)
+
+
+@pytest.mark.parametrize("gap", [1.5, 2.0, 50])
+def test_a_gap_may_be_as_wide_as_the_range(gap: float) -> None:
+    a = np.array([-1.0, 0.0, 0.75, 1.0])
+    program = cw.compile(
+        lambda x: cw.greater(x, 0, gap), (4,), precision=10, log_n=8, insecure=True
+    )
+    assert np.abs(program.run_clear(a) - [0, 0.5, 1, 1]).max() <= 2.0**-10
+    check(cw.greater(SESSION.encrypt(a, bound=1), 0, gap), [0, 0.5, 1, 1])
+
+
+def test_a_gap_that_no_composition_is_steep_enough_for_is_refused_at_once() -> None:
+    with pytest.raises(ActivationFitError, match="nothing comes within .* or a wider gap"):
+        cw.greater(SESSION.encrypt([1.0], bound=1), 0, 1e-12)

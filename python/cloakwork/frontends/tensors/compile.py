@@ -151,7 +151,7 @@ def compile(
         made = approximated(
             graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
         )
-        in_slots = replace(task, results=made.results, precision=precision + 1, spare=1)
+        in_slots = _without_functions(task, made)
     try:
         if blocks is None:
             plan = _planned(in_slots, log_n, key_budget, bootstrap)
@@ -169,6 +169,13 @@ def compile(
     if made is not None:
         return _for_device(_program_with_functions(plan, in_slots, made, graph, inputs), device)
     return _for_device(_program(plan, graph, inputs, task), device)
+
+
+def _without_functions(task: Task, made: Approximated) -> Task:
+    """The task of what comes near to the functions of another."""
+    reach = max(abs(end) for each in made.intervals for end in each.ends)
+    least = max(0, _least_precision(reach)) if 0 < reach < math.inf else 0
+    return replace(task, results=made.results, precision=task.precision + 1, spare=1, least=least)
 
 
 def _open(device: str) -> None:
@@ -316,12 +323,17 @@ def _require_more_than_noise(outputs: Sequence[Port], graph: Traced, task: Task)
             "more, got smaller ones, which no double holds; scale the arguments up"
         )
     if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
-        needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
+        needed = _least_precision(bound)
         raise InvalidParametersError(
             f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
             f"2^-{precision} all of them are noise; ask for precision={needed} or more, or scale "
             "the results up"
         )
+
+
+def _least_precision(bound: float) -> int:
+    """Bits after the binary point with fewer of which results up to a bound are noise."""
+    return MIN_RIGHT_BITS - math.floor(math.log2(bound))
 
 
 def _results(plan: Plan, task: Task) -> tuple[Port, ...]:

@@ -172,9 +172,10 @@ def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> No
     if reached < max(task.precision, MIN_RIGHT_BITS):
         less = math.floor(reached) - task.spare
         advice = (
-            f"ask for precision={less} or less, or compute with smaller errors: {ADVICE_ON_ERRORS}"
-            if reached >= MIN_RIGHT_BITS
-            else f"{MIN_RIGHT_BITS} or more are expected at any precision; {ADVICE_ON_ERRORS}"
+            f"ask for precision={less} or less, or note that {ADVICE_ON_ERRORS}"
+            if reached >= MIN_RIGHT_BITS and less >= task.least
+            else f"{max(MIN_RIGHT_BITS, task.least)} or more are expected at any precision; "
+            f"{ADVICE_ON_ERRORS}"
         )
         right = f"{leaves} {reached:.1f} bits" if reached > 0 else "leaves no bit"
         raise InvalidParametersError(

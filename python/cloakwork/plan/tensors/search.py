@@ -76,6 +76,7 @@ class Task:
         costs: What operations cost under given parameters, in one unit for all of them.
         spare: Of the bits of precision, those that the user did not ask for: they are for what
             functions are off by, or for what a plan is changed to.
+        least: Bits after the binary point that results need at least: with fewer, all are noise.
     """
 
     title: str
@@ -86,6 +87,7 @@ class Task:
     public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
     spare: int = 0
+    least: int = 0
 
     @property
     def asked(self) -> int:
@@ -396,16 +398,19 @@ def parameters_of(
         except InsecureParametersError as error:
             if not extra:
                 raise
+            # In a larger ring errors are larger, too: whether it would do is not known.
+            reason, _, _ = str(error).rpartition("; ")
             raise InsecureParametersError(
-                f"errors may grow by {extra} bits on the way, which scales are longer for: {error}"
+                f"errors may grow by {extra} bits on the way, which scales are longer for: "
+                f"{reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
             ) from error
         except InvalidParametersError as error:
             if not extra:
                 raise
+            less = "ask for less precision, or note that " if task.asked > task.least else ""
             raise InvalidParametersError(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
-                f"is not; ask for less precision, or compute with smaller errors: "
-                f"{ADVICE_ON_ERRORS}"
+                f"is not; {less}{ADVICE_ON_ERRORS}"
             ) from error
         lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:
