@@ -95,13 +95,15 @@ class Evaluator(KeyHolder):
         one thread. Of a program that bootstraps, keys, diagonals and work count, too: below what
         all of them take, the engine caches less, and then encodes diagonals whenever they are used.
 
-        Setting it raises InvalidArgumentError where it is no integer from 0 up.
+        Setting it to None restores the default; what is no integer from 0 up raises
+        InvalidArgumentError.
         """
         return self._memory_limit
 
     @memory_limit.setter
-    def memory_limit(self, value: int) -> None:
-        self._memory_limit = _bytes(value, "memory_limit")
+    def memory_limit(self, value: int | None) -> None:
+        limit = physical_bytes() if value is None else _bytes(value, "memory_limit")
+        self._memory_limit = limit
         self.__dict__.pop("_backend", None)
 
     @property

@@ -516,5 +516,5 @@ def test_a_gap_may_be_as_wide_as_the_range(gap: float) -> None:
 
 
 def test_a_gap_that_no_composition_is_steep_enough_for_is_refused_at_once() -> None:
-    with pytest.raises(ActivationFitError, match="nothing comes within .* or a wider gap"):
+    with pytest.raises(ActivationFitError, match=r"nothing comes within .* or a wider gap"):
         cw.greater(SESSION.encrypt([1.0], bound=1), 0, 1e-12)

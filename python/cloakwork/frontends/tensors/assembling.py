@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
+from cloakwork.base.arrays import real_array, real_numbers
 from cloakwork.base.source_line import users_origin
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.errors import InvalidArgumentError, ProgramTooLargeError, ShapeMismatchError
 from cloakwork.frontends.tensors.methods import (
     TensorMethods,
     are_all_truths,
@@ -82,14 +82,34 @@ def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any)
 
     Raises:
         InvalidArgumentError: The mode is another, or the widths are not whole numbers from 0 on.
+        NotRealError: The number is none.
+        ProgramTooLargeError: Memory does not hold as many.
     """
-    if mode != "constant" or options.keys() - {"constant_values"}:
+    if mode != "constant":
         raise InvalidArgumentError(
             f"cannot pad: expected the mode 'constant', got {shown(mode)}; concatenate slices"
         )
+    unknown = sorted(options.keys() - {"constant_values"})
+    if unknown:
+        raise InvalidArgumentError(
+            f"cannot pad: expected no option but constant_values, got {', '.join(unknown)}"
+        )
     blank = np.zeros(x.shape, dtype=bool if is_truths(x) else np.float64)
-    template = np.pad(blank, width, constant_values=options.get("constant_values", 0))
-    first = np.pad(np.zeros(x.shape), width, constant_values=1).argmin()
+    around = real_numbers(options.get("constant_values", 0), "pad")
+    try:
+        template = np.pad(blank, width, constant_values=around)
+        first = np.pad(blank, width, constant_values=1).argmin()
+    except (TypeError, ValueError, IndexError) as error:
+        raise InvalidArgumentError(
+            "cannot pad: expected how many numbers to add, from 0 on, as one number, a pair "
+            f"(before, after), or such a pair for each of {x.ndim} axes, and as many numbers to "
+            f"add there, got {shown(width)} and {shown(options.get('constant_values', 0))}"
+        ) from error
+    except MemoryError as error:
+        raise ProgramTooLargeError(
+            f"cannot pad: {shown(width)} around a tensor of shape {x.shape} are more numbers than "
+            "memory holds; add fewer"
+        ) from error
     starts = np.unravel_index(int(first), template.shape)
     made = x
     for axis, (start, size) in enumerate(zip(starts, template.shape, strict=True)):

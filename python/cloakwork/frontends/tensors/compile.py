@@ -235,6 +235,25 @@ def _program_with_functions(
     plan: Plan, task: Task, made: Approximated, graph: Traced, inputs: tuple[Port, ...]
 ) -> Program:
     """The program of a graph whose functions are replaced by what comes near to them."""
+    try:
+        return _with_errors_of_functions(plan, task, made, graph, inputs)
+    except InvalidParametersError as refusal:
+        decided = [
+            fit.asked.origin or fit.asked.function
+            for fit in made.fits
+            if fit.asked.known.jumps and not fit.asked.crosses_zero
+        ]
+        if not decided:
+            raise
+        raise InvalidParametersError(
+            f"{refusal}; the bounds of the inputs decide what is compared at {', '.join(decided)}: "
+            "it comes out the same for all numbers"
+        ) from refusal
+
+
+def _with_errors_of_functions(
+    plan: Plan, task: Task, made: Approximated, graph: Traced, inputs: tuple[Port, ...]
+) -> Program:
     body, noise = plan.lowered.program, 2.0**-task.precision
     outputs = tuple(
         _narrowed(port, interval, noise)

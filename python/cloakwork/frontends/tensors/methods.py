@@ -168,11 +168,39 @@ class TensorMethods:
     def __round__(self, _digits: object = None) -> NoReturn:
         _refuse("round")
 
+    def __trunc__(self) -> NoReturn:
+        _refuse("trunc")
+
     def __floordiv__(self, _other: object) -> NoReturn:
+        _refuse("//")
+
+    def __rfloordiv__(self, _other: object) -> NoReturn:
         _refuse("//")
 
     def __mod__(self, _other: object) -> NoReturn:
         _refuse("%")
+
+    def __rmod__(self, _other: object) -> NoReturn:
+        _refuse("%")
+
+    def __divmod__(self, _other: object) -> NoReturn:
+        _refuse("divmod")
+
+    def __rdivmod__(self, _other: object) -> NoReturn:
+        _refuse("divmod")
+
+    def __format__(self, how: str) -> str:
+        if how:
+            raise InvalidArgumentError(
+                f"cannot format by {shown(how)}: the numbers are encrypted; decrypt first"
+            )
+        return str(self)
+
+    def __setitem__(self, index: object, _value: object) -> NoReturn:
+        raise InvalidArgumentError(
+            f"cannot set the elements {shown(index)}: a tensor never changes; put another together "
+            "by numpy.where(mask, value, x), with a mask in the clear, or numpy.concatenate"
+        )
 
     def __rtruediv__(self, other: Any) -> Self:
         inverse = self.applied("reciprocal", "1 / x")
@@ -181,14 +209,14 @@ class TensorMethods:
 
     def __rpow__(self, other: Any) -> Self:
         is_number = isinstance(other, Real) and not isinstance(other, bool)
-        if not is_number or not 0 < float(other) < math.inf:
+        if not is_number or not 0 < other < math.inf:
             raise InvalidArgumentError(
                 "cannot raise to an encrypted exponent: expected a number above 0, got "
                 f"{shown(other)}"
             )
         if other == 2:
             return self.applied("exp2", "2 ** x")
-        return self._multiplied(math.log(other), "x * y").applied("exp", f"{other} ** x")
+        return self._multiplied(math.log(other), "x * y").applied("exp", f"{shown(other)} ** x")
 
     def __iter__(self) -> Iterator[Self]:
         return iter([self[number] for number in range(len(self))])
@@ -236,13 +264,15 @@ class TensorMethods:
         is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
         if is_number and exponent in (0.5, -0.5):
             return self.applied("sqrt" if exponent > 0 else "rsqrt", f"x ** {exponent}")
-        if not is_number or exponent != int(exponent):
+        is_whole = is_number and (isinstance(exponent, Integral) or float(exponent).is_integer())
+        if not is_whole:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected a whole number, 0.5 or -0.5, got "
                 f"{shown(exponent)}"
             )
         if exponent == 0:
-            return self._added(self, (1, -1), "x ** 0")._added(1.0, (1, 1), "x ** 0")
+            none = self._added(self, (1, -1), "x ** 0")
+            return none._added(1.0, (1, 1), "x ** 0").within(1.0, 1.0, claimed=False)
         if exponent < 0:
             made: Self = self.applied("reciprocal", "1 / x") ** -exponent
             return made
@@ -277,7 +307,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis.
         """
-        gone = _axes(axis, self.ndim, "sum")
+        gone = axes_of(axis, self.ndim, "sum")
         return self._summed(gone, (), keepdims, "sum")
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
@@ -286,7 +316,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis.
         """
-        gone = _axes(axis, self.ndim, "mean")
+        gone = axes_of(axis, self.ndim, "mean")
         count = math.prod(self.shape[number] for number in gone)
         return self._summed(gone, (np.array(1 / count),), keepdims, "mean")
 
@@ -321,7 +351,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis, or `ddof` leaves no degree of freedom.
         """
-        gone = _axes(axis, self.ndim, "var")
+        gone = axes_of(axis, self.ndim, "var")
         count = math.prod(self.shape[number] for number in gone)
         if not isinstance(ddof, Integral) or not 0 <= ddof < count:
             raise InvalidArgumentError(
@@ -619,7 +649,12 @@ def _broadcast(left: tuple[int, ...], right: tuple[int, ...], title: str) -> tup
         ) from error
 
 
-def _axes(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
+def axes_of(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
+    """The numbers of axes from 0 on; of all where None is given.
+
+    Raises:
+        InvalidArgumentError: There is no such axis, or one comes twice.
+    """
     if axis is None:
         return set(range(ndim))
     several = axis if isinstance(axis, Sequence) else (axis,)
@@ -635,6 +670,10 @@ def axis_number(axis: Any, ndim: int, action: str) -> int:
     Raises:
         InvalidArgumentError: There is no such axis.
     """
+    if not ndim:
+        raise InvalidArgumentError(
+            f"cannot {action} along the axis {shown(axis)}: the tensor is one number, without axes"
+        )
     try:
         number = operator.index(axis)
     except TypeError:

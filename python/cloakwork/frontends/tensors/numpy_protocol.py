@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
+from cloakwork.errors import CloakworkError, InvalidArgumentError, UnsupportedOperationError
 from cloakwork.frontends.tensors.assembling import (
     clipped,
     concatenated,
@@ -170,10 +171,15 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
         UnsupportedOperationError: Tensors have nothing for it, or not with these arguments.
     """
     name = function.__name__
-    if name not in _FUNCTIONS:
-        raise refusal(f"numpy.{name}", name)
+    # Others of numpy have names of these, and do other things.
+    if name not in _FUNCTIONS or getattr(np, name, None) is not function:
+        raise refusal(f"{function.__module__}.{name}", name)
+    ours = _FUNCTIONS[name]
     try:
-        return _FUNCTIONS[name](*args, **options)
+        inspect.signature(ours).bind(*args, **options)
+        return ours(*args, **options)
+    except CloakworkError:
+        raise
     except TypeError as error:
         raise UnsupportedOperationError(
             f"cannot compute numpy.{name} of an encrypted tensor with these arguments: {error}"

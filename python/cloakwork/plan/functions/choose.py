@@ -102,7 +102,8 @@ def _require_defined(asked: Asked) -> None:
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
         f"{reason}; say between which ends numbers are, by cloakwork.Spec(shape, low=, high=), "
-        "Session.encrypt(x, low=, high=) or cloakwork.within(x, low, high)"
+        "Session.encrypt(x, low=, high=), cloakwork.within(x, low, high), or range= of "
+        "cloakwork.softmax and others"
     )
 
 
