@@ -357,13 +357,22 @@ def test_results_are_the_same_whatever_stays_encoded() -> None:
 
 @every_encrypted
 @pytest.mark.parametrize("name", ["memory_limit", "cache_bytes"])
-@pytest.mark.parametrize("value", [-1, 1.5, True, "1", None, 1 << 64])
+@pytest.mark.parametrize("value", [-1, 1.5, True, "1", 1 << 64])
 def test_limits_are_bytes(family: Family, name: str, value: Any) -> None:
     _, evaluator = family.keys()
     before = getattr(evaluator, name)
     with pytest.raises(InvalidArgumentError, match=f"{name} to be an integer from 0"):
         setattr(evaluator, name, value)
     assert getattr(evaluator, name) == before > 0
+
+
+@every_family
+def test_the_limit_of_memory_is_restored_by_none(family: Family) -> None:
+    _, evaluator = family.keys()
+    before = evaluator.memory_limit
+    evaluator.memory_limit = 1
+    evaluator.memory_limit = None
+    assert evaluator.memory_limit == before > 1
 
 
 def test_numbers_larger_than_the_program_was_planned_for_are_refused() -> None:

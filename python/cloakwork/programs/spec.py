@@ -51,6 +51,13 @@ class Spec:
         object.__setattr__(self, "high", high)
 
 
+def _is_finite(number: Any) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
 def ends(low: Any, high: Any, bound: float, action: str) -> tuple[float, float]:
     """The ends of a range, the ones that are not given at the bound.
 
@@ -64,7 +71,7 @@ def ends(low: Any, high: Any, bound: float, action: str) -> tuple[float, float]:
     found: list[float] = []
     for given, otherwise in ((low, -bound), (high, bound)):
         is_number = isinstance(given, int | float | np.integer | np.floating)
-        if given is not None and (not is_number or not math.isfinite(given)):
+        if given is not None and not (is_number and _is_finite(given)):
             raise InvalidArgumentError(
                 f"cannot {action}: expected the ends of a range to be finite numbers, got "
                 f"{shown(given)}"

@@ -100,13 +100,15 @@ class Evaluator(KeyHolder):
         all of them take, the engine caches less, and then encodes diagonals whenever they are used.
         On a cluster one that was set is each worker's, for inputs and the values of tasks.
 
-        Setting it raises InvalidArgumentError where it is no integer from 0 up.
+        Setting it to None restores the default; what is no integer from 0 up raises
+        InvalidArgumentError.
         """
         return physical_bytes() if self._memory_limit is None else self._memory_limit
 
     @memory_limit.setter
-    def memory_limit(self, value: int) -> None:
-        self._memory_limit = _bytes(value, "memory_limit")
+    def memory_limit(self, value: int | None) -> None:
+        limit = physical_bytes() if value is None else _bytes(value, "memory_limit")
+        self._memory_limit = limit
         self.__dict__.pop("_backend", None)
 
     @property

@@ -16,6 +16,7 @@ import cloakwork as cw
 from cloakwork.errors import (
     ActivationFitError,
     InvalidArgumentError,
+    InvalidParametersError,
     LevelExhaustedError,
     ShapeMismatchError,
     UnsupportedOperationError,
@@ -441,3 +442,79 @@ def test_softmax_of_64_encrypted_numbers() -> None:
         powers = np.exp(a)
         found = client.decrypt(evaluator.run(client.encrypt(a)))
         assert np.abs(found - powers / powers.sum()).max() <= 2.0**-12
+
+
+def squares(x: Any) -> Any:
+    made = cw.within(x.sum(axis=1), -1, 1)
+    for _ in range(12):
+        made = cw.within(made * made, 0, 1)
+    return made
+
+
+def test_a_range_of_sums_holds_for_partial_sums_beside_them() -> None:
+    program = cw.compile(squares, (4, 8), precision=10, log_n=8, insecure=True)
+    assert program.value_bounds is not None
+    assert max(bound or 0.0 for bound in program.value_bounds) == 8
+    # The mask takes a level.
+    assert program.scheme.parameters.levels == 13
+    a = np.full((4, 8), 0.1249)
+    a[1:] = numbers((3, 8), -0.12, 0.12, 0)
+    assert np.abs(program.run(a) - a.sum(axis=1) ** 4096).max() <= 2.0**-10
+    shallow = cw.compile(
+        lambda x: cw.within(x.sum(axis=1), -1, 1) ** 2, (4, 8), log_n=8, insecure=True
+    )
+    assert shallow.scheme.parameters.levels == 1
+
+
+def test_a_range_of_sums_lets_them_be_bootstrapped() -> None:
+    session = cw.Session(bootstrap=True, precision=12, bound=1, log_n=8, insecure=True)
+    a = numbers((4, 8), -0.12, 0.12, 0)
+    made = cw.within(session.encrypt(a, bound=1).sum(axis=1), -1, 1)
+    assert [value.bound for value in made.values] == [1.0]
+    assert np.abs(session.decrypt(made.bootstrap()) - a.sum(axis=1)).max() < 2.0**-12
+
+
+@pytest.mark.parametrize(
+    ("function", "low"),
+    [
+        (lambda x: cw.sigmoid(30 * x), 0.0),
+        (cw.relu, 0.0),
+        (lambda x: np.sign(x - 0.1), -1.0),
+        (lambda x: x > 0.1, 0.0),
+    ],
+)
+def test_a_range_that_values_of_functions_fill_is_not_left(function: Apply, low: float) -> None:
+    program = cw.compile(
+        lambda x: cw.within(function(x), low, 1), (8,), precision=10, log_n=8, insecure=True
+    )
+    a = np.array([-1, -0.5, -0.3, 0.05, 0.2, 0.6, 0.9, 1])
+    assert program.run_clear(a)[-1] == pytest.approx(1, abs=2.0**-10)
+    (claim,) = [each for each in program.ranges if each.layer.startswith("within")]
+    assert low - 2.0**-10 < claim.low < low
+    assert 1 < claim.high < 1 + 2.0**-10
+
+
+@pytest.mark.slow
+def test_where_less_precision_would_not_do_it_is_not_advised() -> None:
+    def largest(x: Any) -> Any:
+        return np.maximum(np.maximum(x[0], x[1]), np.maximum(x[2], x[3]))
+
+    for precision, message in [(8, "or compute fewer steps"), (5, "ask for precision=8 or more")]:
+        with pytest.raises(InvalidParametersError, match=message) as refused:
+            cw.compile(largest, (4,), precision=precision, log_n=8, insecure=True)
+        assert "less precision" not in str(refused.value)
+
+
+@pytest.mark.parametrize("gap", [1.5, 2.0, 50])
+def test_a_gap_may_be_as_wide_as_the_range(gap: float) -> None:
+    a = np.array([-1.0, 0.0, 0.75, 1.0])
+    program = cw.compile(
+        lambda x: cw.greater(x, 0, gap), (4,), precision=10, log_n=8, insecure=True
+    )
+    assert np.abs(program.run_clear(a) - [0, 0.5, 1, 1]).max() <= 2.0**-10
+    check(cw.greater(SESSION.encrypt(a, bound=1), 0, gap), [0, 0.5, 1, 1])
+
+
+def test_a_gap_that_no_composition_is_steep_enough_for_is_refused_at_once() -> None:
+    with pytest.raises(ActivationFitError, match=r"nothing comes within .* or a wider gap"):
+        cw.greater(SESSION.encrypt([1.0], bound=1), 0, 1e-12)

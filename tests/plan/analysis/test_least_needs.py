@@ -46,6 +46,11 @@ def test_claims_of_ranges_count() -> None:
     assert needs(product(narrow, C)).gain == 35.0
 
 
+def test_both_factors_of_a_square_have_one_error() -> None:
+    assert needs(product(A, A, ("ij", "ij"))).gain == 4.0
+    assert needs(product(A, A)).gain == 2.0
+
+
 def test_numbers_in_the_clear_take_no_product() -> None:
     twice = Contract((np.full((1, 1), -2.0), A), ("ij", "ij"), "ij", (SIZE, SIZE))
     assert needs(twice) == LeastNeeds(2.0, 4.0, 2.0, 0)

@@ -1,4 +1,4 @@
-"""The search for plans: how many are made."""
+"""The search for plans: how many are made, and in which rings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.plan.tensors import search
+from cloakwork.programs.ir.tensors import Contract, Node, Source
 
 
 @pytest.mark.parametrize(("most", "plans"), [(0, 1), (10**6, 7)])
@@ -26,3 +27,14 @@ def test_of_long_plans_no_others_are_made(
     cw.compile(lambda a, b, c: (a @ b, b @ c), *[(4, 4)] * 3, log_n=10, insecure=True)
     # Three prices of levels, and two ways of each of two contractions.
     assert len(made) == plans
+
+
+def test_a_ring_without_primes_for_so_many_levels_is_passed_over() -> None:
+    x = Source("x", (4,))
+    node: Node = x
+    for _ in range(60):
+        node = Contract((node, node), ("i", "i"), "i", (4,))
+    task = search.Task("deep", [node], {x: 0.5}, 12, insecure=True)
+    search.require_keys(task, [14], 10**12)
+    with pytest.raises(cw.errors.KeyBudgetError, match="allow several times as many"):
+        search.require_keys(task, [14], 1000)

@@ -557,6 +557,21 @@ mod tests {
     }
 
     #[test]
+    fn short_words_too_few_for_so_many_levels_are_refused() {
+        for levels in [58, 59, 60, 70, 100] {
+            let asked =
+                ChainRequest { word_bits: 24, headroom_bits: 2.0, ..request(14, levels, 20.0) };
+            match Chain::new(&asked) {
+                Ok(chain) => check_chain(&chain, &asked),
+                Err(Error::InvalidParameters(why)) => {
+                    assert!(why.contains("too few word primes"), "{why}")
+                }
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
     fn full_budgets_are_met() {
         for (log_n, scale_bits, digits) in
             [(12, 30.0, None), (13, 35.0, Some(2)), (14, 40.0, Some(3)), (15, 45.5, Some(4))]

@@ -213,7 +213,10 @@ fn demand(request: &ChainRequest, pool: &PrimePool, attempt: &Attempt) -> Option
         Supply::Scarce => (12, largest.iter().sum::<Bits>() / limbs as Bits),
     };
     let below = |bound: Bits| sizes.partition_point(|&size| size < bound);
-    let least = *sizes.iter().find(|&&size| below(size + BIT) - below(size) >= per_bit)?;
+    // Where so many limbs are needed that most are small, no size is there as often.
+    let is_supplied = |size: Bits| below(size + BIT) - below(size) >= per_bit;
+    let least =
+        sizes.iter().copied().find(|&size| is_supplied(size)).filter(|&least| least <= most)?;
     // No word prime has quite all bits, so scales of just one or two words may be missed a little.
     let (asked, word) = (bits(request.scale_bits), Bits::from(request.word_bits) * BIT);
     let whole_words = (asked + word - 1) / word;

@@ -10,13 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
+from cloakwork.base.arrays import real_array, real_numbers
 from cloakwork.base.source_line import users_origin
-from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.tensors.methods import TensorMethods, axis_number
+from cloakwork.errors import InvalidArgumentError, ProgramTooLargeError, ShapeMismatchError
+from cloakwork.frontends.tensors.methods import (
+    TensorMethods,
+    are_all_truths,
+    axis_number,
+    is_truths,
+)
 from cloakwork.plan.functions.linear_form import LinearForm, linear_form
 from cloakwork.programs.ir.elementwise import LABELS
 from cloakwork.programs.ir.tensors import Apply, Contract
+from cloakwork.programs.ir.truths import as_truths
 
 _Part = TensorMethods | NDArray[np.float64]
 
@@ -30,7 +36,11 @@ def concatenated(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
         ShapeMismatchError: The shapes differ along other axes.
         InvalidArgumentError: There is no such axis.
     """
-    read = [_part(each, "concatenate") for each in parts]
+    made = _joined([_part(each, "concatenate") for each in parts], axis)
+    return _as_truths(made) if are_all_truths(*parts) else made
+
+
+def _joined(read: Sequence[_Part], axis: int) -> TensorMethods:
     ndim = len(read[0].shape)
     along = axis_number(axis, ndim, "concatenate")
     others = {each.shape[:along] + each.shape[along + 1 :] for each in read}
@@ -63,7 +73,8 @@ def stacked(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
     if len({each.shape for each in read}) > 1:
         raise ShapeMismatchError(f"cannot stack: shapes {[each.shape for each in read]} differ")
     along = axis_number(axis, len(read[0].shape) + 1, "stack")
-    return concatenated([each.reshape(_with_axis(each.shape, along)) for each in read], along)
+    made = _joined([each.reshape(_with_axis(each.shape, along)) for each in read], along)
+    return _as_truths(made) if are_all_truths(*parts) else made
 
 
 def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any) -> TensorMethods:
@@ -71,19 +82,41 @@ def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any)
 
     Raises:
         InvalidArgumentError: The mode is another, or the widths are not whole numbers from 0 on.
+        NotRealError: The number is none.
+        ProgramTooLargeError: Memory does not hold as many.
     """
-    if mode != "constant" or options.keys() - {"constant_values"}:
+    if mode != "constant":
         raise InvalidArgumentError(
             f"cannot pad: expected the mode 'constant', got {shown(mode)}; concatenate slices"
         )
-    template = np.pad(np.zeros(x.shape), width, constant_values=options.get("constant_values", 0))
-    first = np.pad(np.zeros(x.shape), width, constant_values=1).argmin()
+    unknown = sorted(options.keys() - {"constant_values"})
+    if unknown:
+        raise InvalidArgumentError(
+            f"cannot pad: expected no option but constant_values, got {', '.join(unknown)}"
+        )
+    blank = np.zeros(x.shape, dtype=bool if is_truths(x) else np.float64)
+    around = real_numbers(options.get("constant_values", 0), "pad")
+    try:
+        template = np.pad(blank, width, constant_values=around)
+        first = np.pad(blank, width, constant_values=1).argmin()
+    except (TypeError, ValueError, IndexError) as error:
+        raise InvalidArgumentError(
+            "cannot pad: expected how many numbers to add, from 0 on, as one number, a pair "
+            f"(before, after), or such a pair for each of {x.ndim} axes, and as many numbers to "
+            f"add there, got {shown(width)} and {shown(options.get('constant_values', 0))}"
+        ) from error
+    except MemoryError as error:
+        raise ProgramTooLargeError(
+            f"cannot pad: {shown(width)} around a tensor of shape {x.shape} are more numbers than "
+            "memory holds; add fewer"
+        ) from error
     starts = np.unravel_index(int(first), template.shape)
     made = x
     for axis, (start, size) in enumerate(zip(starts, template.shape, strict=True)):
         if size > x.shape[axis]:
             made = _embedded(made, axis, int(start), size)
-    return made + template if template.any() else made
+    made = made + template if template.any() else made
+    return _as_truths(made) if is_truths(x) else made
 
 
 def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
@@ -93,12 +126,13 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
     as near to numpy's for close numbers as for others.
 
     Args:
-        condition: A clear array of truths, or an encrypted comparison.
+        condition: A clear array of truths, or an encrypted comparison, or some of them together.
         chosen: Elements where it holds, encrypted or clear.
         otherwise: Elements elsewhere.
 
     Raises:
         ShapeMismatchError: The shapes do not fit.
+        InvalidArgumentError: The condition is encrypted numbers.
     """
     if not isinstance(condition, TensorMethods):
         holds = np.asarray(condition, dtype=bool)
@@ -107,15 +141,24 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
         encrypted = made[0] if isinstance(made[0], TensorMethods) else made[1]
         other = made[1] if encrypted is made[0] else made[0]
         assert isinstance(encrypted, TensorMethods)
-        return encrypted + other
-    one, other = _part(chosen, "where"), _part(otherwise, "where")
-    difference = one - other
+        chosen_of = encrypted + other
+        return _as_truths(chosen_of) if are_all_truths(chosen, otherwise) else chosen_of
+    if not is_truths(condition):
+        raise InvalidArgumentError(
+            "cannot choose by numpy.where: expected a condition that is a comparison, such as "
+            "x > 0, or made of comparisons, got encrypted numbers, and nobody here knows which of "
+            "them are 0; write numpy.where(x > 0, ...), or c * x + (1 - c) * y where c is known to "
+            "be 1 or 0"
+        )
+    one, other = _numbers(chosen), _numbers(otherwise)
     found = _bent(condition, one, other)
     if found is None:
-        found = condition * difference + other
+        found = condition * (one - other) + other
     ends = [_ends(each) for each in (one, other)]
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
-    return found.within(low, high, claimed=False) if low < high else found
+    if low < high:
+        found = found.within(low, high, claimed=False)
+    return _as_truths(found) if are_all_truths(chosen, otherwise) else found
 
 
 def _bent(condition: TensorMethods, one: _Part, other: _Part) -> TensorMethods | None:
@@ -139,7 +182,10 @@ def _form(part: _Part) -> LinearForm:
 
 def larger(x: Any, y: Any) -> TensorMethods:
     """The larger of each two elements, as `numpy.maximum`."""
-    one, other = _encrypted_first(x, y)
+    if are_all_truths(x, y):
+        either: TensorMethods = x | y
+        return either
+    one, other = _encrypted_first(x, y, "compare")
     made: TensorMethods = (one - other).applied("relu", "maximum") + other
     (low, high), (least, greatest) = _ends(one), _ends(other)
     return made.within(max(low, least), max(high, greatest), claimed=False)
@@ -147,10 +193,20 @@ def larger(x: Any, y: Any) -> TensorMethods:
 
 def smaller(x: Any, y: Any) -> TensorMethods:
     """The smaller of each two elements, as `numpy.minimum`."""
-    one, other = _encrypted_first(x, y)
+    if are_all_truths(x, y):
+        both: TensorMethods = x & y
+        return both
+    one, other = _encrypted_first(x, y, "compare")
     made: TensorMethods = one - (one - other).applied("relu", "minimum")
     (low, high), (least, greatest) = _ends(one), _ends(other)
     return made.within(min(low, least), min(high, greatest), claimed=False)
+
+
+def hypotenuse(x: Any, y: Any) -> TensorMethods:
+    """The root of the sum of squares, as `numpy.hypot`."""
+    one, other = _encrypted_first(x, y, "compute numpy.hypot")
+    made: TensorMethods = (one**2 + other**2) ** 0.5
+    return made
 
 
 def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethods:
@@ -175,15 +231,25 @@ def _is_below(low: Any, high: Any) -> bool:
     return bool(np.all(real_array(low, "clip") < real_array(high, "clip")))
 
 
-def _encrypted_first(x: Any, y: Any) -> tuple[TensorMethods, _Part]:
+def _encrypted_first(x: Any, y: Any, action: str) -> tuple[TensorMethods, _Part]:
     one, other = (x, y) if isinstance(x, TensorMethods) else (y, x)
-    return one, _part(other, "compare")
+    return one, _part(other, action)
 
 
 def _ends(part: _Part) -> tuple[float, float]:
     if isinstance(part, TensorMethods):
         return part.runner.interval_of(part.node()).ends
     return float(part.min()), float(part.max())
+
+
+def _numbers(value: Any) -> _Part:
+    part = _part(value, "where")
+    return 1.0 * part if is_truths(value) else part
+
+
+def _as_truths(x: TensorMethods) -> TensorMethods:
+    made: TensorMethods = x.runner.compute(as_truths(x.node()), "truths")
+    return made
 
 
 def _part(value: Any, action: str) -> _Part:

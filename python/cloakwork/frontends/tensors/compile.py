@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from cloakwork.frontends.tensors.tracing import Traced, interval_of, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
 from cloakwork.plan.functions.checked import checked_ranges
+from cloakwork.plan.functions.cleared import has_claims, with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, is_large, matrix_plan
 from cloakwork.plan.matmul.program import product_program
@@ -149,7 +151,7 @@ def compile(
         made = approximated(
             graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
         )
-        in_slots = replace(task, results=made.results, precision=precision + 1, spare=1)
+        in_slots = _without_functions(task, made)
     try:
         if blocks is None:
             plan = _planned(in_slots, log_n, key_budget, bootstrap)
@@ -169,6 +171,13 @@ def compile(
     return _for_device(_program(plan, graph, inputs, task), device)
 
 
+def _without_functions(task: Task, made: Approximated) -> Task:
+    """The task of what comes near to the functions of another."""
+    reach = max(abs(end) for each in made.intervals for end in each.ends)
+    least = max(0, _least_precision(reach)) if 0 < reach < math.inf else 0
+    return replace(task, results=made.results, precision=task.precision + 1, spare=1, least=least)
+
+
 def _open(device: str) -> None:
     """Refuse a device that is not there before anything is planned."""
     if device_name(device, _ACTION) != CPU:
@@ -183,18 +192,31 @@ def _for_device(program: Program, device: str) -> Program:
 
 def _planned(task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None) -> Plan:
     """The cheapest plan; it bootstraps where it has to, or is told to."""
+    tasks = [task]
+    if has_claims(task.results):
+        tasks.append(replace(task, results=with_claims_cleared(task.results)))
+    rings = RINGS if log_n is None else [log_n]
     if bootstrap:
-        return _bootstrapped(task, log_n, key_budget)
+        return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
     try:
-        return _within_key_budget(task, RINGS if log_n is None else [log_n], key_budget)
+        return _first(tasks, lambda each: _within_key_budget(each, rings, key_budget))
     except InvalidParametersError as refusal:
         if bootstrap is False:
             raise
         try:
-            return _bootstrapped(task, log_n, key_budget)
+            return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
         except InvalidParametersError as other:
             refusal.add_note(f"nor can it be bootstrapped: {other}")
             raise refusal from other
+
+
+def _first(tasks: Sequence[Task], plan: Callable[[Task], Plan]) -> Plan:
+    """The plan of the first task that has one."""
+    *others, last = tasks
+    for task in others:
+        with suppress(InvalidParametersError):
+            return plan(task)
+    return plan(last)
 
 
 def _bootstrapped(task: Task, log_n: int | None, key_budget: int | None) -> Plan:
@@ -213,6 +235,25 @@ def _program_with_functions(
     plan: Plan, task: Task, made: Approximated, graph: Traced, inputs: tuple[Port, ...]
 ) -> Program:
     """The program of a graph whose functions are replaced by what comes near to them."""
+    try:
+        return _with_errors_of_functions(plan, task, made, graph, inputs)
+    except InvalidParametersError as refusal:
+        decided = [
+            fit.asked.origin or fit.asked.function
+            for fit in made.fits
+            if fit.asked.known.jumps and not fit.asked.crosses_zero
+        ]
+        if not decided:
+            raise
+        raise InvalidParametersError(
+            f"{refusal}; the bounds of the inputs decide what is compared at {', '.join(decided)}: "
+            "it comes out the same for all numbers"
+        ) from refusal
+
+
+def _with_errors_of_functions(
+    plan: Plan, task: Task, made: Approximated, graph: Traced, inputs: tuple[Port, ...]
+) -> Program:
     body, noise = plan.lowered.program, 2.0**-task.precision
     outputs = tuple(
         _narrowed(port, interval, noise)
@@ -301,12 +342,17 @@ def _require_more_than_noise(outputs: Sequence[Port], graph: Traced, task: Task)
             "more, got smaller ones, which no double holds; scale the arguments up"
         )
     if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
-        needed = MIN_RIGHT_BITS - math.floor(math.log2(bound))
+        needed = _least_precision(bound)
         raise InvalidParametersError(
             f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
             f"2^-{precision} all of them are noise; ask for precision={needed} or more, or scale "
             "the results up"
         )
+
+
+def _least_precision(bound: float) -> int:
+    """Bits after the binary point with fewer of which results up to a bound are noise."""
+    return MIN_RIGHT_BITS - math.floor(math.log2(bound))
 
 
 def _results(plan: Plan, task: Task) -> tuple[Port, ...]:

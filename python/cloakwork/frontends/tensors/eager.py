@@ -24,6 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.functions.approximate import approximated
+from cloakwork.plan.functions.cleared import with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
 from cloakwork.plan.matmul.dense_rows import product_of_rows
 from cloakwork.plan.parameters.ckks import SCALE_BITS
@@ -32,6 +33,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Evaluate, Node, Source, with_sources
+from cloakwork.programs.ir.truths import are_truths
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -107,8 +109,10 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
     made = approximated([node], _known, executor.precision + 1, title)
     near, refreshing = made.results[0], executor.scheme.refreshing
     if refreshing is not None:
+        # Where depth has no end, what lies beside the elements would grow without one, too.
+        (near,) = with_claims_cleared([near])
         near = _with_levels(executor, refreshing, near, title)
-    return _run(executor, near, title, made.intervals[0])
+    return replace(_run(executor, near, title, made.intervals[0]), truths=are_truths(node))
 
 
 def _run(executor: Executor, node: Node, title: str, interval: Interval | None) -> Tensor:

@@ -18,7 +18,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
 )
 from cloakwork.frontends.tensors.einsum_syntax import Expression, from_sublists, parse, sizes
-from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.frontends.tensors.methods import Runner, TensorMethods, refuse_sums_of_truths
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.tensors.path import Step, contraction_path
 from cloakwork.programs.ir.tensors import Contract, Node
@@ -74,6 +74,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     ]
     shapes = [operand.shape for operand in read]
     parsed = parse(expression, tuple(len(shape) for shape in shapes))
+    if len(operands) > 1 or set(parsed.inputs[0]) != set(parsed.output):
+        refuse_sums_of_truths(f"einsum {expression!r}", *operands)
     size_of = dict(sizes(parsed, shapes))
     runner = _runner(parsed, [each for each in read if isinstance(each, TensorMethods)])
     encrypted = tuple(isinstance(each, TensorMethods) for each in read)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, TypeVar
 
 from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
 from cloakwork.frontends.tensors.tracing import TracedTensor, together
 from cloakwork.programs.spec import ends
 
@@ -33,7 +34,8 @@ def within(x: T, low: float, high: float) -> T:
         high: The greatest.
 
     Raises:
-        InvalidArgumentError: `x` is not an encrypted tensor, or the range is empty.
+        InvalidArgumentError: `x` is not an encrypted tensor, or the range is empty, or no number
+            of it is one that the elements can be by the bounds of the inputs.
 
     Example:
         >>> import numpy as np
@@ -44,7 +46,15 @@ def within(x: T, low: float, high: float) -> T:
     """
     action = "say that numbers are within a range"
     _require(x, action)
-    return x.within(*ends(low, high, math.inf, action))
+    least, greatest = ends(low, high, math.inf, action)
+    known_least, known_greatest = x.runner.interval_of(x.node()).ends
+    if greatest < known_least or known_greatest < least:
+        raise InvalidArgumentError(
+            f"cannot {action} from {least:g} to {greatest:g}: by the bounds of the inputs all are "
+            f"from {known_least:g} to {known_greatest:g}, and none is in both; give the range that "
+            "they have, or the inputs other bounds"
+        )
+    return x.within(least, greatest)
 
 
 def greater(x: T, y: Any, gap: float) -> T:
@@ -150,12 +160,14 @@ def softmax(x: T, axis: int = -1, *, range: Range | None = None, precision: int 
         array([0.269, 0.731])
     """
     bits = _bits(precision, "softmax")
+    _require(x, "softmax")
+    along = tuple(axes_of(axis, x.ndim, "softmax"))
 
     def steps(x: TracedTensor, bits: int | None) -> TracedTensor:
         _, high = x.runner.interval_of(x.node()).ends
         # The largest power is 1, so the sum is at most the number of elements.
         powers = (x - high).applied("exp", "softmax", bits)
-        sums = powers.sum(axis, keepdims=True)
+        sums = powers.sum(along, keepdims=True)
         shares = powers * sums.applied("reciprocal", "softmax", bits)
         return shares.within(0.0, 1.0, claimed=False)
 
@@ -197,16 +209,17 @@ def layer_norm(
         array([[ 1.265, -1.265,  0.632, -0.632]])
     """
     _require(x, "layer_norm")
+    along = tuple(axes_of(axis, x.ndim, "layer_norm"))
     bits = _bits(precision, "layer_norm")
-    if not 0 <= eps < math.inf:
+    if not isinstance(eps, Real) or not 0 <= eps < math.inf:
         raise InvalidArgumentError(
             f"cannot layer_norm: expected an eps from 0 on, got {shown(eps)}"
         )
 
     def steps(x: TracedTensor, bits: int | None) -> TracedTensor:
-        variance = _ranged(x.var(axis, keepdims=True), range, "layer_norm")
+        variance = _ranged(x.var(along, keepdims=True), range, "layer_norm")
         inverse = (variance + eps).applied("rsqrt", "layer_norm", bits)
-        return (x - x.mean(axis, keepdims=True)) * inverse
+        return (x - x.mean(along, keepdims=True)) * inverse
 
     made = together(x, "layer_norm", steps, bits)
     if weight is not None:

@@ -16,13 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
+from cloakwork.base.arrays import real_array, real_numbers
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
 from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within
+from cloakwork.programs.ir.truths import (
+    Connective,
+    are_truths,
+    conjunction,
+    disjunction,
+    exclusion,
+    negation,
+    numbers,
+)
 
 Index: TypeAlias = SupportsIndex | slice | EllipsisType | None
 
@@ -95,20 +104,38 @@ class TensorMethods:
         refuse_comparison()
 
     def __lt__(self, other: Any) -> Self:
-        difference: Self = other - self
-        return difference.applied("step", "x < y")
+        return self._added(other, (-1, 1), "x < y").applied("step", "x < y")
 
     def __le__(self, other: Any) -> Self:
-        difference: Self = other - self
-        return difference.applied("step", "x <= y")
+        return self._added(other, (-1, 1), "x <= y").applied("step", "x <= y")
 
     def __gt__(self, other: Any) -> Self:
-        difference: Self = self - other
-        return difference.applied("step", "x > y")
+        return self._added(other, (1, -1), "x > y").applied("step", "x > y")
 
     def __ge__(self, other: Any) -> Self:
-        difference: Self = self - other
-        return difference.applied("step", "x >= y")
+        return self._added(other, (1, -1), "x >= y").applied("step", "x >= y")
+
+    def __and__(self, other: Any) -> Self:
+        return self._connected(other, conjunction, "x & y")
+
+    def __rand__(self, other: Any) -> Self:
+        return self._connected(other, conjunction, "x & y")
+
+    def __or__(self, other: Any) -> Self:
+        return self._connected(other, disjunction, "x | y")
+
+    def __ror__(self, other: Any) -> Self:
+        return self._connected(other, disjunction, "x | y")
+
+    def __xor__(self, other: Any) -> Self:
+        return self._connected(other, exclusion, "x ^ y")
+
+    def __rxor__(self, other: Any) -> Self:
+        return self._connected(other, exclusion, "x ^ y")
+
+    def __invert__(self) -> Self:
+        _require_truths(self, "~x")
+        return self._computed(negation(self.node(), users_origin()), "~x")
 
     def __hash__(self) -> int:
         return id(self)
@@ -133,7 +160,7 @@ class TensorMethods:
         refuse_comparison()
 
     def __abs__(self) -> Self:
-        return self.applied("absolute", "abs(x)")
+        return self if are_truths(self.node()) else self.applied("absolute", "abs(x)")
 
     def __int__(self) -> NoReturn:
         _refuse("int")
@@ -141,11 +168,39 @@ class TensorMethods:
     def __round__(self, _digits: object = None) -> NoReturn:
         _refuse("round")
 
+    def __trunc__(self) -> NoReturn:
+        _refuse("trunc")
+
     def __floordiv__(self, _other: object) -> NoReturn:
+        _refuse("//")
+
+    def __rfloordiv__(self, _other: object) -> NoReturn:
         _refuse("//")
 
     def __mod__(self, _other: object) -> NoReturn:
         _refuse("%")
+
+    def __rmod__(self, _other: object) -> NoReturn:
+        _refuse("%")
+
+    def __divmod__(self, _other: object) -> NoReturn:
+        _refuse("divmod")
+
+    def __rdivmod__(self, _other: object) -> NoReturn:
+        _refuse("divmod")
+
+    def __format__(self, how: str) -> str:
+        if how:
+            raise InvalidArgumentError(
+                f"cannot format by {shown(how)}: the numbers are encrypted; decrypt first"
+            )
+        return str(self)
+
+    def __setitem__(self, index: object, _value: object) -> NoReturn:
+        raise InvalidArgumentError(
+            f"cannot set the elements {shown(index)}: a tensor never changes; put another together "
+            "by numpy.where(mask, value, x), with a mask in the clear, or numpy.concatenate"
+        )
 
     def __rtruediv__(self, other: Any) -> Self:
         inverse = self.applied("reciprocal", "1 / x")
@@ -154,41 +209,48 @@ class TensorMethods:
 
     def __rpow__(self, other: Any) -> Self:
         is_number = isinstance(other, Real) and not isinstance(other, bool)
-        if not is_number or not 0 < float(other) < math.inf:
+        if not is_number or not 0 < other < math.inf:
             raise InvalidArgumentError(
                 "cannot raise to an encrypted exponent: expected a number above 0, got "
                 f"{shown(other)}"
             )
         if other == 2:
             return self.applied("exp2", "2 ** x")
-        return self._multiplied(math.log(other), "x * y").applied("exp", f"{other} ** x")
+        return self._multiplied(math.log(other), "x * y").applied("exp", f"{shown(other)} ** x")
 
     def __iter__(self) -> Iterator[Self]:
         return iter([self[number] for number in range(len(self))])
 
     def __neg__(self) -> Self:
+        _refuse_of_truths("-x", self)
         return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_origin()), "-x")
 
     def __pos__(self) -> Self:
+        _refuse_of_truths("+x", self)
         return self
 
+    # Of two comparisons sums and products are numpy's of booleans.
     def __add__(self, other: Any) -> Self:
-        return self._added(other, (1, 1), "x + y")
+        return self | other if are_all_truths(self, other) else self._added(other, (1, 1), "x + y")
 
     def __radd__(self, other: Any) -> Self:
-        return self._added(other, (1, 1), "x + y")
+        made: Self = self + other
+        return made
 
     def __sub__(self, other: Any) -> Self:
+        _refuse_of_truths("x - y", self, other)
         return self._added(other, (1, -1), "x - y")
 
     def __rsub__(self, other: Any) -> Self:
+        _refuse_of_truths("y - x", self, other)
         return self._added(other, (-1, 1), "y - x")
 
     def __mul__(self, other: Any) -> Self:
-        return self._multiplied(other, "x * y")
+        return self & other if are_all_truths(self, other) else self._multiplied(other, "x * y")
 
     def __rmul__(self, other: Any) -> Self:
-        return self._multiplied(other, "x * y")
+        made: Self = self * other
+        return made
 
     def __truediv__(self, other: Any) -> Self:
         if isinstance(other, TensorMethods):
@@ -202,13 +264,15 @@ class TensorMethods:
         is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
         if is_number and exponent in (0.5, -0.5):
             return self.applied("sqrt" if exponent > 0 else "rsqrt", f"x ** {exponent}")
-        if not is_number or exponent != int(exponent):
+        is_whole = is_number and (isinstance(exponent, Integral) or float(exponent).is_integer())
+        if not is_whole:
             raise InvalidArgumentError(
                 f"cannot raise to a power: expected a whole number, 0.5 or -0.5, got "
                 f"{shown(exponent)}"
             )
         if exponent == 0:
-            return self._added(self, (1, -1), "x ** 0")._added(1.0, (1, 1), "x ** 0")
+            none = self._added(self, (1, -1), "x ** 0")
+            return none._added(1.0, (1, 1), "x ** 0").within(1.0, 1.0, claimed=False)
         if exponent < 0:
             made: Self = self.applied("reciprocal", "1 / x") ** -exponent
             return made
@@ -217,13 +281,14 @@ class TensorMethods:
                 f"cannot raise to a power: expected at most {_LARGEST_POWER}, which takes "
                 f"{_LARGEST_POWER.bit_length() - 1} levels, got {shown(exponent)}"
             )
-        node = power(self.node(), int(exponent), users_origin())
+        node = power(self._numbers(), int(exponent), users_origin())
         return self._computed(node, f"x ** {int(exponent)}")
 
     def __matmul__(self, other: Any) -> Self:
-        return self._matrix_product(self, _operand(other, "matmul"))
+        return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> Self:
+        refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(_operand(other, "matmul"), self)
 
     def matmul(self, other: Any) -> Self:
@@ -231,7 +296,9 @@ class TensorMethods:
 
         Raises:
             ShapeMismatchError: The shapes do not fit.
+            InvalidArgumentError: Both are comparisons.
         """
+        refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(self, _operand(other, "matmul"))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
@@ -240,7 +307,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis.
         """
-        gone = _axes(axis, self.ndim, "sum")
+        gone = axes_of(axis, self.ndim, "sum")
         return self._summed(gone, (), keepdims, "sum")
 
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
@@ -249,7 +316,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis.
         """
-        gone = _axes(axis, self.ndim, "mean")
+        gone = axes_of(axis, self.ndim, "mean")
         count = math.prod(self.shape[number] for number in gone)
         return self._summed(gone, (np.array(1 / count),), keepdims, "mean")
 
@@ -284,7 +351,7 @@ class TensorMethods:
         Raises:
             InvalidArgumentError: There is no such axis, or `ddof` leaves no degree of freedom.
         """
-        gone = _axes(axis, self.ndim, "var")
+        gone = axes_of(axis, self.ndim, "var")
         count = math.prod(self.shape[number] for number in gone)
         if not isinstance(ddof, Integral) or not 0 <= ddof < count:
             raise InvalidArgumentError(
@@ -441,8 +508,23 @@ class TensorMethods:
 
     def _multiple(self, factor: int) -> Self:
         """A small whole multiple, by additions."""
-        node = multiple(self.node(), factor, users_origin())
+        node = multiple(self._numbers(), factor, users_origin())
         return self._computed(node, f"{factor} * x")
+
+    def _numbers(self) -> Node:
+        """The node, of truths as the numbers 1 and 0."""
+        node = self.node()
+        return numbers(node, users_origin()) if are_truths(node) else node
+
+    def _connected(self, other: Any, connective: Connective, title: str) -> Self:
+        _require_truths(self, title)
+        _require_truths(other, title)
+        operand = _operand(other, title)
+        shape = _broadcast(self.shape, operand.shape, title)
+        if isinstance(operand, TensorMethods):
+            _require_same_runner(self, operand)
+        right = operand.node() if isinstance(operand, TensorMethods) else operand
+        return self._computed(connective(self.node(), right, shape, users_origin()), title)
 
     def _matrix_product(
         self, left: TensorMethods | NDArray[np.float64], right: TensorMethods | NDArray[np.float64]
@@ -496,6 +578,50 @@ def _refuse(what: str) -> NoReturn:
     )
 
 
+def is_truths(operand: Any) -> bool:
+    """Whether an operand is true and false, as numpy's booleans are: a comparison, or clear."""
+    if isinstance(operand, TensorMethods):
+        return are_truths(operand.node())
+    return real_numbers(operand, "compute").dtype.kind == "b"
+
+
+def are_all_truths(*operands: Any) -> bool:
+    """Whether numpy would take all operands for booleans."""
+    return all(map(is_truths, operands))
+
+
+def _require_truths(operand: Any, what: str) -> None:
+    if not is_truths(operand):
+        raise InvalidArgumentError(
+            f"cannot compute {what}: expected comparisons of encrypted tensors, such as x > 0, or "
+            f"clear booleans, got {shown(operand)}; compare it first"
+        )
+
+
+def _refuse_of_truths(what: str, *operands: Any) -> None:
+    """Refuse what numpy refuses of booleans."""
+    if are_all_truths(*operands):
+        raise InvalidArgumentError(
+            f"cannot compute {what}: expected numbers, got comparisons, which are booleans as "
+            "numpy's are; write 1.0 * (x > 0) for the number 1 or 0, ~ for its contrary, and x ^ y "
+            "for where two differ"
+        )
+
+
+def refuse_sums_of_truths(action: str, *operands: Any) -> None:
+    """Refuse sums of products that are disjunctions as numpy has it.
+
+    Raises:
+        InvalidArgumentError: All operands are truths.
+    """
+    if are_all_truths(*operands):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected numbers, got comparisons, whose sums of products are "
+            "numpy's of booleans: true where any is; multiply one by 1.0 first to count them, as "
+            "in 1.0 * (x > 0)"
+        )
+
+
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:
     count = math.prod(shape)
     return Rearrange(node, np.arange(count, dtype=np.int64).reshape(shape), users_origin())
@@ -523,7 +649,12 @@ def _broadcast(left: tuple[int, ...], right: tuple[int, ...], title: str) -> tup
         ) from error
 
 
-def _axes(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
+def axes_of(axis: int | Sequence[int] | None, ndim: int, action: str) -> set[int]:
+    """The numbers of axes from 0 on; of all where None is given.
+
+    Raises:
+        InvalidArgumentError: There is no such axis, or one comes twice.
+    """
     if axis is None:
         return set(range(ndim))
     several = axis if isinstance(axis, Sequence) else (axis,)
@@ -539,6 +670,10 @@ def axis_number(axis: Any, ndim: int, action: str) -> int:
     Raises:
         InvalidArgumentError: There is no such axis.
     """
+    if not ndim:
+        raise InvalidArgumentError(
+            f"cannot {action} along the axis {shown(axis)}: the tensor is one number, without axes"
+        )
     try:
         number = operator.index(axis)
     except TypeError:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
+from cloakwork.errors import CloakworkError, InvalidArgumentError, UnsupportedOperationError
 from cloakwork.frontends.tensors.assembling import (
     clipped,
     concatenated,
+    hypotenuse,
     larger,
     padded,
     smaller,
@@ -23,7 +25,6 @@ from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_compariso
 
 # Universal functions of one number, by the functions that the planner knows.
 _OF_ONE: Mapping[str, str] = {
-    "absolute": "absolute",
     "arcsinh": "arcsinh",
     "arctan": "arctan",
     "cos": "cos",
@@ -50,6 +51,7 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
     "multiply": ("__mul__", "__rmul__"),
     "divide": ("__truediv__", "__rtruediv__"),
     "true_divide": ("__truediv__", "__rtruediv__"),
+    "absolute": ("__abs__", ""),
     "negative": ("__neg__", ""),
     "positive": ("__pos__", ""),
     "power": ("__pow__", "__rpow__"),
@@ -59,13 +61,21 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
     "less_equal": ("__le__", "__ge__"),
     "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
+    "invert": ("__invert__", ""),
+    "logical_and": ("__and__", "__rand__"),
+    "logical_or": ("__or__", "__ror__"),
+    "logical_xor": ("__xor__", "__rxor__"),
+    "logical_not": ("__invert__", ""),
 }
 _OF_TWO: Mapping[str, Callable[[Any, Any], Any]] = {
     "maximum": larger,
     "fmax": larger,
     "minimum": smaller,
     "fmin": smaller,
-    "hypot": lambda x, y: (x * x + y * y) ** 0.5,
+    "hypot": hypotenuse,
 }
 
 
@@ -161,10 +171,15 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
         UnsupportedOperationError: Tensors have nothing for it, or not with these arguments.
     """
     name = function.__name__
-    if name not in _FUNCTIONS:
-        raise refusal(f"numpy.{name}", name)
+    # Others of numpy have names of these, and do other things.
+    if name not in _FUNCTIONS or getattr(np, name, None) is not function:
+        raise refusal(f"{function.__module__}.{name}", name)
+    ours = _FUNCTIONS[name]
     try:
-        return _FUNCTIONS[name](*args, **options)
+        inspect.signature(ours).bind(*args, **options)
+        return ours(*args, **options)
+    except CloakworkError:
+        raise
     except TypeError as error:
         raise UnsupportedOperationError(
             f"cannot compute numpy.{name} of an encrypted tensor with these arguments: {error}"

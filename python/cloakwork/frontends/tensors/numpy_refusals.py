@@ -9,8 +9,8 @@ import numpy as np
 from cloakwork.errors import InvalidArgumentError, UnsupportedOperationError
 
 _POSSIBLE = (
-    "what can be computed is + - * / ** @, comparisons, sums, shapes, and the functions that "
-    "docs/functions.md lists, such as numpy.exp and cloakwork.softmax"
+    "what can be computed is + - * / ** @, comparisons and & | ^ ~ of them, sums, shapes, and "
+    "the functions that docs/functions.md lists, such as numpy.exp and cloakwork.softmax"
 )
 # What to do instead of some that are asked for often.
 _INSTEAD = {

@@ -129,13 +129,17 @@ class _KeyHolder(Unpicklable, Saved):
     def memory_limit(self) -> int:
         """Bytes that the ciphertexts of one tensor or one run may take.
 
-        Of a run that bootstraps, all keys and what it works in count, too. Setting it raises
-        InvalidArgumentError where it is no integer from 0 up.
+        Of a run that bootstraps, all keys and what it works in count, too. Setting it to None
+        restores the default, all that the machine has; what is no integer from 0 up raises
+        InvalidArgumentError.
         """
         return self._memory_limit
 
     @memory_limit.setter
-    def memory_limit(self, value: int) -> None:
+    def memory_limit(self, value: int | None) -> None:
+        if value is None:
+            self._memory_limit = physical_bytes()
+            return
         limit = integer(value, "memory_limit", "set a limit", least=0, most=_MAX_BYTES)
         self._memory_limit = limit
 
@@ -451,6 +455,11 @@ class Session(_KeyHolder):
         within = float(np.abs(array).max(initial=0.0)) <= self.bound
         require_bound(array, bound, "encrypt", _OWN_ADVICE if within else _ADVICE)
         least, greatest = ends(low, high, bound, "encrypt")
+        if max(-least, greatest) > bound:
+            raise ValueOutOfRangeError(
+                f"cannot encrypt: expected low and high within the bound {bound:g}, got {least:g} "
+                f"to {greatest:g}; give nearer ends, or make the session with a larger bound"
+            )
         _require_range(array, least, greatest)
         bound = min(bound, max(abs(least), abs(greatest)))
         layout = default_layout(array.shape, self.parameters.slots)

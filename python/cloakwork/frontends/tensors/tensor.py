@@ -48,6 +48,7 @@ class Tensor(TensorMethods, Unpicklable):
         claimed: Whether bounds and precision are what a file claims, rather than followed here.
         interval: Between which ends its elements lie, and how far functions may be off; by default
             what the bounds of the ciphertexts say.
+        truths: Whether its elements are 1 and 0 for true and false, as those of a comparison are.
 
     Example:
         >>> import cloakwork as cw
@@ -67,6 +68,7 @@ class Tensor(TensorMethods, Unpicklable):
     profile: Profile | None = None
     claimed: bool = False
     interval: Interval | None = None
+    truths: bool = False
     source: Source = field(init=False)
 
     def __post_init__(self) -> None:

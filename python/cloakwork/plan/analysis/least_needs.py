@@ -7,7 +7,7 @@ are compared.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +127,11 @@ def _reach(
                 gain = max(total.gain * each.largest, each.gain * total.largest)
                 factors_so_far = total.factors + each.factors
                 total = _Reach(total.largest * each.largest, gain, factors_so_far)
-            return total
+            # Both factors of a square are off by the same.
+            is_square = (
+                len(operands) == 2 and operands[0] is operands[1] and len(set(node.labels)) == 1
+            )
+            return replace(total, gain=2 * total.gain) if is_square else total
         case _:
             return None
 

@@ -102,11 +102,14 @@ def steep_stages(gap: float, precision: float) -> Stages | None:
     """
     if precision < 2.0**-MAX_STEEP_BITS:
         return None
+    # At 0 no polynomial that is bounded by 1 is steeper than its degree.
+    least_slope = (1.0 - precision) / gap
     for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
         fitting = [
             stages
             for degrees in _of_depth(depth, 0)
-            if (stages := _composed(degrees, gap)) is not None
+            if math.prod(degrees) >= least_slope
+            and (stages := _composed(degrees, gap)) is not None
             and steep_error(stages, gap) <= precision
         ]
         if fitting:

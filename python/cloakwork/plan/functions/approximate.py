@@ -95,8 +95,13 @@ def approximated(
             fit = _fit(node, intervals, bits, title)
             fits.append(fit)
             made[id(node)] = fit.way(made[id(node.operand)])
-        else:
-            made[id(node)] = _remade(node, made)
+            continue
+        new = remade(node, made)
+        error = intervals[id(node)].largest_error
+        if isinstance(new, Within) and math.isfinite(error):
+            # What lies within a range before it is approximated lies by an error beyond it after.
+            new = replace(new, low=new.low - error, high=new.high + error)
+        made[id(node)] = new
     found = tuple(intervals[id(each)] for each in results)
     return Approximated(tuple(made[id(each)] for each in results), found, tuple(fits))
 
@@ -172,8 +177,13 @@ def _fewer_bits(asked: Asked) -> int:
     return 0
 
 
-def _remade(node: Node, made: Mapping[int, Node]) -> Node:
-    """A node on what is made of its operands; itself where these are unchanged."""
+def remade(node: Node, made: Mapping[int, Node]) -> Node:
+    """A node on what is made of its operands; itself where these are unchanged.
+
+    Args:
+        node: The node, no function of elements. What mathematics says of a range is left out.
+        made: By the identity of each operand what is made of it.
+    """
     match node:
         case Source():
             return node

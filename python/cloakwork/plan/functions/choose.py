@@ -86,10 +86,11 @@ def chosen(asked: Asked) -> Fit:
             found.append(Fit(asked, name, way, depth, error, cost))
     if found:
         return min(found, key=lambda fit: fit.cost)
+    wider_gap = ", or a wider gap" if asked.gap else ""
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
         f"nothing comes within 2^{math.log2(asked.allowed):.1f} of it; give a narrower range by "
-        "tighter bounds or cloakwork.within(x, low, high)"
+        f"tighter bounds or cloakwork.within(x, low, high){wider_gap}"
     )
 
 
@@ -101,7 +102,8 @@ def _require_defined(asked: Asked) -> None:
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
         f"{reason}; say between which ends numbers are, by cloakwork.Spec(shape, low=, high=), "
-        "Session.encrypt(x, low=, high=) or cloakwork.within(x, low, high)"
+        "Session.encrypt(x, low=, high=), cloakwork.within(x, low, high), or range= of "
+        "cloakwork.softmax and others"
     )
 
 

@@ -108,7 +108,9 @@ class Asked:
         """How close to 0 a number is whose value is between those of a jump; 0 without a jump."""
         if not self.known.jumps or not self.crosses_zero:
             return 0.0
-        return GAP * self.reach if self.given_gap is None else self.given_gap
+        if self.given_gap is None:
+            return GAP * self.reach
+        return min(self.given_gap, _WIDEST_GAP * self.reach)
 
     @property
     def use(self) -> Use:

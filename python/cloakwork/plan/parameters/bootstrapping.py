@@ -93,6 +93,11 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
             "beyond which nothing is left of 1; say by cloakwork.within(x, low, high) how large "
             "numbers on the way are, scale them down, or give inputs tighter bounds"
         )
+    if log_n not in SECURE_RINGS and not insecure:
+        raise InvalidParametersError(
+            f"cannot make parameters: expected log_n = 15, 16 or 17, of which there is a secure "
+            f"bootstrapping, got {log_n}; leave log_n out, or set insecure, for tests"
+        )
     allowed = insecure and log_n not in SECURE_RINGS
     return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed))
 

@@ -22,6 +22,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.tensors.lower import Lowered, lower
 from cloakwork.plan.tensors.search import (
+    ADVICE_ON_ERRORS,
     Plan,
     Task,
     cheapest_of_ways,
@@ -169,12 +170,17 @@ def _require_precise(lowered: Lowered, refreshing: Refreshing, task: Task) -> No
 
 def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> None:
     if reached < max(task.precision, MIN_RIGHT_BITS):
+        less = math.floor(reached) - task.spare
+        advice = (
+            f"ask for precision={less} or less, or note that {ADVICE_ON_ERRORS}"
+            if reached >= MIN_RIGHT_BITS and less >= task.least
+            else f"{max(MIN_RIGHT_BITS, task.least)} or more are expected at any precision; "
+            f"{ADVICE_ON_ERRORS}"
+        )
+        right = f"{leaves} {reached:.1f} bits" if reached > 0 else "leaves no bit"
         raise InvalidParametersError(
             f"cannot compile {task.title} at a precision of {task.asked} bits: bootstrapping "
-            f"in a ring of degree {degree} {leaves} {reached:.1f} bits of its results "
-            f"right; ask for precision={max(0, math.floor(reached) - task.spare)} or less, say by "
-            "cloakwork.within(x, low, high) how large numbers on the way are, or give inputs "
-            "tighter bounds"
+            f"in a ring of degree {degree} {right} of its results right; {advice}"
         )
 
 

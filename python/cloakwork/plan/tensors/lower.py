@@ -13,7 +13,7 @@ from cloakwork.plan.cost import price
 from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.plan.tensors.addition import added
 from cloakwork.plan.tensors.evaluation import evaluated
-from cloakwork.plan.tensors.placed import Placed
+from cloakwork.plan.tensors.placed import Placed, masked
 from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.plan.tensors.strategies import contracted
 from cloakwork.programs.activation_range import ActivationRange, ceilings_of
@@ -209,8 +209,12 @@ class _Work:
                 self.done[id(node)] = evaluated(
                     self.builder, operand, node.coefficients, (low, high), node.title
                 )
-            case Within():
-                self.done[id(node)] = self.done[id(node.operand)]
+            case Within(operand=operand, cleared=cleared):
+                held = self.done[id(operand)]
+                if cleared and isinstance(held, Placed) and held.layout.garbage:
+                    self.builder.stage = "clear"
+                    held = masked(self.builder, held)
+                self.done[id(node)] = held
             case Apply(function=function):
                 raise AssertionError(f"{function} is to be approximated before it is placed")
 

@@ -51,6 +51,11 @@ _PLANS = 24
 _MOST_EXTRA_BITS = 8
 # For signs, and as much again for noticing what outgrows its bound.
 _LEAST_HEADROOM_BITS = 2.0
+# What else to do than to ask for longer scales.
+ADVICE_ON_ERRORS = (
+    "a product has the errors of each factor as often as the other is large: give narrower ranges "
+    "by tighter bounds or cloakwork.within(x, low, high), or compute fewer steps"
+)
 # Operations of a plan up to which others are made to compare.
 _MOST_COMPARED = 3000
 # A level is worth what larger parameters cost, which is known once a plan is whole.
@@ -71,6 +76,7 @@ class Task:
         costs: What operations cost under given parameters, in one unit for all of them.
         spare: Of the bits of precision, those that the user did not ask for: they are for what
             functions are off by, or for what a plan is changed to.
+        least: Bits after the binary point that results need at least: with fewer, all are noise.
     """
 
     title: str
@@ -81,6 +87,7 @@ class Task:
     public_inputs: bool = False
     costs: Callable[[Parameters], Costs] = comparable
     spare: int = 0
+    least: int = 0
 
     @property
     def asked(self) -> int:
@@ -165,6 +172,7 @@ def _require_chain(task: Task, log_n: int) -> None:
     if needs is not None:
         largest = power_of_two_above(needs.largest)
         _require_scale(task, largest)
+        _require_small_errors(task, log_n, needs.gain)
         require_levels(needs.depth, task, log_n, bound=largest)
 
 
@@ -176,6 +184,32 @@ def _require_scale(task: Task, largest: float) -> None:
             f"which takes a longer scale than the longest, of {SCALE_BITS[-1]} bits; say by "
             "cloakwork.within(x, low, high) how large they are, give inputs tighter bounds, or ask "
             "for less precision"
+        )
+
+
+def _require_small_errors(task: Task, log_n: int, gain: float) -> None:
+    """Refuse a graph that takes the errors of its inputs too far under the finest scale of a ring.
+
+    Args:
+        task: What is planned.
+        log_n: Base-2 logarithm of the ring degree.
+        gain: What errors of inputs grow by at least.
+
+    Raises:
+        InvalidParametersError: It does.
+    """
+    finest = Parameters(
+        levels=0,
+        scale_bits=SCALE_BITS[-1],
+        headroom_bits=_LEAST_HEADROOM_BITS,
+        log_n=log_n,
+        insecure=True,
+    )
+    error = task.noise(finest).encryption(0) * gain
+    if error > 2.0 ** -max(task.precision, MIN_RIGHT_BITS):
+        raise InvalidParametersError(
+            f"errors grow by {math.log2(gain):.0f} bits on the way, for which no scale is fine "
+            f"enough; {ADVICE_ON_ERRORS}"
         )
 
 
@@ -361,15 +395,22 @@ def parameters_of(
                 word_bits=word_bits,
             )
             extra = reached - task.precision
-        except InsecureParametersError:
-            raise
+        except InsecureParametersError as error:
+            if not extra:
+                raise
+            # In a larger ring errors are larger, too: whether it would do is not known.
+            reason, _, _ = str(error).rpartition("; ")
+            raise InsecureParametersError(
+                f"errors may grow by {extra} bits on the way, which scales are longer for: "
+                f"{reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
+            ) from error
         except InvalidParametersError as error:
             if not extra:
                 raise
+            less = "ask for less precision, or note that " if task.asked > task.least else ""
             raise InvalidParametersError(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
-                "is not; ask for less precision, give narrower ranges by tighter bounds or "
-                "cloakwork.within(x, low, high), or compile fewer steps"
+                f"is not; {less}{ADVICE_ON_ERRORS}"
             ) from error
         lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
         if lacking <= 0:

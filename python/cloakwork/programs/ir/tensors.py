@@ -103,12 +103,17 @@ class Within:
         low: The least number that an element is.
         high: The greatest.
         claimed: Whether the user says so, rather than mathematics; clients check what they can.
+        truths: Whether its elements are 1 and 0 for true and false; see `programs.ir.truths`.
+        cleared: Whether slots beside the elements are cleared where they may hold anything, so that
+            the range is that of all slots.
     """
 
     operand: Node
     low: float
     high: float
     claimed: bool
+    truths: bool = False
+    cleared: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
