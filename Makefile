@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # uv fetches packages side by side: torch, with all that it brings along, in seconds for minutes.
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python
+# Cargo shares the cores by itself: what it starts cannot reach make's own jobs.
+CARGO := env -u MAKEFLAGS -u MFLAGS cargo
 # What does not wait for another runs beside it; uv installs one thing at a time.
 MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
 # The processes of tests, hundreds of them, read what one has compiled of Python.
@@ -36,13 +38,13 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 # Processes of tests that run side by side have a core each.
 test: lint stubs .venv/.native .venv/.clash
 	@echo "== testing the engine"
-	@cargo test --release --quiet
+	@$(CARGO) test --release --quiet
 	@echo "== testing the package"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
-	@cargo test --release --quiet -- --ignored
+	@$(CARGO) test --release --quiet -- --ignored
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
 
 # Clippy comes last: it waits until the engine is compiled.
@@ -52,9 +54,9 @@ lint: .venv/.dev
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@echo "== checking Rust"
-	@cargo fmt --check
+	@$(CARGO) fmt --check
 	@$(BIN)/python tools/rust_modules.py
-	@cargo clippy --release --all-targets --quiet -- --deny warnings
+	@$(CARGO) clippy --release --all-targets --quiet -- --deny warnings
 
 stubs: .venv/.native .venv/.dev
 	@echo "== checking the engine's types"

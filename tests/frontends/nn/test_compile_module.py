@@ -364,7 +364,7 @@ def network() -> cw.Program:
     [
         (X[0, :5], errors.ShapeMismatchError, r"'input' of shape \(6,\)"),
         (X[None, :2], errors.ShapeMismatchError, r"'input' of shape \(6,\), or evaluations of it"),
-        ([[1.0, 2.0], [3.0]], errors.ShapeMismatchError, "input 'input': .* inhomog"),
+        ([[1.0, 2.0], [3.0]], errors.ShapeMismatchError, r"'input' of shape \(6,\).*a list of 2"),
         (np.zeros((0, 6)), errors.ShapeMismatchError, "expected one evaluation or more, got none"),
         (0.5, errors.ShapeMismatchError, "'input' of shape"),
         (100 * X[0], errors.ValueOutOfRangeError, "input 'input': .* calibrate with inputs"),

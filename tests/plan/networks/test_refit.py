@@ -87,6 +87,20 @@ def test_where_results_are_as_precise_polynomials_take_a_level_less() -> None:
     assert min(each.precision for each in fitted.fits) >= 6
 
 
+def test_an_activation_without_a_bend_stays_as_it_is() -> None:
+    nodes = [g.node("input", g.Input((4,), 1.0), (), [])]
+    nodes.append(g.node("below", g.Linear(np.eye(4), np.full(4, -9.0)), (0,), nodes))
+    nodes.append(g.node("relu", g.Activation("relu"), (1,), nodes))
+    nodes.append(g.node("wide", g.Linear(9 * np.eye(4), np.zeros(4)), (0,), nodes))
+    nodes.append(g.node("silu", g.Activation("silu"), (3,), nodes))
+    nodes.append(g.node("both", g.Concatenate(0), (2, 4), nodes))
+    nodes.append(g.node("output", g.Output(), (5,), nodes))
+    graph, samples = g.build(nodes), uniform(200, 4)
+    relu, silu = refit(graph, samples, 8).fits
+    assert (relu.depth, relu.error) == (0, 0.0)
+    assert silu.precision >= 8
+
+
 @pytest.mark.parametrize(("scale", "precisions"), [(8.0, (2, 4, 8)), *slow((64.0, (4, 8, 16)))])
 def test_a_finer_fit_is_no_worse_than_a_coarser_one(
     scale: float, precisions: tuple[int, ...]

@@ -145,8 +145,9 @@ def _shallower(
 
 
 def _may_be_shallower(fit: Fit) -> bool:
-    """Whether an activation is one polynomial, of a function that is defined everywhere."""
-    return len(fit.degrees) == 1 and fit.function not in {"polynomial", *OF_POSITIVE}
+    """Whether an activation is one polynomial of some degree, of a function defined everywhere."""
+    is_one = len(fit.degrees) == 1 and fit.depth >= _LEAST_DEPTH
+    return is_one and fit.function not in {"polynomial", *OF_POSITIVE}
 
 
 def _settled(
