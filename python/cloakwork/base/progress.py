@@ -52,11 +52,6 @@ def work_bar(title: str) -> Bar:
     return bar
 
 
-def no_bar() -> Bar:
-    """A bar that shows nothing, whatever the terminal."""
-    return _SILENT
-
-
 def no_announcement(step: str) -> None:
     """Announce nothing."""
 

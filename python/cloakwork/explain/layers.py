@@ -64,9 +64,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     """The table of a network's layers and its totals, as text."""
     scheme, batch = program.scheme, program.batch
     parameters, refreshing = scheme.parameters, scheme.refreshing
-    costs = costs_here(parameters).kept()
-    if refreshing is not None:
-        costs = costs.with_bootstrap(refreshing)
+    costs = costs_here(parameters).kept().with_bootstrap(refreshing)
     memory = process_memory(body, parameters, default_cache_bytes(), refreshing)
     layers = layers_of(body, costs)
     key_bytes = parameters.evaluation_key_bytes

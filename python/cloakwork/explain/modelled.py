@@ -22,9 +22,7 @@ def costs_here(parameters: Parameters) -> Costs:
 def modelled_seconds(program: SlotProgram, scheme: Any) -> list[float]:
     """Seconds of every operation, added up over threads, and over the primes of BGV."""
     if program.numbers == "real":
-        costs = costs_here(scheme.parameters)
-        if scheme.refreshing is not None:
-            costs = costs.with_bootstrap(scheme.refreshing)
+        costs = costs_here(scheme.parameters).with_bootstrap(scheme.refreshing)
         return seconds_of(program, costs)
     by_prime: list[list[float]] = []
     for parameters in scheme.parameter_sets:

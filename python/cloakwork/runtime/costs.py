@@ -129,7 +129,7 @@ class Costs:
         levels = (replace(each, diagonal=_KEPT_SHARE * each.diagonal) for each in self.levels)
         return replace(self, levels=tuple(levels))
 
-    def with_bootstrap(self, refreshing: Refreshing) -> Costs:
+    def with_bootstrap(self, refreshing: Refreshing | None) -> Costs:
         """The costs with those of bootstraps, counted in operations of the levels that they have.
 
         Transforms have about as many baby steps as giant steps. The modulus is raised by as much as
@@ -137,8 +137,10 @@ class Costs:
         reduced, and the rest is done once.
 
         Args:
-            refreshing: What a bootstrap takes.
+            refreshing: What a bootstrap takes; None where there is none.
         """
+        if refreshing is None:
+            return self
         top, reduction = self.at(len(self.levels) - 1), refreshing.reduction_level
         taken = [2 * top.rotation, self.at(reduction).rotation]
         for level, diagonals, rotations in refreshing.transforms:
@@ -294,9 +296,7 @@ def work_of(program: SlotProgram, scheme: Any) -> list[float]:
         1.0
     """
     if program.numbers == "real":
-        costs = modelled_for(scheme.parameters)
-        if scheme.refreshing is not None:
-            costs = costs.with_bootstrap(scheme.refreshing)
+        costs = modelled_for(scheme.parameters).with_bootstrap(scheme.refreshing)
     else:
         # Of another prime they are the same to each other.
         costs = modelled_for(scheme.parameter_sets[0])

@@ -106,10 +106,8 @@ def run(
     threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
     profile = optional(profile, Profile, "profile", action) or Profile()
     cancel = optional(cancel, threading.Event, "cancel", action)
-    if work is None:
-        work = [1 / max(1, sum(map(len, plan.tasks)))] * len(program.operations)
     with work_bar(program.title) as bar:
-        followed = _Followed(program, work, bar)
+        followed = None if bar.disable else _Followed(program, work or _alike(program, plan), bar)
         execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, followed)
         return _outputs(execution, plan, threads)
 
@@ -211,6 +209,10 @@ class _Made(NamedTuple, Generic[V]):
     values: Sequence[V]
 
 
+def _alike(program: SlotProgram, plan: Schedule) -> list[float]:
+    return [1 / max(1, sum(map(len, plan.tasks)))] * len(program.operations)
+
+
 @dataclass(frozen=True, slots=True)
 class _Followed:
     """A run that a bar follows: how far it is, and in which stage of its program."""
@@ -220,8 +222,6 @@ class _Followed:
     bar: Bar
 
     def finish(self, numbers: Sequence[int]) -> None:
-        if self.bar.disable:
-            return
         if self.program.stages:
             stage, *_ = self.program.stages[numbers[0]].split(" | ")
             self.bar.set_postfix_str(stage, refresh=False)

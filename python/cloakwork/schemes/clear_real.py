@@ -303,8 +303,7 @@ def _of_both_parts(transform: Callable[[Vector], Vector], slots: Vector) -> Vect
     """A real transform of numbers that may be complex."""
     if not np.iscomplexobj(slots):
         return transform(slots)
-    parts = (transform(np.ascontiguousarray(part)) for part in (slots.real, slots.imag))
-    real, imaginary = parts
+    real, imaginary = map(transform, (slots.real, slots.imag))
     made: NDArray[Any] = real + 1j * imaginary
     return made
 

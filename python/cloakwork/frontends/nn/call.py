@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,6 +39,9 @@ _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and put other "
     "random numbers in a buffer"
 )
+
+# A call in the text of a traceback.
+_CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(.+)')
 
 # What works instead of an operation of this name.
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
@@ -90,7 +95,7 @@ class Call:
         arguments: Its arguments by torch's names, defaults among them.
         function: Torch's function, for running it on other tensors.
         batch: How many inputs the sample has.
-        line: The user's line that it is called in; empty where torch does not know.
+        stack: The calls that led to it, as torch writes them; empty where it does not know.
     """
 
     trace: Trace
@@ -99,7 +104,7 @@ class Call:
     arguments: Mapping[str, Any]
     function: Any
     batch: int
-    line: str = ""
+    stack: str = ""
 
     def value(self) -> Term:
         """The first argument, which depends on the network's input."""
@@ -155,16 +160,28 @@ class Call:
             )
         )
         reason = f" ({why})" if why else ""
-        return unsupported_layer(self.layer, f"{self.name}{reason}", instead, self.line)
+        return unsupported_layer(self.layer, f"{self.name}{reason}", instead, self.stack)
 
 
-def unsupported_layer(layer: str, got: str, instead: str, line: str = "") -> UnsupportedLayerError:
+def unsupported_layer(layer: str, got: str, instead: str, stack: str = "") -> UnsupportedLayerError:
     """The refusal of a layer: what it does, where the user wrote it, and what to use instead."""
-    written = f", at {line}" if line else ""
     return UnsupportedLayerError(
         f"cannot compute layer {layer!r} on encrypted numbers: expected operations that are "
-        f"supported, got {got}{written}; {instead}"
+        f"supported, got {got}{written_at(stack)}; {instead}"
     )
+
+
+def written_at(stack: str) -> str:
+    """Where the user wrote the innermost of some calls, as a message goes on; empty if nowhere.
+
+    Args:
+        stack: The calls, as torch writes them.
+    """
+    import torch  # noqa: PLC0415
+
+    library = str(Path(torch.__file__).parent)
+    own = [each for each in _CALLED.findall(stack) if not each[0].startswith(library)]
+    return ", at {}:{}: {}".format(*own[-1]) if own else ""
 
 
 def array_of(value: Any) -> g.Array:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
@@ -21,7 +19,7 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn.attention import with_batch_first
-from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer
+from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer, written_at
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
     module_inputs,
@@ -51,8 +49,6 @@ _UNSET = frozenset(
         "new_empty_strided",
     }
 )
-# A call in the text of a traceback.
-_CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(.+)')
 _SETTING = frozenset({"copy", "fill", "full_like", "ones_like", "zero", "zeros_like"})
 
 
@@ -275,7 +271,7 @@ def _called(
     function: Any = node.target
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
-    call = Call(trace, _layer(node), name, arguments, function, inputs.count, _line(node))
+    call = Call(trace, _layer(node), name, arguments, function, inputs.count, _stack(node))
     if not _depends([*given, *named.values()]):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
@@ -342,14 +338,9 @@ def _layer(node: torch.fx.Node) -> str:
     return f"{path}.{node.name}" if path else node.name
 
 
-def _line(node: torch.fx.Node) -> str:
-    """File, line and text of the innermost call that is the user's; empty where there is none."""
-    import torch  # noqa: PLC0415
-
-    library = str(Path(torch.__file__).parent)
-    calls = _CALLED.findall(node.meta.get("stack_trace") or "")
-    own = [each for each in calls if not each[0].startswith(library)]
-    return "{}:{}: {}".format(*own[-1]) if own else ""
+def _stack(node: torch.fx.Node) -> str:
+    """The calls that led to a node, as torch writes them; empty where it does not know."""
+    return node.meta.get("stack_trace") or ""
 
 
 def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | None]) -> Form:
@@ -378,9 +369,8 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
 
 
 def _unread(node: torch.fx.Node, what: str) -> UnsupportedLayerError:
-    line = _line(node)
-    written = f", at {line}" if line else ""
     return UnsupportedLayerError(
         f"cannot compute layer {_layer(node)!r} on encrypted numbers: expected operations of "
-        f"tensors, got {what}{written}; write it without control flow on the network's values"
+        f"tensors, got {what}{written_at(_stack(node))}; write it without control flow on the "
+        "network's values"
     )

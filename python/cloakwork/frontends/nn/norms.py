@@ -7,6 +7,8 @@ with a matrix of ones gives it to all of them at once.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,19 +17,12 @@ from cloakwork.frontends.nn.layers import batch_norm, moved_axis, reduced_axes
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
+_FACTORS = "weight", "bias"
+
 
 def layer_norm(call: Call) -> Term:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last axes of each input."""
-    value = call.value()
-    shape = call.trace.shape(value)
-    axes = len(list(call.arguments["normalized_shape"]))
-    if axes > len(shape):
-        raise call.unsupported("a norm over the batch")
-    lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
-    flat = call.reshaped(value, (*lead, math.prod(features)))
-    found = call.reshaped(_normalised(call, flat), shape)
-    along = (1,) * len(lead) + features
-    return _scaled(call, found, along)
+    return _over_last_axes(call, _normalised)
 
 
 def native_layer_norm(call: Call) -> list[Value]:
@@ -37,41 +32,21 @@ def native_layer_norm(call: Call) -> list[Value]:
 
 def group_norm(call: Call) -> Term:
     """(x - mean) / sqrt(variance + eps) over groups of channels, * weight + bias per channel."""
-    value, groups = call.value(), int(call.arguments["num_groups"])
-    shape = call.trace.shape(value)
-    flat = call.reshaped(value, (groups, math.prod(shape) // groups))
-    found = call.reshaped(_normalised(call, flat), shape)
-    return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+    return _over_groups(call, int(call.arguments["num_groups"]))
 
 
 def instance_norm(call: Call) -> Term:
     """A group norm in which each channel is a group; batch norm where its statistics are known."""
     if not call.arguments["use_input_stats"]:
         return batch_norm(call)
-    value = call.value()
-    shape = call.trace.shape(value)
-    flat = call.reshaped(value, (shape[0], math.prod(shape[1:])))
-    found = call.reshaped(_normalised(call, flat), shape)
-    return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+    return _over_groups(call, call.trace.shape(call.value())[0])
 
 
 def rms_norm(call: Call) -> Term:
     """x / sqrt(the mean of squares + eps) * weight over the last axes of each input."""
-    value = call.value()
-    shape = call.trace.shape(value)
-    axes = len(list(call.arguments["normalized_shape"]))
-    if axes > len(shape):
-        raise call.unsupported("a norm over the batch")
-    lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
-    flat = call.reshaped(value, (*lead, math.prod(features)))
     given = call.arguments["eps"]
     eps = float(np.finfo(np.float32).eps) if given is None else float(given)
-    found = call.reshaped(_of_mean_square_one(call, flat, eps), shape)
-    weight = call.array("weight")
-    if weight is None:
-        return found
-    along = (1,) * len(lead) + features
-    return call.append(g.Affine(weight.reshape(along), np.zeros((1,) * len(along))), found)
+    return _over_last_axes(call, partial(_of_mean_square_one, eps=eps))
 
 
 def softmax(call: Call) -> Term:
@@ -102,6 +77,28 @@ def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Ter
     return call.trace.product(call.layer, powers, parts)
 
 
+def _over_last_axes(call: Call, norm: Callable[[Call, Term], Term]) -> Term:
+    """A norm along the last axes together, weighted."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    axes = len(list(call.arguments["normalized_shape"]))
+    if axes > len(shape):
+        raise call.unsupported("a norm over the batch")
+    lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
+    flat = call.reshaped(value, (*lead, math.prod(features)))
+    found = call.reshaped(norm(call, flat), shape)
+    return _scaled(call, found, (1,) * len(lead) + features)
+
+
+def _over_groups(call: Call, groups: int) -> Term:
+    """A norm along all channels and pixels of each group, weighted per channel."""
+    value = call.value()
+    shape = call.trace.shape(value)
+    flat = call.reshaped(value, (groups, math.prod(shape) // groups))
+    found = call.reshaped(_normalised(call, flat), shape)
+    return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
+
+
 def _normalised(call: Call, value: Term) -> Term:
     """(x - mean) / sqrt(variance + eps) along the last axis."""
     size = call.trace.shape(value)[-1]
@@ -122,7 +119,8 @@ def _along_last(call: Call, value: Term, matrix: g.Array, shift: float = 0.0) ->
 
 
 def _scaled(call: Call, value: Term, along: g.Shape) -> Term:
-    weight, bias = call.array("weight"), call.array("bias")
+    # An RMS norm has no bias.
+    weight, bias = (call.array(each) if each in call.arguments else None for each in _FACTORS)
     if weight is None and bias is None:
         return value
     ones = (1,) * len(along)

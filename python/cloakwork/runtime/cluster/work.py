@@ -115,9 +115,7 @@ def slot_work(
     plan = schedule(body)
     seconds = [0.0] * len(body.operations)
     for parameters in scheme.parameter_sets:
-        costs = comparable(parameters).scaled(_UNIT_SECONDS)
-        if scheme.refreshing is not None:
-            costs = costs.with_bootstrap(scheme.refreshing)
+        costs = comparable(parameters).scaled(_UNIT_SECONDS).with_bootstrap(scheme.refreshing)
         seconds = [sum(pair) for pair in zip(seconds, seconds_of(body, costs), strict=True)]
     return Work(
         [sum(seconds[number] for number in bundle.values) for bundle in of_program],
