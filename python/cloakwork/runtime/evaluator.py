@@ -107,8 +107,7 @@ class Evaluator(KeyHolder):
 
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
-        limit = physical_bytes() if value is None else _bytes(value, "memory_limit")
-        self._memory_limit = limit
+        self._memory_limit = None if value is None else _bytes(value, "memory_limit")
         self.__dict__.pop("_backend", None)
 
     @property

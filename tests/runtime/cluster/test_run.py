@@ -354,6 +354,18 @@ def test_the_evaluators_memory_limit_is_each_workers(cluster: Client, tmp_path: 
     assert same(client.decrypt(made), EXPECTED, 2.0**-15)
 
 
+def test_a_memory_limit_that_was_restored_is_not_each_workers(
+    cluster: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloakwork.runtime.evaluator.physical_bytes", lambda: 1000)
+    client, _ = holders()
+    sent, _ = in_process()
+    evaluator = client.evaluator()
+    evaluator.memory_limit = None
+    made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    assert same(client.decrypt(made), EXPECTED, 2.0**-15)
+
+
 @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-100], overwritten])
 def test_a_damaged_file_of_the_evaluator_is_made_again(
     damage: Callable[[bytes], bytes], cluster: Client, tmp_path: Path
