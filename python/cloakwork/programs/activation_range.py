@@ -70,7 +70,8 @@ class ActivationRange:
             operands = self.places.unpack(vectors, width)
         else:
             operands = self.places.unpack(vectors)
-        numbers = (operands - self.shift) / self.scale
+        # Imaginary parts hold nothing but errors, if anything.
+        numbers = (np.real(operands) - self.shift) / self.scale
         return float(numbers.min()), float(numbers.max()), float(np.abs(numbers).min())
 
     @property

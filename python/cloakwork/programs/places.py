@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,3 +89,31 @@ class Places:
         """
         whole = np.concatenate([vector.reshape(self.slots, batch) for vector in vectors])
         return np.ascontiguousarray(whole[self.places].T)
+
+    def pack_pairs(self, tensors: NDArray[np.float64]) -> list[NDArray[Any]]:
+        """Put a batch of flat tensors in half as many slots, two in the two parts of each.
+
+        A slot holds half of a number of one tensor and, times the imaginary unit, half of one of
+        the other: twice the real part and twice the imaginary part are the numbers.
+
+        Args:
+            tensors: One a row; those of the second half of the rows are imaginary.
+
+        Example:
+            >>> Places(2, np.array([0, 1])).pack_pairs(np.array([[1.0, 2.0], [3.0, 4.0]]))[0]
+            array([0.5+1.5j, 1. +2.j ])
+        """
+        real, imaginary = (self.pack(half) for half in np.split(tensors / 2, 2))
+        return [one + 1j * other for one, other in zip(real, imaginary, strict=True)]
+
+    def unpack_pairs(self, vectors: Sequence[NDArray[Any]], batch: int) -> NDArray[np.float64]:
+        """Take the flat tensors of a batch out of both parts of their slots, one a row.
+
+        Other than `pack_pairs` it takes numbers as large as they are.
+
+        Example:
+            >>> Places(2, np.array([0, 1])).unpack_pairs([np.array([1 + 3j, 2 + 4j])], 2).tolist()
+            [[1.0, 2.0], [3.0, 4.0]]
+        """
+        parts = [vector.real for vector in vectors], [vector.imag for vector in vectors]
+        return np.concatenate([self.unpack(part, batch // 2) for part in parts])

@@ -406,7 +406,7 @@ class Program(Saved):
             return []
         assert isinstance(self.body, SlotProgram)
         runs = [[run[number] for number in sorted(run)] for run in packed.runs]
-        width = self.packing.width if isinstance(self.packing, BatchPacking) else 1
+        width = self.packing.lanes if isinstance(self.packing, BatchPacking) else 1
         received = extremes(self.body, runs, self.ranges, width)
         return left_ranges(self.ranges, received)
 
@@ -521,7 +521,7 @@ def _is_packed(body: Body, packing: Packing) -> bool:
         case SlotProgram(numbers="integer"), IntegerMatrixPacking():
             slots = packing.results[0].slots
         case SlotProgram(numbers="real"), BatchPacking():
-            slots = packing.width * packing.output_places[0].slots
+            slots = packing.lanes * packing.output_places[0].slots
         case SlotProgram(numbers="integer"), ScalarPacking():
             slots = packing.places.slots
         case _:
@@ -537,7 +537,7 @@ def _is_packed(body: Body, packing: Packing) -> bool:
 def _is_range_of(given: ActivationRange, body: Body, packing: Packing) -> bool:
     """Whether a range is of ciphertexts of a body."""
     match packing, given.places:
-        case BatchPacking(width=width), Places():
+        case BatchPacking(lanes=width), Places():
             pass
         case (TensorPacking(), Layout()) | (MatrixPacking(), BlockLayout()):
             width = 1

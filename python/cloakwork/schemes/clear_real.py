@@ -252,10 +252,18 @@ class ClearBackend(Backend[ClearVector]):
             return value
         scale = self._noise.scale(value.level, waiting=value.waiting)
         size = deviation(self._noise, scale)
-        errors: NDArray[Any] = self._generator.normal(scale=size, size=value.slots.shape)
-        if np.iscomplexobj(value.slots):
-            errors = errors + 1j * self._generator.normal(scale=size, size=value.slots.shape)
+        errors = _errors_like(value.slots, size, self._generator)
         return ClearVector(value.slots + errors, value.level, value.waiting)
+
+
+def _errors_like(
+    slots: Vector, size: float | NDArray[np.float64], generator: np.random.Generator
+) -> NDArray[Any]:
+    """Errors of a deviation, complex ones for complex numbers."""
+    errors: NDArray[Any] = generator.normal(scale=size, size=slots.shape)
+    if np.iscomplexobj(slots):
+        errors = errors + 1j * generator.normal(scale=size, size=slots.shape)
+    return errors
 
 
 class _Rotations:
@@ -328,8 +336,7 @@ class ClearKey(NoKey):
         if self._noise is None:
             return ClearVector(vector.copy(), level)
         size = self._noise.encryption(level)
-        errors = self._generator.normal(scale=size, size=vector.shape)
-        return ClearVector(vector + errors, level)
+        return ClearVector(vector + _errors_like(vector, size, self._generator), level)
 
 
 class RealScheme(SlotScheme):

@@ -44,3 +44,16 @@ def test_evaluations_lie_side_by_side_row_after_row() -> None:
     (vector,) = places.pack({"x": np.array([[5], [6], [7]])})
     assert vector.tolist() == [[0, 5, 0, 6], [0, 7, 0, 0]]
     assert places.unpack([vector], 3) == [[5], [6], [7]]
+
+
+def test_two_inputs_share_the_parts_of_complex_slots() -> None:
+    places = Places(2, np.array([0, 1]))
+    x, y = ports(2)
+    packing = BatchPacking((x,), (y,), (places,), (places,), Leaf(0), width=2, batch=2, pairs=True)
+    (run,) = packing.pack({"x": [[1.0, 0.5], [0.0, -1.0]]}, "encrypt").runs
+    # Inputs are halved, results are not.
+    assert run[0].tolist() == [0.5 + 0.0j, 0.25 - 0.5j]
+    assert packing.unpack([[2 * run[0]]], 2).tolist() == [[1.0, 0.5], [0.0, -1.0]]
+    bounds = packing.input_bounds()
+    assert bounds is not None
+    assert np.allclose(bounds[0], np.hypot(0.5, 0.5))

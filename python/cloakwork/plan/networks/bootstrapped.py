@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
@@ -29,7 +28,6 @@ from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
@@ -62,21 +60,23 @@ def bootstrapped(
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     announce("merging layers")
-    stages = stages_within_one(graph)
-    network = StagedNetwork(graph, stages.all, stages.outputs)
+    networks = [
+        StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings
+    ]
     inputs_of = partial(SimulatedInputs.of, calibration, worst)
-    largest = max(math.prod(stage.shape) for stage in network.stages)
+    largest = max(math.prod(stage.shape) for stage in networks[0].stages)
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []
     for log_n in options.refreshing_rings:
-        batch = options.batches(log_n, largest)[-1]
-        if batch > 1 << (log_n - 1):
-            continue
         announce(f"placing bootstraps in rings of degree 2^{log_n}")
-        try:
-            plans.append(_in_ring(network, inputs_of, options, log_n, batch))
-        except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:
-            refusals.append(refusal)
+        for network in networks:
+            batch = options.batches(log_n, largest, network.width(1))[-1]
+            if network.lanes(batch) > 1 << (log_n - 1):
+                continue
+            try:
+                plans.append(_in_ring(network, inputs_of, options, log_n, batch))
+            except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:
+                refusals.append(refusal)
     if not plans:
         raise refusals[-1] if refusals else batch_refusal(options)
     return min(plans, key=lambda plan: plan.price / plan.batch)
@@ -106,7 +106,8 @@ def _in_ring(
     batch: int,
 ) -> NetworkPlan:
     """The plan for one ring."""
-    width = power_of_two(batch)
+    lanes = network.lanes(batch)
+    width = network.width(lanes)
     inputs = inputs_of(width)
     # Neither levels nor costs depend on the bound.
     refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
@@ -115,8 +116,8 @@ def _in_ring(
     typical = _typical(costs, refreshing, network.depth)
     slots = 1 << (log_n - 1)
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
-    packings, _ = chosen_packings(network, slots // width, typical, level_price)
-    whole, results = lowered_stages(options.title, network, packings, slots, typical)
+    packings, _ = chosen_packings(network, slots // lanes, typical, level_price)
+    whole, refreshable = lowered_stages(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)
     place = partial(
         with_bootstraps,
@@ -126,11 +127,10 @@ def _in_ring(
         floor=least_level(refreshing, _largest(bounds)),
         together=[places.ciphertexts for places in whole.inputs],
     )
-    of_stages = list(chain.from_iterable(results))
     try:
-        program = place(among=[each for each in of_stages if (bounds[each] or 0.0) <= _UNIT])
+        program = place(among=[each for each in refreshable if (bounds[each] or 0.0) <= _UNIT])
     except InvalidParametersError:
-        program = place(among=of_stages)
+        program = place(among=refreshable)
     program = within_key_budget_beside(program, refreshing, options.key_budget)
     ranges = activation_ranges(program, network, packings)
     program, ranges = followed_ranges(

@@ -17,13 +17,7 @@ from math import prod
 import numpy as np
 from scipy import sparse
 
-from cloakwork.plan.networks.lower import (
-    LoweredNetwork,
-    append_activation,
-    append_product_of_values,
-    append_signed_sum,
-    stage_title,
-)
+from cloakwork.plan.networks.lower import LoweredNetwork, stage_title
 from cloakwork.plan.networks.matrices import Matrix
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of, operands_of
 from cloakwork.plan.networks.stages import (
@@ -32,6 +26,11 @@ from cloakwork.plan.networks.stages import (
     EncryptedInput,
     MatrixProduct,
     Stage,
+)
+from cloakwork.plan.networks.writer import (
+    append_activation,
+    append_product_of_values,
+    append_signed_sum,
 )
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.ir import layers as g

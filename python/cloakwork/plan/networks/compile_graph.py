@@ -181,4 +181,5 @@ def _packing(graph: g.Graph, plan: NetworkPlan) -> BatchPacking:
         graph.form,
         plan.width,
         plan.batch,
+        plan.lowered.pairs,
     )

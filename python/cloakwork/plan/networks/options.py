@@ -98,12 +98,23 @@ class NetworkOptions:
             return self.batch
         return self._integer("batch", 1, _MAX_BATCH)
 
-    def batches(self, log_n: int, elements: int) -> tuple[int, ...]:
+    @property
+    def pairings(self) -> tuple[bool, ...]:
+        """Whether two inputs share their slots: the ways that may be taken.
+
+        Example:
+            >>> NetworkOptions().pairings, NetworkOptions(batch=2).pairings
+            ((False,), (False, True))
+        """
+        return (False,) if self.batch == 1 else (False, True)
+
+    def batches(self, log_n: int, elements: int, sharing: int = 1) -> tuple[int, ...]:
         """The inputs of a run that are tried in a ring: what was asked, or all that may do.
 
         Args:
             log_n: Base-2 logarithm of the ring degree.
             elements: Of the largest tensor.
+            sharing: Inputs that share their slots.
 
         Example:
             >>> NetworkOptions(batch=3).batches(10, 100)
@@ -114,7 +125,8 @@ class NetworkOptions:
         if self.batch != _THROUGHPUT:
             return (self.batch,)
         slots = 1 << (log_n - 1)
-        return tuple(dict.fromkeys((slots, max(1, slots // power_of_two(elements)))))
+        most, few = slots, max(1, slots // power_of_two(elements))
+        return tuple(dict.fromkeys((sharing * most, sharing * few)))
 
     @property
     def rings(self) -> range:

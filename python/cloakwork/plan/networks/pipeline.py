@@ -33,7 +33,6 @@ from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import DOUBLE_WORD_BITS, Costs, total_seconds
@@ -76,20 +75,21 @@ def planned(
         InvalidArgumentError: A batch does not fit a ciphertext.
     """
     announce("merging layers")
-    stages = stages_of(graph)
-    network = StagedNetwork(graph, stages.all, stages.outputs)
-    require_levels(_depths(network), options, exact=True)
+    networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
+    require_levels(_depths(networks[0]), options, exact=True)
     inputs_of = partial(SimulatedInputs.of, calibration, worst)
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:
-        batches = _batches(network, options, log_n)
-        if batches:
+        tried = [
+            (network, batch) for network in networks for batch in _batches(network, options, log_n)
+        ]
+        if tried:
             announce(f"planning for rings of degree 2^{log_n}")
-        is_dearer = bool(batches)
-        for batch in batches:
+        is_dearer = bool(tried)
+        for network, batch in tried:
             limit = batch * best.price / best.batch if best else math.inf
-            plan_by = _by_element if _is_by_element(log_n, batch) else _in_ring
+            plan_by = _by_element if _is_by_element(network, log_n, batch) else _in_ring
             try:
                 found = plan_by(network, inputs_of, options, log_n, batch, limit)
             except (InvalidParametersError, KeyBudgetError) as error:
@@ -110,12 +110,19 @@ def _batches(network: StagedNetwork, options: NetworkOptions, log_n: int) -> lis
     """The inputs of a run that are tried in a ring; none where it has too few slots."""
     largest = max(math.prod(stage.shape) for stage in network.stages)
     slots = 1 << (log_n - 1)
-    return [batch for batch in options.batches(log_n, largest) if batch <= slots]
+    batches = options.batches(log_n, largest, network.width(1))
+    return [
+        batch
+        for batch in batches
+        # With a ciphertext for every element what is not linear takes most, and pairs save nothing.
+        if network.lanes(batch) <= slots
+        and not (network.pairs and _is_by_element(network, log_n, batch))
+    ]
 
 
-def _is_by_element(log_n: int, batch: int) -> bool:
+def _is_by_element(network: StagedNetwork, log_n: int, batch: int) -> bool:
     """Whether inputs have so few slots of a ciphertext that every element takes one of its own."""
-    return (1 << (log_n - 1)) // power_of_two(batch) <= _FEW_SLOTS
+    return (1 << (log_n - 1)) // network.lanes(batch) <= _FEW_SLOTS
 
 
 def _depths(network: StagedNetwork) -> list[Depth]:
@@ -198,9 +205,10 @@ def _in_ring(
     limit: float,
 ) -> NetworkPlan | None:
     """The plan for one ring; None where its price is no lower than a limit."""
-    ring, width = _Ring(network, options, log_n), power_of_two(batch)
+    ring, lanes = _Ring(network, options, log_n), network.lanes(batch)
+    width = network.width(lanes)
     costs = ring.costs()
-    packings, price = chosen_packings(network, ring.slots // width, costs)
+    packings, price = chosen_packings(network, ring.slots // lanes, costs)
     if price >= limit:
         return None
     whole = lowered(options.title, network, packings, ring.slots, costs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,9 +17,14 @@ from cloakwork.plan.networks.stages import (
     EncryptedInput,
     MatrixProduct,
     Stage,
+    Stages,
 )
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.slots import polynomial_depth
+
+# Of an operand that is not linear: twice its real or its imaginary part is taken.
+_PART_OF_PAIRS = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +35,35 @@ class StagedNetwork:
         graph: The layers.
         stages: The stages.
         outputs: For each result the number of its stage.
+        pairs: Whether two inputs share their slots, as real and imaginary part.
     """
 
     graph: g.Graph
     stages: tuple[Stage, ...]
     outputs: tuple[int, ...]
+    pairs: bool = False
+
+    @classmethod
+    def of(
+        cls, graph: g.Graph, stages_of: Callable[[g.Graph, float], Stages], *, pairs: bool
+    ) -> StagedNetwork:
+        """The stages of a network, for an input a slot or for two.
+
+        Args:
+            graph: A network whose activations are polynomials.
+            stages_of: `stages.stages_of` or `stages.stages_within_one`.
+            pairs: Whether two inputs share their slots.
+        """
+        stages = stages_of(graph, _PART_OF_PAIRS if pairs else 1.0)
+        return cls(graph, stages.all, stages.outputs, pairs)
+
+    def lanes(self, batch: int) -> int:
+        """Numbers, real or complex, that a ciphertext has for every place with so many inputs."""
+        return power_of_two(-(-batch // 2) if self.pairs else batch)
+
+    def width(self, lanes: int) -> int:
+        """Inputs that a ciphertext has slots for."""
+        return 2 * lanes if self.pairs else lanes
 
     @cached_property
     def levels(self) -> tuple[int, ...]:

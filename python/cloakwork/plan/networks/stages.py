@@ -3,6 +3,10 @@
 All linear layers between two nonlinear ones are multiplied into one matrix, where that
 does not take many more elements: convolutions, pools, normalisations, rearrangements,
 residual sums, concatenations, and the scaling of a polynomial's operand.
+
+Where two inputs of a batch share their slots as real and imaginary part, matrices multiply both at
+once. What is not linear takes the parts apart, each twice itself (`plan.networks.lower_pairs`): its
+operands are halved by the matrix before, and inputs are halved where they are packed.
 """
 
 from __future__ import annotations
@@ -87,7 +91,7 @@ class Activation:
         basis: Of the coefficients.
         low: The least operand of the layer that the polynomial is meant for.
         high: The greatest.
-        scale: The operand's stage is the layer's operand times the scale, plus a shift.
+        scale: The operand is the layer's operand times the scale, plus a shift.
         shift: The shift.
         node: The number of the layer's node.
     """
@@ -116,7 +120,7 @@ class FactorRange:
     Args:
         low: The least number.
         high: The greatest.
-        scale: The factor's stage is the factor times the scale.
+        scale: What is multiplied is the factor times the scale.
     """
 
     low: float
@@ -169,10 +173,13 @@ class _Merging:
     Args:
         graph: The network.
         scaled: The numbers of the polynomials and products that are divided by what they reach.
+        part: What of an operand that is an input or a sum a slot holds, where what follows is not
+            linear: all, or one half.
     """
 
-    def __init__(self, graph: g.Graph, scaled: Collection[int]) -> None:
+    def __init__(self, graph: g.Graph, scaled: Collection[int], part: float) -> None:
         self.graph = graph
+        self.part = part
         self.stages: list[Stage] = []
         self.sums: dict[int, _Sum] = {}
         self._scaled = scaled
@@ -197,6 +204,36 @@ class _Merging:
         self.sums[number] = made.scaled(1 / factor, -shift / factor)
         return len(self.stages) - 1
 
+    def operand(self, number: int, factor: float = 1.0, shift: float = 0.0) -> int:
+        """The stage of which a layer's result, scaled and shifted, is taken where it is not linear.
+
+        It is the result of another stage that is not linear, or this part of a sum.
+        """
+        single = self._single(number)
+        if single is not None and not shift and _is_nonlinear(self.stages[single[0]]):
+            stage, multiple = single
+            if multiple * factor == 1.0:
+                return stage
+            if multiple * factor * self.part == 1.0:
+                # The stage holds as much as a part of this, but all of itself.
+                return self._copied(number, stage)
+        return self.settled(number, factor * self.part, shift * self.part)
+
+    def _copied(self, number: int, stage: int) -> int:
+        node, size = self.graph.nodes[number], math.prod(self.stages[stage].shape)
+        terms, bias = {stage: identity(size)}, np.zeros(size)
+        self.stages.append(MatrixProduct(node.name, node.shape, (node.name,), terms, bias, number))
+        return len(self.stages) - 1
+
+    def _single(self, number: int) -> tuple[int, float] | None:
+        """The one stage that a layer's result is a multiple of, and the multiple; None if none."""
+        result = self.sums[number]
+        if len(result.terms) != 1 or result.bias.any():
+            return None
+        [(stage, matrix)] = result.terms.items()
+        multiple = multiple_of(matrix)
+        return None if multiple is None else (stage, multiple)
+
     def through(self, number: int, operand: int) -> _Sum:
         """A linear layer of an operand, merged with the layers before where that costs no more."""
         node, before = self.graph.nodes[number], self.graph.nodes[operand]
@@ -217,15 +254,17 @@ class _Merging:
             expected: What the factor must be within; None for any numbers.
         """
         if product not in self._scaled:
-            return self.settled(number), 1.0
-        result = self.sums[number]
-        if len(result.terms) == 1 and not result.bias.any():
-            [(stage, matrix)] = result.terms.items()
-            multiple = multiple_of(matrix)
-            if multiple is not None and multiple > 0:
-                return stage, multiple
-        reached = self._reached(result) if expected is None else max(map(abs, expected))
-        return self.settled(number, 1 / reached), reached
+            return self.operand(number), 1.0
+        single = self._single(number)
+        if single is not None and single[1] > 0:
+            stage, multiple = single
+            return stage, multiple * self._held(self.stages[stage])
+        reached = self._reached(self.sums[number]) if expected is None else max(map(abs, expected))
+        return self.operand(number, 1 / reached), reached
+
+    def _held(self, stage: Stage) -> float:
+        """What of the operand that a stage is a slot holds."""
+        return 1.0 if _is_nonlinear(stage) else self.part
 
     def root(self, top: float, number: int, reached: float) -> tuple[float, float]:
         """How a multiple of a square becomes the square of a multiple.
@@ -267,7 +306,7 @@ class _Merging:
         for stage, matrix in result.terms.items():
             operand = self.stages[stage]
             is_input = isinstance(operand, EncryptedInput)
-            bound = self.graph.bounds[operand.node] if is_input else 1.0
+            bound = self.graph.bounds[operand.node] * self.part if is_input else 1.0
             total = total + bound * np.asarray(abs(matrix).sum(axis=1)).ravel()
         return float(total.max()) or 1.0
 
@@ -293,11 +332,17 @@ class Stages:
     outputs: tuple[int, ...]
 
 
-def stages_of(graph: g.Graph) -> Stages:
+def _is_nonlinear(stage: Stage) -> bool:
+    return isinstance(stage, Activation | CiphertextProduct)
+
+
+def stages_of(graph: g.Graph, part: float = 1.0) -> Stages:
     """The stages of a network.
 
     Args:
         graph: A network whose activations are polynomials.
+        part: What of an operand a slot holds that is taken where it is not linear: all; or one
+            half, where it holds two numbers in its real and its imaginary part.
 
     Example:
         >>> nodes = [g.node("x", g.Input((3,)), (), [])]
@@ -307,10 +352,10 @@ def stages_of(graph: g.Graph) -> Stages:
         >>> [type(stage).__name__ for stage in stages_of(g.build(nodes)).all]
         ['EncryptedInput', 'MatrixProduct']
     """
-    return _stages(graph, frozenset())
+    return _stages(graph, frozenset(), part)
 
 
-def stages_within_one(graph: g.Graph) -> Stages:
+def stages_within_one(graph: g.Graph, part: float = 1.0) -> Stages:
     """The stages of a network that is to be bootstrapped: what may be refreshed is within 1.
 
     A bootstrap is as precise as its bound is small. So operands of polynomials are scaled to
@@ -320,6 +365,7 @@ def stages_within_one(graph: g.Graph) -> Stages:
 
     Args:
         graph: A network whose inputs have bounds and whose activations are polynomials.
+        part: As of `stages_of`.
 
     Example:
         >>> nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
@@ -332,7 +378,8 @@ def stages_within_one(graph: g.Graph) -> Stages:
         ([0.125, 0.0, 0.0], [[64.0, 64.0, 64.0]])
     """
     numbers = range(len(graph.nodes))
-    return _stages(graph, {number for number in numbers if not _keeps_size(graph, number)})
+    scaled = {number for number in numbers if not _keeps_size(graph, number)}
+    return _stages(graph, scaled, part)
 
 
 def _keeps_size(graph: g.Graph, number: int) -> bool:
@@ -353,8 +400,8 @@ def _takes_size(graph: g.Graph, number: int) -> bool:
             return False
 
 
-def _stages(graph: g.Graph, scaled: Collection[int]) -> Stages:
-    merging = _Merging(graph, scaled)
+def _stages(graph: g.Graph, scaled: Collection[int], part: float) -> Stages:
+    merging = _Merging(graph, scaled, part)
     for number, node in enumerate(graph.nodes):
         merging.sums[number] = _result(merging, number, node)
     outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
@@ -364,7 +411,8 @@ def _stages(graph: g.Graph, scaled: Collection[int]) -> Stages:
 def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
     match node.operation, node.inputs:
         case g.Input(), _:
-            return merging.of_stage(EncryptedInput(node.name, node.shape, number))
+            packed = merging.of_stage(EncryptedInput(node.name, node.shape, number))
+            return packed.scaled(1 / merging.part, 0.0)
         case g.Output(), [operand]:
             return merging.sums[operand]
         case g.Add(), [left, right]:
@@ -442,7 +490,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         if abs(centre) <= _LARGEST_SHIFT:
             # top (t + centre)^2 + rest, the root of top moved into the matrix before.
             root, sign = merging.root(top, number, max(abs(end + centre) for end in ends))
-            stage = merging.settled(operand, factor * root, (shift + centre) * root)
+            stage = merging.operand(operand, factor * root, (shift + centre) * root)
             square = merging.of_stage(
                 Activation(
                     node.name,
@@ -462,7 +510,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
         coefficients = np.array([coefficients[0], _NEGLIGIBLE_SLOPE])
     # A polynomial of degree 2 in the monomial basis is one in t already.
     basis: g.Basis = "monomial" if len(coefficients) <= _SQUARE else operation.basis
-    stage = merging.settled(operand, factor, shift)
+    stage = merging.operand(operand, factor, shift)
     powers = [float(each) for each in coefficients]
     unit = merging.unit(number, powers, basis, max(map(abs, ends)))
     made = merging.of_stage(

@@ -1,4 +1,7 @@
-"""Inputs of a network, packed beside others of a batch in the same ciphertexts."""
+"""Inputs of a network, packed beside others of a batch in the same ciphertexts.
+
+Where the slots hold complex numbers, two inputs share them: see `Places.pack_pairs`.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +31,7 @@ class BatchPacking(WholeTensorPacking):
         form: How results stand in lists, tuples and dicts.
         width: Inputs that a ciphertext has slots for.
         batch: Of these, those that a run takes.
+        pairs: Whether every two of the inputs share their slots.
     """
 
     kind: ClassVar[str] = "batch"
@@ -41,6 +45,7 @@ class BatchPacking(WholeTensorPacking):
     form: Form
     width: int
     batch: int = 1
+    pairs: bool = False
 
     def __post_init__(self) -> None:
         self._require(len(self.inputs) == len(self.input_places), "an input has no places")
@@ -50,11 +55,20 @@ class BatchPacking(WholeTensorPacking):
             fits = port.count == len(places.places)
             self._require(fits, f"{port.name!r:.40} has {sizes}")
         self._require(1 <= self.batch <= self.width, f"{self.batch} of {self.width} are taken")
+        self._require(not self.pairs or self.width % 2 == 0, f"{self.width} are no pairs")
+
+    @property
+    def lanes(self) -> int:
+        """Numbers, real or complex, that a ciphertext has for every place."""
+        return self.width // 2 if self.pairs else self.width
 
     def _packed(self, place: Places, rows: NDArray[np.float64]) -> list[Vector]:
         # Where there are slots for more, inputs repeat: a layer may be meant for no numbers that
         # zeros would bring to it.
-        return place.pack(rows.reshape(len(rows), -1)[np.arange(self.width) % len(rows)])
+        all_rows = rows.reshape(len(rows), -1)[np.arange(self.width) % len(rows)]
+        return [*(place.pack_pairs(all_rows) if self.pairs else place.pack(all_rows))]
 
     def _unpacked(self, place: Places, vectors: Sequence[Vector]) -> NDArray[np.float64]:
+        if self.pairs:
+            return place.unpack_pairs(vectors, self.width)[: self.batch]
         return place.unpack([np.real(vector) for vector in vectors], self.width)[: self.batch]

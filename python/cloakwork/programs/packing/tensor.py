@@ -123,7 +123,7 @@ class WholeTensorPacking(RealPacking):
         if any(math.isinf(port.bound) for port in self.inputs):
             return None
         return [
-            vector
+            np.abs(vector)
             for port, place in self.tensors_in
             for vector in self._packed(place, np.full((1, *port.shape), port.bound))
         ]
