@@ -16,6 +16,7 @@ from cloakwork.errors import (
     FileMissingError,
     InvalidArgumentError,
     MalformedBytesError,
+    MemoryBudgetError,
 )
 from cloakwork.runtime import container
 from cloakwork.runtime.container import VERSION, read, read_bytes, to_bytes, write
@@ -175,6 +176,15 @@ def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(
     monkeypatch.setattr(container, "ARRAY_BYTES", 1000)
     with pytest.raises(MalformedBytesError, match=r"its arrays take \d+ bytes, 1000 are allowed"):
         read(path, "note")
+
+
+def test_no_file_is_written_that_would_not_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(container, "ARRAY_BYTES", 1000)
+    with pytest.raises(MemoryBudgetError, match="more than 1000 bytes"):
+        write(tmp_path / "long", "note", {"zeros": np.zeros(1 << 20)})
+    assert not [*tmp_path.iterdir()]
 
 
 NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}

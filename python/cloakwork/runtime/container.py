@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import InvalidArgumentError, MalformedBytesError, MemoryBudgetError
 from cloakwork.runtime.storage import named_reading, named_writing
 
 VERSION = 4
@@ -38,7 +38,7 @@ _SHARED_BYTES = 1 << 20
 # Lists and records in one another; programs have fewer.
 _MAX_DEPTH = 100
 # Bytes that the arrays of one file may take in memory.
-ARRAY_BYTES = 1 << 30
+ARRAY_BYTES = 1 << 32
 _DTYPES = ("|b1", "|u1", "<u2", "<u4", "<i4", "<i8", "<u8", "<f8")
 
 # What a zip file of at least one member begins with, and its last record, which has no comment.
@@ -59,6 +59,7 @@ def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
         InvalidArgumentError: The path is invalid.
         FileMissingError: There is no folder for it.
         FileAccessError: It cannot be made there.
+        MemoryBudgetError: Its arrays take more than is read.
         OSError: The disk is full.
     """
     target = file_path(path, "write")
@@ -174,6 +175,7 @@ class _WrittenMembers:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self._count = 0
+        self._array_bytes = 0
         # Bytes that wait for others to share their member with, which has its name already.
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
@@ -181,6 +183,12 @@ class _WrittenMembers:
 
     def array(self, data: bytes) -> str:
         """Write the numbers of an array, and give the name of their member."""
+        self._array_bytes += len(data)
+        if self._array_bytes > ARRAY_BYTES:
+            raise MemoryBudgetError(
+                f"cannot write a file whose arrays take more than {ARRAY_BYTES} bytes, as none is "
+                "read: a program has fewer for a smaller batch"
+            )
         name = self._next_name(_ARRAY)
         self._archive.writestr(_undated(name), data, zipfile.ZIP_DEFLATED)
         return name
