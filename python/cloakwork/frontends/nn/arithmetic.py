@@ -6,21 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.call import Call, Value, array_of
 from cloakwork.frontends.nn.known import without_batch
+from cloakwork.frontends.nn.masked import Masked, apart
 from cloakwork.frontends.nn.rearranging import spread
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def added(call: Call) -> Term:
+def added(call: Call) -> Value:
     """self + alpha * other."""
-    return sum_of(call, call.arguments["self"], call.arguments["other"], call.number("alpha"))
+    return _sum_with_mask(call, call.number("alpha"))
 
 
-def subtracted(call: Call) -> Term:
+def subtracted(call: Call) -> Value:
     """self - alpha * other."""
-    return sum_of(call, call.arguments["self"], call.arguments["other"], -call.number("alpha"))
+    return _sum_with_mask(call, -call.number("alpha"))
 
 
 def subtracted_from(call: Call) -> Term:
@@ -35,13 +36,29 @@ def negated(call: Call) -> Term:
 
 def multiplied(call: Call) -> Term:
     """self * other."""
-    left, right = call.arguments["self"], call.arguments["other"]
-    if isinstance(left, Term) and isinstance(right, Term):
-        shape = _common(call, left, right)
-        operands = spread(call, left, shape), spread(call, right, shape)
-        return call.trace.product(call.layer, *operands)
-    known, value = (right, left) if isinstance(left, Term) else (left, right)
-    return _affine(call, value, array_of(known), np.zeros(()))
+    return _product_of(call, call.arguments["self"], call.arguments["other"])
+
+
+def multiplied_and_added(call: Call) -> Term:
+    """self + value * tensor1 * tensor2."""
+    left, right = call.arguments["tensor1"], call.arguments["tensor2"]
+    product = (
+        _product_of(call, left, right)
+        if isinstance(left, Term) or isinstance(right, Term)
+        else array_of(left) * array_of(right)
+    )
+    return sum_of(call, call.arguments["self"], product, call.number("value"))
+
+
+def interpolated(call: Call) -> Term:
+    """self + weight * (end - self)."""
+    start, end = call.arguments["self"], call.arguments["end"]
+    step = (
+        sum_of(call, end, start, -1.0)
+        if isinstance(start, Term) or isinstance(end, Term)
+        else array_of(end) - array_of(start)
+    )
+    return sum_of(call, _product_of(call, step, call.arguments["weight"]), start, 1.0)
 
 
 def divided(call: Call) -> Term:
@@ -66,29 +83,53 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def chosen(call: Call) -> Term:
+def chosen(call: Call) -> Value:
     """self where a known condition holds, other elsewhere."""
     condition = call.array("condition")
     assert condition is not None
     return _chosen(call, condition, call.arguments["self"], call.arguments["other"])
 
 
-def filled(call: Call) -> Term:
+def filled(call: Call) -> Value:
     """A known number where a known mask holds, self elsewhere."""
     mask, number = call.array("mask"), call.number("value")
     assert mask is not None
     return _chosen(call, mask, number, call.value())
 
 
-def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Term:
-    # Numbers that are not chosen may be anything.
-    left, right = (
-        _affine(call, each, weight, np.zeros(()))
-        if isinstance(each, Term)
-        else np.where(weight, array_of(each), 0.0)
-        for each, weight in ((yes, condition), (no, 1.0 - condition))
-    )
-    return sum_of(call, left, right, 1.0)
+def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
+    sides: list[Any] = []
+    hidden = np.zeros(())
+    for each, weight in ((yes, condition), (no, 1.0 - condition)):
+        if isinstance(each, Term):
+            sides.append(_affine(call, each, weight, np.zeros(())))
+        else:
+            # Numbers that are not chosen may be anything.
+            finite, without = apart(np.where(weight, array_of(each), 0.0))
+            sides.append(finite)
+            hidden = hidden + without
+    left, right = sides
+    return _hidden(call, sum_of(call, left, right, 1.0), hidden)
+
+
+def _sum_with_mask(call: Call, factor: float) -> Value:
+    """self + factor * other, of which a known one may have minus infinity."""
+    left, right = call.arguments["self"], call.arguments["other"]
+    if isinstance(left, Term) and isinstance(right, Term):
+        return sum_of(call, left, right, factor)
+    if isinstance(left, Term):
+        finite, hidden = apart(factor * array_of(right))
+        return _hidden(call, sum_of(call, left, finite, 1.0), hidden)
+    finite, hidden = apart(array_of(left))
+    return _hidden(call, sum_of(call, finite, right, factor), hidden)
+
+
+def _hidden(call: Call, value: Term, hidden: g.Array) -> Value:
+    """A value, but for elements that are marked as minus infinity."""
+    if not hidden.any():
+        return value
+    seen = 1.0 - without_batch(call, value, hidden)
+    return Masked(value, np.broadcast_to(seen, call.trace.shape(value)))
 
 
 def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
@@ -103,7 +144,19 @@ def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
     return _affine(call, right, np.full((), factor), array_of(left))
 
 
+def _product_of(call: Call, left: Any, right: Any) -> Term:
+    """left * right, of which at least one is of the network."""
+    if isinstance(left, Term) and isinstance(right, Term):
+        shape = _common(call, left, right)
+        operands = spread(call, left, shape), spread(call, right, shape)
+        return call.trace.product(call.layer, *operands)
+    known, value = (right, left) if isinstance(left, Term) else (left, right)
+    return _affine(call, value, array_of(known), np.zeros(()))
+
+
 def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:
+    if not (np.isfinite(scale).all() and np.isfinite(shift).all()):
+        raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
     if (
         scale.size == shift.size == 1
         and max(scale.ndim, shift.ndim) <= len(call.trace.shape(value)) + 1

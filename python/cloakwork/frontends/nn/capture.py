@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
+from traceback import format_exception
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
@@ -20,13 +22,14 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.nn.attention import with_batch_first
 from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer, written_at
+from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
     module_inputs,
     result_form,
     result_names,
 )
-from cloakwork.frontends.nn.operations import READERS
+from cloakwork.frontends.nn.operations import OF_MASKED, READERS
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form
@@ -127,10 +130,11 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
         _require_statistics(module)
         reason = " ".join(str(error).split())[:300]
         shapes = ", ".join(str(tuple(each.shape)) for each in inputs.batches)
+        line = written_at("".join(format_exception(error)))
         raise CaptureError(
             f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
-            f"sample of shape {shapes}: {reason}; give inputs that it takes along a first axis, "
-            "and make its forward take tensors and decide nothing by their numbers"
+            f"sample of shape {shapes}: {reason}{line}; give inputs that it takes along a "
+            "first axis, and make its forward take tensors and decide nothing by their numbers"
         ) from error
 
 
@@ -231,6 +235,8 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
 
 def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters, buffers and constants, by the names of the graph's inputs for them."""
+    import torch  # noqa: PLC0415
+
     signature = exported.graph_signature
     tensors = {**exported.constants, **exported.state_dict}
     names = {
@@ -246,7 +252,9 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
                 f"cannot read a network: expected real numbers in {target!r}, got {came}; load its "
                 "trained weights, or compute with real and imaginary parts"
             )
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+        # Minus infinity hides scores from a softmax.
+        is_mask = name not in signature.inputs_to_parameters and bool((tensor < torch.inf).all())
+        if tensor.is_floating_point() and not is_mask and not bool(tensor.isfinite().all()):
             raise NotFiniteError(
                 f"cannot read a network: expected finite weights, got NaN or an infinity in "
                 f"{target!r}; train the network again"
@@ -272,11 +280,13 @@ def _called(
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
     call = Call(trace, _layer(node), name, arguments, function, inputs.count, _stack(node))
-    if not _depends([*given, *named.values()]):
+    if not _has([*given, *named.values()], Term | Masked):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
+    if name not in OF_MASKED and _has([*given, *named.values()], Masked):
+        raise call.unsupported("minus infinity outside of a softmax", "take the softmax at once")
     _require_precise(call, node, inputs)
     return READERS[name](call)
 
@@ -322,10 +332,10 @@ def _bound(argument: Any, values: dict[str, Value]) -> Any:
     return values[argument.name] if hasattr(argument, "op") else argument
 
 
-def _depends(argument: Any) -> bool:
+def _has(argument: Any, kind: type | UnionType) -> bool:
     if isinstance(argument, list):
-        return any(map(_depends, argument))
-    return isinstance(argument, Term)
+        return any(_has(each, kind) for each in argument)
+    return isinstance(argument, kind)
 
 
 def _layer(node: torch.fx.Node) -> str:
@@ -353,6 +363,11 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
     form = result_form(structure)
     found: dict[str, Term] = {}
     for name, result in zip(result_names(structure), results, strict=True):
+        if isinstance(result, Masked):
+            raise CaptureError(
+                f"cannot read a network: expected finite results, got minus infinity in {name!r}; "
+                "return the softmax of it"
+            )
         if not isinstance(result, Term):
             raise CaptureError(
                 f"cannot read a network: expected that {name!r} depends on the input, got one that "
