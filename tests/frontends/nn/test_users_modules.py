@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The tensor attributes")
 # What float64 may lose.
 ROUNDING = 1e-9
 # They have few activations, so that planning them takes least.
-QUICK = ("LeNet", "SwiGLU", "siamese", "WaveNet", "one-hot", "temporal shift")
+QUICK = ("siamese", "one-hot", "temporal shift")
 
 
 def made(written: Written) -> tuple[nn.Module, tuple[torch.Tensor, ...]]:
