@@ -19,6 +19,8 @@ OTHERS = 4
 
 _MAX_ELEMENTS = 200
 _MAX_DEEP = 2
+# How far apart variances may lie: there is no polynomial near the root of more.
+_MAX_SPREAD = 1000.0
 
 EMBEDDING, INPUTS, RESULTS, BATCH = "embedding", "several inputs", "several results", "batch"
 ALL_KINDS = (*KINDS, EMBEDDING, INPUTS, RESULTS, BATCH)
@@ -169,7 +171,7 @@ class _Drawing:
         return body, torch.rand(SAMPLES + OTHERS, *shape) * 2 - 1, grown
 
     def network(self) -> MixedNetwork | None:
-        """The network; None where the wanted kind found no place in it."""
+        """The network; None where the wanted kind found no place, or inputs hardly vary."""
         chance, depth = self.chance, self.depth
         if INPUTS in self.kinds:
             sides = [self.side(depth // 2) for _ in range(2)]
@@ -187,9 +189,12 @@ class _Drawing:
             return None
         module = module.double().eval()
         _randomise_statistics(module)
+        samples = tuple(each[:SAMPLES].double() for each in inputs)
+        if _spread_of_variances(module, samples) > _MAX_SPREAD:
+            return None
         return MixedNetwork(
             module,
-            tuple(each[:SAMPLES].double() for each in inputs),
+            samples,
             tuple(each[SAMPLES:].double() for each in inputs),
             chance.randint(2, OTHERS) if BATCH in self.kinds else 1,
             frozenset(self.kinds),
@@ -249,3 +254,32 @@ def _randomise_statistics(module: nn.Module) -> None:
             assert part.running_mean is not None
             part.running_mean.normal_()
             part.running_var.uniform_(0.5, 2.0)
+
+
+def _spread_of_variances(module: nn.Module, samples: tuple[torch.Tensor, ...]) -> float:
+    """The largest of the variances that a norm divides by, as a multiple of the smallest."""
+    spreads = [1.0]
+
+    def look(part: nn.Module, given: tuple[torch.Tensor], _: torch.Tensor) -> None:
+        x = given[0]
+        match part:
+            case nn.LayerNorm() | nn.RMSNorm():
+                groups = x.flatten(-len(part.normalized_shape))
+            case nn.GroupNorm():
+                groups = x.reshape(len(x), part.num_groups, -1)
+            case _:
+                groups = x.flatten(2)
+        centre = 0.0 if isinstance(part, nn.RMSNorm) else groups.mean(-1, keepdim=True)
+        eps: Any = torch.finfo(x.dtype).eps if part.eps is None else part.eps
+        variances = (groups - centre).square().mean(-1) + eps
+        spreads.append(float(variances.max() / variances.min()))
+
+    kinds = (nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, nn.modules.instancenorm._InstanceNorm)
+    hooks = [
+        part.register_forward_hook(look) for part in module.modules() if isinstance(part, kinds)
+    ]
+    with torch.no_grad():
+        module(*samples)
+    for hook in hooks:
+        hook.remove()
+    return max(spreads)
