@@ -120,6 +120,19 @@ MODULES: dict[str, nn.Module] = {
     "softmax of what is left": Function(
         lambda x, w: x[:, :, :6].masked_fill(w < 0, -torch.inf).softmax(-1), HIDING
     ),
+    "softmax beside low numbers": Function(
+        lambda x, w: (
+            (x[:, :, :6].masked_fill(w < 0, -1e9)).softmax(-1)
+            + (x[:, :, :6] + w.clamp(min=-65504.0)).softmax(-1)
+            + torch.where(w < 0, torch.finfo(x.dtype).min, x[:, :, :6]).softmax(-1)
+        ),
+        HIDING,
+    ),
+    "low numbers": Function(lambda x: torch.cat([(x - 1e5) * 2, x - 1e6], 1)),
+    "softmax of numbers as low": Function(
+        lambda x, w: (x + w).softmax(-1), torch.tensor([-1e4, -9999.5, -1e4, -9998, -1e4, -1e4])
+    ),
+    "softmax of low numbers": Function(lambda x: (x - 1e4).softmax(-1)),
     "softmax of what is chosen": Function(
         lambda x, w: torch.where(w < 0, -torch.inf, x[:, :, :6]).softmax(-1), HIDING
     ),

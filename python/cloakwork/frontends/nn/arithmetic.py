@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,12 @@ from cloakwork.programs.ir import layers as g
 
 def added(call: Call) -> Value:
     """self + alpha * other."""
-    return _sum_with_mask(call, call.number("alpha"))
+    return _weighted_sum(call, call.number("alpha"))
 
 
 def subtracted(call: Call) -> Value:
     """self - alpha * other."""
-    return _sum_with_mask(call, -call.number("alpha"))
+    return _weighted_sum(call, -call.number("alpha"))
 
 
 def subtracted_from(call: Call) -> Term:
@@ -97,39 +98,40 @@ def filled(call: Call) -> Value:
     return _chosen(call, mask, number, call.value())
 
 
-def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
-    sides: list[Any] = []
-    hidden = np.zeros(())
-    for each, weight in ((yes, condition), (no, 1.0 - condition)):
-        if isinstance(each, Term):
-            sides.append(_affine(call, each, weight, np.zeros(())))
-        else:
-            # Numbers that are not chosen may be anything.
-            finite, without = apart(np.where(weight, array_of(each), 0.0))
-            sides.append(finite)
-            hidden = hidden + without
-    left, right = sides
-    return _hidden(call, sum_of(call, left, right, 1.0), hidden)
-
-
-def _sum_with_mask(call: Call, factor: float) -> Value:
-    """self + factor * other, of which a known one may have minus infinity."""
+def _weighted_sum(call: Call, factor: float) -> Value:
     left, right = call.arguments["self"], call.arguments["other"]
-    if isinstance(left, Term) and isinstance(right, Term):
-        return sum_of(call, left, right, factor)
-    if isinstance(left, Term):
-        finite, hidden = apart(factor * array_of(right))
-        return _hidden(call, sum_of(call, left, finite, 1.0), hidden)
-    finite, hidden = apart(array_of(left))
-    return _hidden(call, sum_of(call, finite, right, factor), hidden)
+    if isinstance(right, Term):
+        right = call.trace.scaled(call.layer, right, factor, 0.0)
+    else:
+        right = factor * array_of(right)
+    return _sum_with_mask(call, left, right)
 
 
-def _hidden(call: Call, value: Term, hidden: g.Array) -> Value:
-    """A value, but for elements that are marked as minus infinity."""
+def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
+    # Numbers that are not chosen may be anything.
+    left, right = (
+        _affine(call, each, weight, np.zeros(()))
+        if isinstance(each, Term)
+        else np.where(weight, array_of(each), 0.0)
+        for each, weight in ((yes, condition), (no, 1.0 - condition))
+    )
+    return _sum_with_mask(call, left, right)
+
+
+def _sum_with_mask(call: Call, left: Any, right: Any) -> Value:
+    """left + right, of which at least one is of the network and a known one may hide elements."""
+    if not isinstance(left, Term):
+        left, right = right, left
+    if isinstance(right, Term):
+        return sum_of(call, left, right, 1.0)
+    known = array_of(right)
+    visible, hidden = apart(known)
     if not hidden.any():
-        return value
-    seen = 1.0 - without_batch(call, value, hidden)
-    return Masked(value, np.broadcast_to(seen, call.trace.shape(value)))
+        return sum_of(call, left, known, 1.0)
+    value = sum_of(call, left, visible, 1.0)
+    seen = np.broadcast_to(1.0 - without_batch(call, value, hidden), call.trace.shape(value))
+    is_finite = bool(np.isfinite(known).all())
+    return Masked(value, seen, partial(sum_of, call, left, known, 1.0) if is_finite else None)
 
 
 def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:

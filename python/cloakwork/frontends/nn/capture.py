@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from importlib.util import find_spec
 from io import StringIO
 from traceback import format_exception
@@ -226,7 +227,7 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 values[node.name] = _called(trace, node, values, inputs)
             case "output":
                 # Torch adds inputs and buffers that were changed in place to the results.
-                results = [values.get(str(name)) for name in signature.user_outputs]
+                results = [_finite(values.get(str(name))) for name in signature.user_outputs]
                 form = _finish(trace, exported, results)
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
@@ -285,8 +286,9 @@ def _called(
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
-    if name not in OF_MASKED and _has([*given, *named.values()], Masked):
-        raise call.unsupported("minus infinity outside of a softmax", "take the softmax at once")
+    if name not in OF_MASKED:
+        plain = {each: _unmasked(call, value) for each, value in arguments.items()}
+        call = replace(call, arguments=plain)
     _require_precise(call, node, inputs)
     return READERS[name](call)
 
@@ -330,6 +332,20 @@ def _bound(argument: Any, values: dict[str, Value]) -> Any:
     if isinstance(argument, (list, tuple)):
         return [_bound(each, values) for each in argument]
     return values[argument.name] if hasattr(argument, "op") else argument
+
+
+def _unmasked(call: Call, argument: Any) -> Any:
+    """An argument with the numbers that stand where a mask hides elements from a softmax."""
+    if isinstance(argument, list):
+        return [_unmasked(call, each) for each in argument]
+    found = _finite(argument)
+    if isinstance(found, Masked):
+        raise call.unsupported("minus infinity outside of a softmax", "take the softmax at once")
+    return found
+
+
+def _finite(value: Value | None) -> Value | None:
+    return value.plain() if isinstance(value, Masked) and value.plain is not None else value
 
 
 def _has(argument: Any, kind: type | UnionType) -> bool:

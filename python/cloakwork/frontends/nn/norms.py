@@ -54,15 +54,19 @@ def rms_norm(call: Call) -> Term:
 def softmax(call: Call) -> Term:
     """exp(x) / the sum of exp(x) along an axis."""
     first, value = next(iter(call.arguments.items()))
-    mask = None
-    if isinstance(value, Masked):
-        call = replace(call, arguments={**call.arguments, first: value.value})
-        mask = value.seen
+    if not isinstance(value, Masked):
+        return _softmax(call, None)
+    (axis,) = reduced_axes(replace(call, arguments={**call.arguments, first: value.value}))
+    mask = np.moveaxis(value.seen, axis, -1)
+    if mask.any(-1).all():
+        return _softmax(replace(call, arguments={**call.arguments, first: value.value}), mask)
+    if value.plain is None:
+        raise call.unsupported("a mask that hides all elements", "leave one in each row")
+    return _softmax(replace(call, arguments={**call.arguments, first: value.plain()}), None)
+
+
+def _softmax(call: Call, mask: g.Array | None) -> Term:
     (axis,) = reduced_axes(call)
-    if mask is not None:
-        mask = np.moveaxis(mask, axis, -1)
-        if not mask.any(-1).all():
-            raise call.unsupported("a mask that hides all elements", "leave one in each row")
     last = moved_axis(call, call.value(), axis, -1)
     return moved_axis(call, softmax_of_last(call, last, mask), -1, axis)
 
