@@ -128,10 +128,14 @@ def _sum_with_mask(call: Call, left: Any, right: Any) -> Value:
     visible, hidden = apart(known)
     if not hidden.any():
         return sum_of(call, left, known, 1.0)
-    value = sum_of(call, left, visible, 1.0)
-    seen = np.broadcast_to(1.0 - without_batch(call, value, hidden), call.trace.shape(value))
+    unseen = without_batch(call, left, hidden)
+    shape = np.broadcast_shapes(call.trace.shape(left), unseen.shape)
     is_finite = bool(np.isfinite(known).all())
-    return Masked(value, seen, partial(sum_of, call, left, known, 1.0) if is_finite else None)
+    return Masked(
+        np.broadcast_to(1.0 - unseen, shape),
+        partial(sum_of, call, left, visible, 1.0),
+        partial(sum_of, call, left, known, 1.0) if is_finite else None,
+    )
 
 
 def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:

@@ -20,13 +20,13 @@ class Masked:
     """A value, some elements of which a softmax does not see.
 
     Args:
-        value: The value, with any numbers where low ones stand.
         seen: Ones for elements that count, zeros for those that do not, of the value's shape.
+        value: Makes the value, with any numbers where low ones stand.
         plain: Makes the value with the numbers that do stand there; None where one is infinite.
     """
 
-    value: Term
     seen: g.Array
+    value: Callable[[], Term]
     plain: Callable[[], Term] | None
 
 

@@ -56,13 +56,15 @@ def softmax(call: Call) -> Term:
     first, value = next(iter(call.arguments.items()))
     if not isinstance(value, Masked):
         return _softmax(call, None)
-    (axis,) = reduced_axes(replace(call, arguments={**call.arguments, first: value.value}))
+    # The batch, too, counts as an axis.
+    axis = int(call.arguments["dim"]) % (value.seen.ndim + 1) - 1
     mask = np.moveaxis(value.seen, axis, -1)
-    if mask.any(-1).all():
-        return _softmax(replace(call, arguments={**call.arguments, first: value.value}), mask)
-    if value.plain is None:
+    is_seen = bool(mask.any(-1).all())
+    make = value.value if is_seen else value.plain
+    if make is None:
         raise call.unsupported("a mask that hides all elements", "leave one in each row")
-    return _softmax(replace(call, arguments={**call.arguments, first: value.plain()}), None)
+    plain = replace(call, arguments={**call.arguments, first: make()})
+    return _softmax(plain, mask if is_seen else None)
 
 
 def _softmax(call: Call, mask: g.Array | None) -> Term:
