@@ -27,7 +27,7 @@ def users_line() -> str:
     """
     frame = sys._getframe(1)
     while frame is not None:
-        if _is_users(frame.f_code.co_filename):
+        if is_users(frame.f_code.co_filename):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         if frame.f_back is None:
             return ""
@@ -60,14 +60,20 @@ def users_line_in(traceback: TracebackType | None) -> str:
     line = ""
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
-        if _is_users(file):
+        if is_users(file):
             line = f"{file}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
     return line
 
 
 @lru_cache(maxsize=1024)
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
+    """Whether a file of Python is the user's.
+
+    Example:
+        >>> is_users("/home/me/network.py"), is_users(__file__)
+        (True, False)
+    """
     if file.startswith(("<frozen ", *_PACKAGES)):
         return False
     rest = next((file.removeprefix(root) for root in _LIBRARY if file.startswith(root)), None)

@@ -67,8 +67,12 @@ class Function(nn.Module):
         (Function(lambda x: x ** torch.arange(8.0)), "a tensor of 8 numbers"),
         (Function(lambda x: torch.cat([x[:, :0], torch.ones(2, 1, 8, 8)], 1)), "no elements"),
         (Function(lambda x: x + torch.full_like(x, torch.inf)), "NaN or an infinity"),
-        (Function(lambda x: torch.hstack([x, x])), "torch.cat"),
-        (Function(lambda x: x[:, :, :1].expand_as(x)), "use expand"),
+        (Function(lambda x: torch.vstack([x, x])), "torch.cat"),
+        (Function(lambda x: torch.relu(x - torch.inf)), "softmax at once"),
+        (Function(lambda x: x * torch.inf), "NaN or an infinity"),
+        (Function(lambda x: functional.pad(x, (1, 1), value=-torch.inf)), "finite number"),
+        (Function(lambda x: (x - torch.inf).softmax(-1)), "leave one in each row"),
+        (Function(lambda x: x.clone().fill_(x[0, 0, 0, 0])), "first axis"),
     ],
 )
 def test_an_unsupported_layer_is_named_with_what_works(layer: nn.Module, advice: str) -> None:

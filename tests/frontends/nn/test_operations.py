@@ -43,6 +43,23 @@ def randn(*shape: int) -> torch.Tensor:
 MASK = randn(3, 8, 6) > 0
 GROWN: dict[str, Any] = {"stride": 2, "padding": 1, "output_padding": 1, "dilation": 2}
 
+ONE = torch.ones((), dtype=torch.float64)
+HIDING = torch.full((6, 6), -torch.inf).triu(1)
+PLACES = torch.tensor([2, 0])
+
+
+def in_place(x: torch.Tensor) -> torch.Tensor:
+    x, out = x.clone(), torch.zeros(len(x), 5, *x.shape[2:], dtype=x.dtype)
+    x[:, 0] = 0.5
+    x[:, 1:2].fill_(1.5)
+    x[..., 2].zero_()
+    x[:, :, 1] = torch.ones(6)
+    out[:, 1:3] = x[:, :2]
+    out[:, 0] = x[:, 2]
+    out[:, -1] += x[:, 0]
+    return out
+
+
 MODULES: dict[str, nn.Module] = {
     "mish": nn.Mish(),
     "elu": nn.ELU(),
@@ -73,11 +90,56 @@ MODULES: dict[str, nn.Module] = {
     "max pool, spread": nn.MaxPool2d(2, stride=1, dilation=(3, 2)),
     "max pool of rows": nn.Sequential(nn.Flatten(2), nn.MaxPool1d(5, 3, 1)),
     "adaptive max pool": nn.AdaptiveMaxPool2d((4, 2)),
+    "adaptive max pool, uneven": nn.AdaptiveMaxPool2d((5, 4)),
+    "adaptive max pool of rows": nn.Sequential(nn.Flatten(2), nn.AdaptiveMaxPool1d(7)),
     "largest of all": nn.AdaptiveMaxPool2d(1),
     "transposed": nn.ConvTranspose2d(3, 2, 3),
     "transposed, all": nn.ConvTranspose2d(3, 6, (3, 2), groups=3, bias=False, **GROWN),
     "transposed, cut": nn.ConvTranspose2d(3, 2, 2, stride=3, padding=2),
     "transposed rows": nn.Sequential(nn.Flatten(2), nn.ConvTranspose1d(3, 4, 3, stride=2)),
+    "in place": Function(in_place),
+    "axes": Function(lambda x: x.swapaxes(1, 2).moveaxis(-1, 1).mT.rot90(1, (2, 3))),
+    "parts": Function(lambda x: torch.hstack([x.tensor_split(2, -1)[1], x[:, PLACES, :, :3]])),
+    "triangles": Function(lambda x: x.tril() + x.triu(1).diagonal(dim1=2, dim2=3)[:, :, None]),
+    "places": Function(lambda x: x.index_select(2, PLACES) * x[:, [0, 2, 1], 3:5]),
+    "repeated": Function(lambda x: torch.tile(x, (1, 2, 1, 1)).repeat_interleave(2, 2)),
+    "spread": Function(lambda x: x[:, :1].expand_as(x) + x[:, :, :1].broadcast_to(x.shape)),
+    "windows": Function(
+        lambda x: functional.unfold(x, 3)[:, :18, :4] * x.unfold(2, 6, 1).flatten(2)[:, :1, :4]
+    ),
+    "shuffled": Function(lambda x: nn.ChannelShuffle(3)(functional.interpolate(x, scale_factor=2))),
+    "lerp": Function(lambda x, w: torch.lerp(x, x.flip(1), 0.25) + torch.lerp(w, 2 * w, x), ONE),
+    "addcmul": Function(lambda x: torch.addcmul(x, x, x.flip(-1), value=0.5)),
+    "addmm": Function(lambda x, w: torch.addmm(w[0], x[:, 0, 0], w, beta=2, alpha=3), randn(6, 4)),
+    "baddbmm": Function(lambda x: torch.baddbmm(x[:, 0, :, :3], x[:, 1], x[:, 2].mT[..., :3])),
+    "largest of an axis": Function(lambda x: x.max(1)[0] - x.min(-1, keepdim=True).values[:, 0]),
+    "largest of two": Function(lambda x, w: torch.max(x, x.flip(1)) + torch.min(x, w), ONE),
+    "amin": Function(lambda x: x.amin((1, 2))),
+    "softmax of some": Function(lambda x, w: (x[:, :, :6] + w).softmax(-1), HIDING),
+    "softmax of the rest": Function(lambda x, w: (w.T + x[:, :, 2:]).to(x).softmax(2), HIDING),
+    "softmax of what is left": Function(
+        lambda x, w: x[:, :, :6].masked_fill(w < 0, -torch.inf).softmax(-1), HIDING
+    ),
+    "softmax beside low numbers": Function(
+        lambda x, w: (
+            (x[:, :, :6].masked_fill(w < 0, -1e9)).softmax(-1)
+            + (x[:, :, :6] + w.clamp(min=-65504.0)).softmax(-1)
+            + torch.where(w < 0, torch.finfo(x.dtype).min, x[:, :, :6]).softmax(-1)
+        ),
+        HIDING,
+    ),
+    "low numbers": Function(lambda x: torch.cat([(x - 1e5) * 2, x - 1e6], 1)),
+    "softmax of numbers as low": Function(
+        lambda x, w: (x + w).softmax(-1), torch.tensor([-1e4, -9999.5, -1e4, -9998, -1e4, -1e4])
+    ),
+    "softmax of low numbers": Function(lambda x: (x - 1e4).softmax(-1)),
+    "softmax of what is chosen": Function(
+        lambda x, w: torch.where(w < 0, -torch.inf, x[:, :, :6]).softmax(-1), HIDING
+    ),
+    "heads that see what came before": Function(
+        lambda x, w: functional.scaled_dot_product_attention(x, x[:, :, :6], x[:, :, 2:], w[5:]),
+        HIDING,
+    ),
     "cumsum": Function(lambda x: x.cumsum(1) + x.cumsum(-1)),
     "pad by a number": Function(lambda x: functional.pad(x, (1, 2, 0, 1), value=1.5)),
     "where": Function(lambda x, mask: torch.where(mask, x, 2 * x + 1), MASK),
@@ -137,7 +199,7 @@ def test_ciphertexts_hold_what_torch_computes(name: str) -> None:
         (lambda x: x.amax(0), "over the batch"),
         (lambda x: x.cumsum(0), "over the batch"),
         (lambda x: x.masked_fill(torch.ones(6, dtype=torch.bool), float("inf")), "an infinity"),
-        (lambda x: functional.adaptive_max_pool2d(x, 5)[0], "unequal"),
+        (lambda x: functional.adaptive_max_pool2d(x, (0, 1)), "no windows"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_name(

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.call import Call, Value, array_of
 from cloakwork.frontends.nn.known import without_batch
+from cloakwork.frontends.nn.masked import Masked, apart
 from cloakwork.frontends.nn.rearranging import spread
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def added(call: Call) -> Term:
+def added(call: Call) -> Value:
     """self + alpha * other."""
-    return sum_of(call, call.arguments["self"], call.arguments["other"], call.number("alpha"))
+    return _weighted_sum(call, call.number("alpha"))
 
 
-def subtracted(call: Call) -> Term:
+def subtracted(call: Call) -> Value:
     """self - alpha * other."""
-    return sum_of(call, call.arguments["self"], call.arguments["other"], -call.number("alpha"))
+    return _weighted_sum(call, -call.number("alpha"))
 
 
 def subtracted_from(call: Call) -> Term:
@@ -35,13 +37,29 @@ def negated(call: Call) -> Term:
 
 def multiplied(call: Call) -> Term:
     """self * other."""
-    left, right = call.arguments["self"], call.arguments["other"]
-    if isinstance(left, Term) and isinstance(right, Term):
-        shape = _common(call, left, right)
-        operands = spread(call, left, shape), spread(call, right, shape)
-        return call.trace.product(call.layer, *operands)
-    known, value = (right, left) if isinstance(left, Term) else (left, right)
-    return _affine(call, value, array_of(known), np.zeros(()))
+    return _product_of(call, call.arguments["self"], call.arguments["other"])
+
+
+def multiplied_and_added(call: Call) -> Term:
+    """self + value * tensor1 * tensor2."""
+    left, right = call.arguments["tensor1"], call.arguments["tensor2"]
+    product = (
+        _product_of(call, left, right)
+        if isinstance(left, Term) or isinstance(right, Term)
+        else array_of(left) * array_of(right)
+    )
+    return sum_of(call, call.arguments["self"], product, call.number("value"))
+
+
+def interpolated(call: Call) -> Term:
+    """self + weight * (end - self)."""
+    start, end = call.arguments["self"], call.arguments["end"]
+    step = (
+        sum_of(call, end, start, -1.0)
+        if isinstance(start, Term) or isinstance(end, Term)
+        else array_of(end) - array_of(start)
+    )
+    return sum_of(call, _product_of(call, step, call.arguments["weight"]), start, 1.0)
 
 
 def divided(call: Call) -> Term:
@@ -66,21 +84,30 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def chosen(call: Call) -> Term:
+def chosen(call: Call) -> Value:
     """self where a known condition holds, other elsewhere."""
     condition = call.array("condition")
     assert condition is not None
     return _chosen(call, condition, call.arguments["self"], call.arguments["other"])
 
 
-def filled(call: Call) -> Term:
+def filled(call: Call) -> Value:
     """A known number where a known mask holds, self elsewhere."""
     mask, number = call.array("mask"), call.number("value")
     assert mask is not None
     return _chosen(call, mask, number, call.value())
 
 
-def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Term:
+def _weighted_sum(call: Call, factor: float) -> Value:
+    left, right = call.arguments["self"], call.arguments["other"]
+    if isinstance(right, Term):
+        right = call.trace.scaled(call.layer, right, factor, 0.0)
+    else:
+        right = factor * array_of(right)
+    return _sum_with_mask(call, left, right)
+
+
+def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
     # Numbers that are not chosen may be anything.
     left, right = (
         _affine(call, each, weight, np.zeros(()))
@@ -88,7 +115,27 @@ def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Term:
         else np.where(weight, array_of(each), 0.0)
         for each, weight in ((yes, condition), (no, 1.0 - condition))
     )
-    return sum_of(call, left, right, 1.0)
+    return _sum_with_mask(call, left, right)
+
+
+def _sum_with_mask(call: Call, left: Any, right: Any) -> Value:
+    """left + right, of which at least one is of the network and a known one may hide elements."""
+    if not isinstance(left, Term):
+        left, right = right, left
+    if isinstance(right, Term):
+        return sum_of(call, left, right, 1.0)
+    known = array_of(right)
+    visible, hidden = apart(known)
+    if not hidden.any():
+        return sum_of(call, left, known, 1.0)
+    unseen = without_batch(call, left, hidden)
+    shape = np.broadcast_shapes(call.trace.shape(left), unseen.shape)
+    is_finite = bool(np.isfinite(known).all())
+    return Masked(
+        np.broadcast_to(1.0 - unseen, shape),
+        partial(sum_of, call, left, visible, 1.0),
+        partial(sum_of, call, left, known, 1.0) if is_finite else None,
+    )
 
 
 def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
@@ -103,7 +150,19 @@ def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
     return _affine(call, right, np.full((), factor), array_of(left))
 
 
+def _product_of(call: Call, left: Any, right: Any) -> Term:
+    """left * right, of which at least one is of the network."""
+    if isinstance(left, Term) and isinstance(right, Term):
+        shape = _common(call, left, right)
+        operands = spread(call, left, shape), spread(call, right, shape)
+        return call.trace.product(call.layer, *operands)
+    known, value = (right, left) if isinstance(left, Term) else (left, right)
+    return _affine(call, value, array_of(known), np.zeros(()))
+
+
 def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:
+    if not (np.isfinite(scale).all() and np.isfinite(shift).all()):
+        raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
     if (
         scale.size == shift.size == 1
         and max(scale.ndim, shift.ndim) <= len(call.trace.shape(value)) + 1

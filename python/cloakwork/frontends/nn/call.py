@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from cloakwork.base.source_line import is_users
 from cloakwork.errors import UnsupportedLayerError
+from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
 
 if TYPE_CHECKING:
     import torch
 
-Value: TypeAlias = "Term | torch.Tensor | float | list[Value]"
+Value: TypeAlias = "Term | Masked | torch.Tensor | float | list[Value]"
 
 _SUPPORTED = (
     "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "
@@ -35,6 +37,7 @@ _DIVISION = "encrypted numbers cannot be divided by; use an activation or a poly
 _PARTS = "put parts side by side by torch.cat"
 _ROOT = "use an activation, or a polynomial that is near it"
 TRACKED = "set track_running_stats=True and train it again"
+_STEPS = "write its steps out by Linear, sigmoid and tanh"
 _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and put other "
     "random numbers in a buffer"
@@ -50,10 +53,8 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("round", "sign"), _COMPARISON),
         **dict.fromkeys(("div", "floor_divide", "remainder"), _DIVISION),
         **dict.fromkeys(("pow", "sqrt"), _ROOT),
-        **dict.fromkeys(("column_stack", "dstack", "hstack", "vstack"), _PARTS),
-        **dict.fromkeys(("copy", "fill", "index_put", "select_scatter"), _PARTS),
-        "expand_as": "use expand",
-        "tile": "use repeat",
+        **dict.fromkeys(("column_stack", "copy", "index_put", "vstack"), _PARTS),
+        **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), _STEPS),
         **dict.fromkeys(("hardshrink", "softsign", "threshold"), _ACTIVATION),
     }
 )
@@ -131,7 +132,10 @@ class Call:
             return None
         if isinstance(value, Term):
             raise self.unsupported(f"{argument} depends on the network's input")
-        return array_of(value)
+        known = array_of(value)
+        if not np.isfinite(known).all():
+            raise self.unsupported(f"{argument} with NaN or an infinity", "leave it out")
+        return known
 
     def pair(self, argument: str) -> g.Pair:
         """Numbers for down and to the right, of which one stands for both."""
@@ -175,12 +179,13 @@ def written_at(stack: str) -> str:
     """Where the user wrote the innermost of some calls, as a message goes on; empty if nowhere.
 
     Args:
-        stack: The calls, as torch writes them.
+        stack: The calls, as Python and torch write them.
     """
     import torch  # noqa: PLC0415
 
     library = str(Path(torch.__file__).parent)
-    own = [each for each in _CALLED.findall(stack) if not each[0].startswith(library)]
+    calls = _CALLED.findall(stack)
+    own = [each for each in calls if is_users(each[0]) and not each[0].startswith(library)]
     return ", at {}:{}: {}".format(*own[-1]) if own else ""
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
+from dataclasses import replace
 from importlib.util import find_spec
 from io import StringIO
+from traceback import format_exception
+from types import UnionType
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
@@ -20,13 +23,14 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.nn.attention import with_batch_first
 from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer, written_at
+from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
     module_inputs,
     result_form,
     result_names,
 )
-from cloakwork.frontends.nn.operations import READERS
+from cloakwork.frontends.nn.operations import OF_MASKED, READERS
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form
@@ -127,10 +131,11 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
         _require_statistics(module)
         reason = " ".join(str(error).split())[:300]
         shapes = ", ".join(str(tuple(each.shape)) for each in inputs.batches)
+        line = written_at("".join(format_exception(error)))
         raise CaptureError(
             f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
-            f"sample of shape {shapes}: {reason}; give inputs that it takes along a first axis, "
-            "and make its forward take tensors and decide nothing by their numbers"
+            f"sample of shape {shapes}: {reason}{line}; give inputs that it takes along a "
+            "first axis, and make its forward take tensors and decide nothing by their numbers"
         ) from error
 
 
@@ -222,7 +227,7 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 values[node.name] = _called(trace, node, values, inputs)
             case "output":
                 # Torch adds inputs and buffers that were changed in place to the results.
-                results = [values.get(str(name)) for name in signature.user_outputs]
+                results = [_finite(values.get(str(name))) for name in signature.user_outputs]
                 form = _finish(trace, exported, results)
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
@@ -231,6 +236,8 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
 
 def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters, buffers and constants, by the names of the graph's inputs for them."""
+    import torch  # noqa: PLC0415
+
     signature = exported.graph_signature
     tensors = {**exported.constants, **exported.state_dict}
     names = {
@@ -246,7 +253,9 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
                 f"cannot read a network: expected real numbers in {target!r}, got {came}; load its "
                 "trained weights, or compute with real and imaginary parts"
             )
-        if tensor.is_floating_point() and not bool(tensor.isfinite().all()):
+        # Minus infinity hides scores from a softmax.
+        is_mask = name not in signature.inputs_to_parameters and bool((tensor < torch.inf).all())
+        if tensor.is_floating_point() and not is_mask and not bool(tensor.isfinite().all()):
             raise NotFiniteError(
                 f"cannot read a network: expected finite weights, got NaN or an infinity in "
                 f"{target!r}; train the network again"
@@ -272,11 +281,14 @@ def _called(
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
     call = Call(trace, _layer(node), name, arguments, function, inputs.count, _stack(node))
-    if not _depends([*given, *named.values()]):
+    if not _has([*given, *named.values()], Term | Masked):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
+    if name not in OF_MASKED:
+        plain = {each: _unmasked(call, value) for each, value in arguments.items()}
+        call = replace(call, arguments=plain)
     _require_precise(call, node, inputs)
     return READERS[name](call)
 
@@ -322,10 +334,24 @@ def _bound(argument: Any, values: dict[str, Value]) -> Any:
     return values[argument.name] if hasattr(argument, "op") else argument
 
 
-def _depends(argument: Any) -> bool:
+def _unmasked(call: Call, argument: Any) -> Any:
+    """An argument with the numbers that stand where a mask hides elements from a softmax."""
     if isinstance(argument, list):
-        return any(map(_depends, argument))
-    return isinstance(argument, Term)
+        return [_unmasked(call, each) for each in argument]
+    found = _finite(argument)
+    if isinstance(found, Masked):
+        raise call.unsupported("minus infinity outside of a softmax", "take the softmax at once")
+    return found
+
+
+def _finite(value: Value | None) -> Value | None:
+    return value.plain() if isinstance(value, Masked) and value.plain is not None else value
+
+
+def _has(argument: Any, kind: type | UnionType) -> bool:
+    if isinstance(argument, list):
+        return any(_has(each, kind) for each in argument)
+    return isinstance(argument, kind)
 
 
 def _layer(node: torch.fx.Node) -> str:
@@ -353,6 +379,11 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
     form = result_form(structure)
     found: dict[str, Term] = {}
     for name, result in zip(result_names(structure), results, strict=True):
+        if isinstance(result, Masked):
+            raise CaptureError(
+                f"cannot read a network: expected finite results, got minus infinity in {name!r}; "
+                "return the softmax of it"
+            )
         if not isinstance(result, Term):
             raise CaptureError(
                 f"cannot read a network: expected that {name!r} depends on the input, got one that "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from string import ascii_letters
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.frontends.nn.arithmetic import sum_of
 from cloakwork.frontends.nn.call import Call, array_of
 from cloakwork.frontends.nn.known import first_of_batch
 from cloakwork.frontends.nn.trace import Term
@@ -48,6 +49,18 @@ def matrix_product(call: Call) -> Term:
         "Z" if right == 1 else lead[len(lead) + 2 - right :] + "ZY",
     ]
     return contracted(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
+
+
+def added_product(call: Call) -> Term:
+    """beta * self + alpha * the product of two matrices."""
+    names = ("batch1", "batch2") if "batch1" in call.arguments else ("mat1", "mat2")
+    left, right = (call.arguments[name] for name in names)
+    if isinstance(left, Term) or isinstance(right, Term):
+        product: Any = matrix_product(replace(call, arguments={"self": left, "mat2": right}))
+        product = call.trace.scaled(call.layer, product, call.number("alpha"), 0.0)
+    else:
+        product = call.number("alpha") * (array_of(left) @ array_of(right))
+    return sum_of(call, product, call.arguments["self"], call.number("beta"))
 
 
 def _axes(call: Call, operand: Any) -> int:

@@ -24,7 +24,11 @@ def term_of(call: Call, value: Any, like: Term) -> Term:
     """
     if isinstance(value, Term):
         return value
-    known = without_batch(call, like, array_of(value))
+    return constant(call, without_batch(call, like, array_of(value)), like)
+
+
+def constant(call: Call, known: g.Array, like: Term) -> Term:
+    """Known numbers, without a batch, as a value of the network beside another one."""
     nothing = call.append(g.Rearrange(np.full(known.size, -1), known.shape), like)
     return call.append(g.Affine(np.ones((1,) * known.ndim), known), nothing)
 

@@ -102,18 +102,39 @@ def adaptive_max_pool(call: Call) -> list[Any]:
     value = call.value()
     channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
     counts = _numbers(call, "output_size", len(sizes))
-    if any(not count or size % count for size, count in zip(sizes, counts, strict=True)):
-        raise call.unsupported(f"{counts} windows of unequal size over {tuple(sizes)}")
-    taken = [
-        np.arange(size).reshape(count, size // count)
-        for size, count in zip(sizes, counts, strict=True)
-    ]
+    if 0 in counts:
+        raise call.unsupported("no windows", "ask for an output size of at least 1")
+    taken = [_shares(size, count) for size, count in zip(sizes, counts, strict=True)]
     return [_largest_in(call, value, channels, sizes, taken)]
+
+
+def largest(call: Call) -> Term | list[Any]:
+    """The larger of two, or the largest along an axis; of these, the places are no result."""
+    if "other" in call.arguments:
+        return maximum(call)
+    return [largest_over_axes(call)]
+
+
+def smallest(call: Call) -> Term | list[Any]:
+    """The smaller of two, or the smallest along an axis; of these, the places are no result."""
+    if "other" in call.arguments:
+        return minimum(call)
+    return [smallest_over_axes(call)]
+
+
+def smallest_over_axes(call: Call) -> Term:
+    """The smallest number along some axes."""
+    found = _over_axes(call, call.trace.scaled(call.layer, call.value(), -1.0, 0.0))
+    return call.trace.scaled(call.layer, found, -1.0, 0.0)
 
 
 def largest_over_axes(call: Call) -> Term:
     """The largest number along some axes."""
-    value = call.value()
+    return _over_axes(call, call.value())
+
+
+def _over_axes(call: Call, value: Term) -> Term:
+    """The largest number of a value along the axes that are asked for."""
     shape = call.trace.shape(value)
     taken = reduced_axes(call)
     left = [axis for axis in range(len(shape)) if axis not in taken]
@@ -175,6 +196,14 @@ def _within(positions: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     inside = (positions >= 0) & (positions < size)
     first = np.take_along_axis(positions, inside.argmax(axis=1)[:, None], axis=1)
     return np.where(inside, positions, first)
+
+
+def _shares(size: int, count: int) -> NDArray[np.int64]:
+    """The positions in each of some windows that cover an axis; the last repeats in short ones."""
+    windows = np.arange(count)
+    starts, ends = windows * size // count, -(-(windows + 1) * size // count)
+    reach = np.arange((ends - starts).max())
+    return np.minimum(starts[:, None] + reach, ends[:, None] - 1)
 
 
 def _largest_in(

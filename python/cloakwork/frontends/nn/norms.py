@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.layers import batch_norm, moved_axis, reduced_axes
+from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -51,9 +53,24 @@ def rms_norm(call: Call) -> Term:
 
 def softmax(call: Call) -> Term:
     """exp(x) / the sum of exp(x) along an axis."""
-    value, (axis,) = call.value(), reduced_axes(call)
-    last = moved_axis(call, value, axis, -1)
-    return moved_axis(call, softmax_of_last(call, last), -1, axis)
+    first, value = next(iter(call.arguments.items()))
+    if not isinstance(value, Masked):
+        return _softmax(call, None)
+    # The batch, too, counts as an axis.
+    axis = int(call.arguments["dim"]) % (value.seen.ndim + 1) - 1
+    mask = np.moveaxis(value.seen, axis, -1)
+    is_seen = bool(mask.any(-1).all())
+    make = value.value if is_seen else value.plain
+    if make is None:
+        raise call.unsupported("a mask that hides all elements", "leave one in each row")
+    plain = replace(call, arguments={**call.arguments, first: make()})
+    return _softmax(plain, mask if is_seen else None)
+
+
+def _softmax(call: Call, mask: g.Array | None) -> Term:
+    (axis,) = reduced_axes(call)
+    last = moved_axis(call, call.value(), axis, -1)
+    return moved_axis(call, softmax_of_last(call, last, mask), -1, axis)
 
 
 def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Term:

@@ -11,7 +11,8 @@ import numpy as np
 from cloakwork.frontends.nn import arithmetic, attention, contraction, layers, maxima, norms
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
-from cloakwork.frontends.nn.rearranging import MOVING, moved, padded, spread
+from cloakwork.frontends.nn.masked import Masked
+from cloakwork.frontends.nn.rearranging import MOVING, moved, moved_as, padded, spread
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -23,21 +24,24 @@ _SELU_SCALE = 1.0507009873554805
 _MAX_JUMP = 2.0**-20
 
 
-def _same(call: Call) -> Term:
-    return call.value()
+def _same(call: Call) -> Value:
+    first = next(iter(call.arguments.values()))
+    return first if isinstance(first, Masked) else call.value()
 
 
-def _dropout(call: Call) -> Term:
+def _dropout(call: Call) -> Value:
     if call.arguments["train"]:
         raise call.unsupported("chance")
-    return call.value()
+    return _same(call)
 
 
-def _overwritten(call: Call) -> Term:
-    source = call.arguments["src"]
+def _overwritten(call: Call) -> Value:
+    """What stands where a value stood, spread to its shape."""
+    source, place = call.arguments["src"], call.arguments["self"]
     if not isinstance(source, Term):
-        raise call.unsupported("known numbers among the network's")
-    return spread(call, source, call.trace.shape(call.value()))
+        return _constant(call)
+    shape = call.trace.shape(place) if isinstance(place, Term) else tuple(place.shape[1:])
+    return spread(call, source, shape)
 
 
 def _normalised(call: Call) -> list[Value]:
@@ -65,6 +69,8 @@ def _constant(call: Call) -> Value:
 
     shape = (call.batch, *call.trace.shape(call.value()))
     arguments = {**call.arguments, "self": torch.zeros(shape, dtype=torch.float64)}
+    if any(isinstance(each, Term) for each in arguments.values()):
+        raise call.unsupported("a number that depends on the network's input")
     return call.function(**arguments)  # type: ignore[no-any-return]
 
 
@@ -145,10 +151,14 @@ def _log_sigmoid(call: Call) -> Term:
     return call.trace.scaled(call.layer, soft, -1.0, 0.0)
 
 
+# Operations of values with minus infinity: softmax, and what leaves them as they are.
+OF_MASKED = frozenset({"_softmax", "softmax", "_to_copy", "clone", "contiguous", "dropout", "to"})
+
 READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
     {
         **dict.fromkeys(MOVING, moved),
-        **dict.fromkeys(("full_like", "ones_like", "zeros_like"), _constant),
+        **dict.fromkeys(("expand_as", "reshape_as", "view_as"), moved_as),
+        **dict.fromkeys(("fill", "full_like", "ones_like", "zero", "zeros_like"), _constant),
         **dict.fromkeys(("new_full", "new_ones", "new_zeros"), _constant),
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
@@ -160,9 +170,13 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "adaptive_max_pool1d": maxima.adaptive_max_pool,
         "adaptive_max_pool2d": maxima.adaptive_max_pool,
         "add": arithmetic.added,
+        "addcmul": arithmetic.multiplied_and_added,
+        "addmm": contraction.added_product,
         "amax": maxima.largest_over_axes,
+        "amin": maxima.smallest_over_axes,
         "avg_pool1d": layers.average_pool,
         "avg_pool2d": layers.average_pool,
+        "baddbmm": contraction.added_product,
         "batch_norm": layers.batch_norm,
         "bmm": contraction.matrix_product,
         **dict.fromkeys(("cat", "concat", "concatenate"), _concatenated),
@@ -194,15 +208,18 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "instance_norm": norms.instance_norm,
         "layer_norm": norms.layer_norm,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
+        "lerp": arithmetic.interpolated,
         "lift_fresh_copy": _same,
         "linear": layers.linear,
         "log_sigmoid": _log_sigmoid,
         "masked_fill": arithmetic.filled,
         "matmul": contraction.matrix_product,
+        "max": maxima.largest,
         "max_pool1d": maxima.max_pool,
         "max_pool2d": maxima.max_pool,
         "maximum": maxima.maximum,
         "mean": layers.mean,
+        "min": maxima.smallest,
         "minimum": maxima.minimum,
         "mish": _activation("mish"),
         "mm": contraction.matrix_product,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, Value
-from cloakwork.frontends.nn.known import terms_of
+from cloakwork.frontends.nn.call import Call, Value, array_of
+from cloakwork.frontends.nn.known import constant, first_of_batch, terms_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -20,11 +20,25 @@ if TYPE_CHECKING:
 MOVING = frozenset(
     {
         "_unsafe_view",
+        "_upsample_nearest_exact1d",
+        "_upsample_nearest_exact2d",
         "alias",
+        "broadcast_to",
+        "channel_shuffle",
         "chunk",
+        "diagonal",
+        "dstack",
         "expand",
         "flatten",
         "flip",
+        "gather",
+        "hsplit",
+        "hstack",
+        "im2col",
+        "index",
+        "index_select",
+        "mT",
+        "moveaxis",
         "movedim",
         "narrow",
         "permute",
@@ -33,21 +47,32 @@ MOVING = frozenset(
         "reflection_pad1d",
         "reflection_pad2d",
         "repeat",
+        "repeat_interleave",
         "replication_pad1d",
         "replication_pad2d",
         "reshape",
         "roll",
+        "rot90",
         "select",
+        "select_scatter",
         "slice",
         "slice_scatter",
         "split",
         "split_with_sizes",
         "squeeze",
         "stack",
+        "swapaxes",
+        "swapdims",
         "t",
+        "take_along_dim",
+        "tensor_split",
+        "tile",
         "transpose",
+        "tril",
+        "triu",
         "unbind",
         "unflatten",
+        "unfold",
         "unsqueeze",
         "upsample_nearest1d",
         "upsample_nearest2d",
@@ -55,15 +80,22 @@ MOVING = frozenset(
     }
 )
 
+# Arguments with elements; others say where they go.
+_ELEMENTS = frozenset({"input", "self", "src", "tensors"})
+
 
 def moved(call: Call) -> Value:
     """What an operation that only moves elements makes of its operands.
 
     Elements are numbered from 1; a 0 that the operation puts in is a zero.
     """
-    if any(hasattr(value, "detach") for value in call.arguments.values()):
-        raise call.unsupported("known numbers among the network's")
-    given = {name: _listed(call, value) for name, value in call.arguments.items()}
+    if _terms(value for name, value in call.arguments.items() if name not in _ELEMENTS):
+        raise call.unsupported("places that depend on the network's input")
+    like = _terms(call.arguments.values())[0]
+    given = {
+        name: _elements(call, value, like) if name in _ELEMENTS else value
+        for name, value in call.arguments.items()
+    }
     operands = _terms(given.values())
     sizes = [prod(call.trace.shape(operand)) for operand in operands]
     starts = [0, *accumulate(sizes)]
@@ -74,7 +106,7 @@ def moved(call: Call) -> Value:
     arguments = {name: _replaced(value, numbered) for name, value in given.items()}
     try:
         result = call.function(**arguments)
-    except RuntimeError as error:
+    except (IndexError, RuntimeError) as error:
         raise call.unsupported(f"torch refuses it: {error}") from error
     source = _joined(call, [each for each in operands if prod(call.trace.shape(each))])
     if isinstance(result, (list, tuple)):
@@ -82,9 +114,24 @@ def moved(call: Call) -> Value:
     return _gathered(call, source, result, starts[-1])
 
 
+def moved_as(call: Call) -> Value:
+    """What an operation that only moves elements makes of its first operand in another's shape."""
+    import torch  # noqa: PLC0415
+
+    other = call.arguments["other"]
+    if isinstance(other, Term):
+        other = torch.zeros((call.batch, *call.trace.shape(other)), dtype=torch.float64)
+    arguments = {**call.arguments, "other": other}
+    if not isinstance(call.arguments["self"], Term):
+        return call.function(**arguments)  # type: ignore[no-any-return]
+    return moved(replace(call, arguments=arguments))
+
+
 def padded(call: Call) -> Value:
     """What padding makes of a value: zeros, to which the number is added that stands there."""
     number = call.arguments.get("value") or 0.0
+    if not np.isfinite(number):
+        raise call.unsupported("NaN or an infinity around", "pad by a finite number")
     zeros = replace(call, arguments={**call.arguments, "value": 0.0})
     value = moved(zeros)
     if not number or not isinstance(value, Term):
@@ -110,11 +157,15 @@ def spread(call: Call, value: Term, shape: g.Shape) -> Term:
     return call.append(g.Rearrange(indices.ravel(), shape), value)
 
 
-def _listed(call: Call, value: Any) -> Any:
-    """An argument as it is, but for known tensors in a list of tensors."""
-    if isinstance(value, list) and any(isinstance(each, Term) for each in value):
+def _elements(call: Call, value: Any, like: Term) -> Any:
+    """An argument, known tensors in it as values that are the same for every input."""
+    if isinstance(value, list):
         return terms_of(call, value)
-    return value
+    return (
+        constant(call, first_of_batch(call, array_of(value)), like)
+        if hasattr(value, "detach")
+        else value
+    )
 
 
 def _terms(values: Any) -> list[Term]:
