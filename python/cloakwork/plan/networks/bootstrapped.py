@@ -64,7 +64,7 @@ def bootstrapped(
     announce("merging layers")
     stages = stages_within_one(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
-    inputs_of = partial(SimulatedInputs.of, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
     largest = max(math.prod(stage.shape) for stage in network.stages)
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []

@@ -79,7 +79,7 @@ def planned(
     stages = stages_of(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
     require_levels(_depths(network), options, exact=True)
-    inputs_of = partial(SimulatedInputs.of, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:
