@@ -52,8 +52,8 @@ def trained_case(name: str, count: int) -> Case:
     from examples.nn import training  # noqa: PLC0415
 
     trained = getattr(training, f"train_{name}")()
-    module, images = trained.module.double(), trained.digits.test[:count].double()
+    module, images = trained.module.double(), trained.data.test[:count].double()
     with torch.no_grad():
         expected = module(images).numpy()
-    samples = trained.digits.train.double().numpy()
+    samples = trained.data.train.double().numpy()
     return Case(lambda: capture(module, images[:1]), samples, images.numpy(), expected)

@@ -35,10 +35,10 @@ def classify(train: Callable[[], Trained]) -> None:
     print("Time per step")
     with step("train the network in the clear"):
         trained = train()
-    images, labels = trained.digits.test[:IMAGES], trained.digits.test_labels[:IMAGES].numpy()
+    images, labels = trained.data.test[:IMAGES], trained.data.test_labels[:IMAGES].numpy()
     with step("compile it"):
         network = cw.nn.compile(
-            trained.module, images[:1], calibration=trained.digits.train, precision=PRECISION
+            trained.module, images[:1], calibration=trained.data.train, precision=PRECISION
         )
     with step(f"make keys; encrypt, classify, decrypt {len(images)} images"):
         found = answers(network, images.double().numpy())

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from examples.nn.digits import Digits, digits
+from examples.nn.digits import digits
+from examples.nn.labelled import Labelled
 
 SIZE = 32
 # Of a file of the binary version of CIFAR-10, each image: its label, then 3 x 32 x 32 bytes.
@@ -16,12 +17,12 @@ _TRAIN = [f"data_batch_{number}.bin" for number in range(1, 6)]
 _TEST = "test_batch.bin"
 
 
-def coloured_digits() -> Digits:
+def coloured_digits() -> Labelled:
     """The digits, each in a colour of its own on a ground of another, always the same ones."""
     gray = digits(SIZE)
     generator = torch.Generator().manual_seed(7)
     train, test = (_coloured(part, generator) for part in (gray.train, gray.test))
-    return Digits(train, gray.train_labels, test, gray.test_labels)
+    return Labelled(train, gray.train_labels, test, gray.test_labels)
 
 
 def _coloured(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -33,7 +34,7 @@ def _coloured(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return ground + images * (ink - ground)
 
 
-def cifar_10(folder: Path) -> Digits:
+def cifar_10(folder: Path) -> Labelled:
     """The images of CIFAR-10 (Krizhevsky 2009), from a folder with its binary version.
 
     Args:
@@ -44,7 +45,7 @@ def cifar_10(folder: Path) -> Digits:
     """
     parts = [_read(folder / name) for name in _TRAIN]
     train, labels = (torch.cat(each) for each in zip(*parts, strict=True))
-    return Digits(train, labels, *_read(folder / _TEST))
+    return Labelled(train, labels, *_read(folder / _TEST))
 
 
 def _read(path: Path) -> tuple[torch.Tensor, torch.Tensor]:

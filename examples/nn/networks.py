@@ -67,25 +67,42 @@ class Mean(nn.Module):
         return tokens.mean(dim=1)
 
 
-def transformer(width: int = 32, heads: int = 4, blocks: int = 2, patch: int = 2) -> nn.Sequential:
-    """A vision transformer on 8x8 pixels, cut into square patches.
+class Letters(nn.Module):
+    """Letters, each a 1 among zeros, as vectors of features of three neighbours and their place."""
 
-    Norms stand before attention and dense layers (Xiong et al., "On layer normalization in the
-    transformer architecture", ICML 2020).
-    """
-    encoders = [
-        nn.TransformerEncoderLayer(
-            width,
-            heads,
-            dim_feedforward=2 * width,
-            dropout=0.0,
-            activation="gelu",
-            batch_first=True,
-            norm_first=True,
-        )
-        for _ in range(blocks)
-    ]
-    return nn.Sequential(Tokens(8, patch, width), *encoders, Mean(), nn.Linear(width, 10))
+    def __init__(self, letters: int, length: int, width: int) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(letters, width)
+        self.neighbours = nn.Conv1d(width, width, 3, padding=1)
+        self.places = nn.Parameter(0.1 * torch.randn(length, width))
+
+    def forward(self, one_hot: torch.Tensor) -> torch.Tensor:
+        """The tokens, of shape (batch, length, width)."""
+        letters = one_hot @ self.embedding.weight
+        tokens: torch.Tensor = self.neighbours(letters.transpose(1, 2)).transpose(1, 2)
+        return tokens + self.places
+
+
+def vision_transformer(
+    width: int = 64, heads: int = 4, blocks: int = 4, patch: int = 2
+) -> nn.Sequential:
+    """A transformer on 8x8 pixels, cut into square patches."""
+    tokens = Tokens(8, patch, width)
+    return nn.Sequential(tokens, *_encoder(width, heads, blocks), Mean(), nn.Linear(width, 10))
+
+
+def text_transformer(
+    width: int = 64,
+    heads: int = 4,
+    blocks: int = 4,
+    letters: int = 39,
+    length: int = 16,
+    classes: int = 10,
+) -> nn.Sequential:
+    """A transformer on short texts, letter by letter."""
+    tokens = Letters(letters, length, width)
+    encoder = _encoder(width, heads, blocks)
+    return nn.Sequential(tokens, *encoder, Mean(), nn.Linear(width, classes))
 
 
 def silu_net() -> nn.Sequential:
@@ -99,6 +116,25 @@ def silu_net() -> nn.Sequential:
         nn.SiLU(),
         nn.Linear(32, 10),
     )
+
+
+def _encoder(width: int, heads: int, blocks: int) -> list[nn.Module]:
+    """Encoder blocks whose norms stand before attention and dense layers.
+
+    Xiong et al., "On layer normalization in the transformer architecture", ICML 2020.
+    """
+    return [
+        nn.TransformerEncoderLayer(
+            width,
+            heads,
+            dim_feedforward=2 * width,
+            dropout=0.0,
+            activation="gelu",
+            batch_first=True,
+            norm_first=True,
+        )
+        for _ in range(blocks)
+    ]
 
 
 def _dense(inputs: int, outputs: int) -> tuple[nn.Module, ...]:

@@ -132,6 +132,7 @@ class Program(Saved):
     threads: int | None = None
     device: str = "cpu"
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
+    _simulated: tuple[int, Program] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.scheme.require_fitting(self.body)
@@ -327,12 +328,10 @@ class Program(Saved):
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
-        unranged = self.in_clear(seed)
-        if isinstance(self.packing, TensorPacking | MatrixPacking | BatchPacking):
-            inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
-            packing = replace(self.packing, inputs=inputs)
-            unranged = replace(unranged, packing=packing, ranges=())
-        outputs = unranged.run(**arguments)
+        unranged = self._unranged(seed)
+        # Of new keys, which draw the same errors.
+        client, evaluator = unranged.keygen()
+        outputs = client.decrypt(evaluator.run(client.encrypt(**arguments)))
         outside = [
             f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
             f"{largest:g}"
@@ -342,6 +341,17 @@ class Program(Saved):
         ]
         outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         return Simulation(outputs, self.error or 0.0, tuple(outside))
+
+    def _unranged(self, seed: int) -> Program:
+        """The same program in the clear, for inputs of any size; the one of the last seed stays."""
+        if self._simulated is None or self._simulated[0] != seed:
+            unranged = self.in_clear(seed)
+            if isinstance(self.packing, TensorPacking | MatrixPacking | BatchPacking):
+                inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
+                packing = replace(self.packing, inputs=inputs)
+                unranged = replace(unranged, packing=packing, ranges=())
+            self._simulated = seed, unranged
+        return self._simulated[1]
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
         """The same program without encryption, with keys that hide nothing: for finding mistakes.

@@ -36,7 +36,7 @@ def dense(seed: int) -> g.Linear:
 def residual() -> g.Graph:
     """A product of two branches and a sum around it, by one dense layer each."""
     nodes = [g.node("x", g.Input((SIZE,)), (), [])]
-    for name, layer, operands in [
+    parts: list[tuple[str, g.Operation, tuple[int, ...]]] = [
         ("left", dense(1), (0,)),
         ("right", dense(2), (0,)),
         ("bend", g.Activation("tanh"), (1,)),
@@ -44,7 +44,8 @@ def residual() -> g.Graph:
         ("around", g.Add(), (4, 0)),
         ("last", dense(3), (5,)),
         ("y", g.Output(), (6,)),
-    ]:
+    ]
+    for name, layer, operands in parts:
         nodes.append(g.node(name, layer, operands, nodes))
     return g.build(nodes)
 
@@ -144,6 +145,4 @@ def body(program: Program) -> SlotProgram:
 
 def products(program: Program) -> int:
     """Clear products: the diagonals of all transforms."""
-    return sum(
-        len(each.diagonals) for each in body(program).operations if isinstance(each, Linear)
-    )
+    return sum(len(each.diagonals) for each in body(program).operations if isinstance(each, Linear))

@@ -63,7 +63,7 @@ def bootstrapped(
     networks = [
         StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings
     ]
-    inputs_of = partial(SimulatedInputs.of, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
     largest = max(math.prod(stage.shape) for stage in networks[0].stages)
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []

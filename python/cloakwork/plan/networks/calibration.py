@@ -133,17 +133,21 @@ class _Extremes:
         found = cls.of_nothing(graph)
         decisive = _decisive(graph)
         for number, result in enumerate(values(graph, rows, compute=compute)):
-            if not np.isfinite(result).all():
+            numbers = result.reshape(len(rows), prod(result.shape[1:]))
+            lows, highs = numbers.min(axis=1, initial=np.inf), numbers.max(axis=1, initial=-np.inf)
+            # A NaN is the least number of its row, and the greatest.
+            if numbers.size and not (np.isfinite(lows).all() and np.isfinite(highs).all()):
                 raise NotFiniteError(
                     "cannot calibrate the network: expected finite numbers, got NaN or an "
                     f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
                 )
-            numbers = result.reshape(len(rows), prod(result.shape[1:]))
-            found.lows[number] = numbers.min(initial=np.inf)
-            found.highs[number] = numbers.max(initial=-np.inf)
+            found.lows[number], found.highs[number] = (
+                lows.min(initial=np.inf),
+                highs.max(initial=-np.inf),
+            )
             if number in decisive and numbers.size:
-                found.rows[number, "low"] = rows[numbers.min(axis=1).argmin()].copy()
-                found.rows[number, "high"] = rows[numbers.max(axis=1).argmax()].copy()
+                found.rows[number, "low"] = rows[lows.argmin()].copy()
+                found.rows[number, "high"] = rows[highs.argmax()].copy()
         return found
 
     def take_in(self, other: _Extremes) -> None:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from cloakwork.plan.networks.choose import Prices, cheapest
-from cloakwork.plan.networks.convolution_packings import ImageGrid, image_grids, plain
+from cloakwork.plan.networks.convolution_packings import (
+    Grid,
+    ImageGrid,
+    image_grids,
+    plain,
+    token_rows,
+)
+from cloakwork.plan.networks.derived_packings import derived_packings
 from cloakwork.plan.networks.diagonals import product_cost
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import Activation, CiphertextProduct
@@ -50,29 +58,28 @@ def chosen_packings(
     return tuple(options[group][chosen[group]][1] for group in network.groups), price
 
 
-def _options(
-    network: StagedNetwork, slots: int
-) -> dict[int, list[tuple[ImageGrid | None, Places]]]:
+def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | None, Places]]]:
     """For each group the packings that it may have, and the grid of each."""
-    grids = image_grids(network.images)
-    options: dict[int, list[tuple[ImageGrid | None, Places]]] = {}
+    grids: list[Grid] = [*image_grids(network.images), *token_rows(network.images)]
+    options: dict[int, list[tuple[Grid | None, Places]]] = {}
     for group in sorted(set(network.groups)):
-        members = [n for n, each in enumerate(network.groups) if each == group]
-        image = next(
-            (
-                network.images[each]
-                for each in members
-                if len(network.images[each].shape) == 3 and network.images[each].strides
-            ),
-            network.images[group],
-        )
-        found: list[tuple[ImageGrid | None, Places]] = []
+        images = [network.images[n] for n, each in enumerate(network.groups) if each == group]
+        in_order = plain(prod(images[0].shape), slots)
+        name = in_order.name
+        found: list[tuple[Grid | None, Places]] = []
         for grid in grids:
-            packing = grid.packing(image, slots)
-            if packing is not None:
+            packings = (grid.packing(image, slots) for image in images)
+            packing = next((each for each in packings if each is not None), None)
+            if packing is None:
+                continue
+            if not np.array_equal(packing.places, in_order.places):
                 found.append((grid, packing))
-        found.append((None, plain(prod(image.shape), slots)))
-        options[group] = found
+            elif isinstance(grid, ImageGrid):
+                name = packing.name
+        options[group] = [*found, (None, replace(in_order, name=name))]
+    own = {group: [places for _, places in found] for group, found in options.items()}
+    for group, derived in derived_packings(network, own).items():
+        options[group] += [(None, places) for places in derived]
     return options
 
 

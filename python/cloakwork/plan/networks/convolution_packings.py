@@ -6,12 +6,16 @@ distance on the grid and other channels fill the gaps: multiplexed packing (Lee 
 convolutions", ICML 2022, section 4; Orion, ASPLOS 2025, section 4.3). Before layers with
 strides, an image may be cut into stride phases, one block of slots for each: then strided
 layers leave no gaps. The stride at which pixels are neighbours on the grid is its resolution.
+
+Tokens of different widths lie on rows of one length, so that a matrix that is the same for every
+token has no more diagonals than for one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -107,6 +111,55 @@ def image_grids(images: Sequence[Image]) -> list[ImageGrid]:
         ):
             found[ImageGrid(resolution, row, block)] = None
     return list(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRows:
+    """Rows of slots, one for the features of each token, and further blocks for further features.
+
+    Args:
+        row: Slots from one token to the next.
+        block: Slots from one block to the next.
+    """
+
+    row: int
+    block: int
+
+    def packing(self, image: Image, slots: int) -> Places | None:
+        """How the features of tokens lie in rows; None of other tensors.
+
+        Example:
+            >>> TokenRows(2, 4).packing(Image((2, 4), None), 64).places.tolist()
+            [0, 1, 4, 5, 2, 3, 6, 7]
+        """
+        if len(image.shape) != 2 or power_of_two(image.shape[0]) * self.row != self.block:
+            return None
+        token, feature = np.indices(image.shape)
+        places = feature // self.row * self.block + token * self.row + feature % self.row
+        return Places(slots, places.ravel(), f"tokens of {self.row}, blocks of {self.block}")
+
+
+Grid: TypeAlias = ImageGrid | TokenRows
+
+
+def token_rows(images: Sequence[Image]) -> list[TokenRows]:
+    """The rows that as many tokens of different widths may lie on.
+
+    Example:
+        >>> token_rows([Image((4, 3), None), Image((4, 8), None)])
+        [TokenRows(row=4, block=16), TokenRows(row=8, block=32)]
+    """
+    widths: dict[int, set[int]] = {}
+    for image in images:
+        if len(image.shape) == 2:
+            tokens, features = image.shape
+            widths.setdefault(tokens, set()).add(power_of_two(features))
+    return [
+        TokenRows(row, power_of_two(tokens) * row)
+        for tokens, rows in widths.items()
+        for row in sorted(rows)
+        if len(rows) > 1
+    ]
 
 
 def plain(size: int, slots: int) -> Places:

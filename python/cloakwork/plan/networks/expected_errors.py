@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.lower import LoweredNetwork
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import results as layer_results
 from cloakwork.runtime.simulate import results
 from cloakwork.schemes.ckks_noise import NoiseModel
 
@@ -43,7 +45,7 @@ class SimulatedInputs:
     """The inputs that errors are simulated on, in batches of a ciphertext's width.
 
     Args:
-        usual: Inputs such as a network is to be run on.
+        usual: Inputs such as a network is to be run on, those that lead to the largest numbers.
         worst: Other inputs that are accepted, the ones that errors grow most by.
     """
 
@@ -51,10 +53,13 @@ class SimulatedInputs:
     worst: Sequence[_Array]
 
     @classmethod
-    def of(cls, calibration: Calibration, worst: _Array, width: int) -> SimulatedInputs:
-        """The outermost inputs of a calibration, some of all kinds, and the first of the worst.
+    def of(
+        cls, graph: g.Graph, calibration: Calibration, worst: _Array, width: int
+    ) -> SimulatedInputs:
+        """Of a calibration's outermost inputs and of some of all kinds, and the first of the worst.
 
         Args:
+            graph: The network, whose activations are polynomials.
             calibration: Inputs such as a network is to be run on.
             worst: The ones that errors grow most by, those first.
             width: Inputs that a ciphertext has slots for.
@@ -63,13 +68,13 @@ class SimulatedInputs:
         kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
         spread = _batches(calibration.spread[kinds], width)
         usual = _batches(calibration.outermost, width) + spread
-        return cls(usual, _batches(worst, width)[:_RUNS])
+        # Errors are largest where numbers are, more often than not.
+        usual = sorted(usual, key=lambda rows: float(np.abs(layer_results(graph, rows)).max()))
+        return cls(usual[-_RUNS:], _batches(worst, width)[:_RUNS])
 
     def usual_runs(self, network: LoweredNetwork) -> list[Run]:
-        """Runs of a network on the usual inputs that lead to the largest numbers."""
-        # Errors are largest where numbers are, more often than not.
-        runs = exact_runs(network, self.usual)
-        return sorted(runs, key=lambda run: np.abs(run.results).max())[-_RUNS:]
+        """Runs of a network on the usual inputs."""
+        return exact_runs(network, self.usual)
 
     def worst_runs(self, network: LoweredNetwork) -> list[Run]:
         """Runs of a network on the worst inputs."""

@@ -77,7 +77,7 @@ def planned(
     announce("merging layers")
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
     require_levels(_depths(networks[0]), options, exact=True)
-    inputs_of = partial(SimulatedInputs.of, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:

@@ -25,6 +25,8 @@ from cloakwork.programs.ir.layer_values import polynomial_of
 
 # A merged matrix may have this many times the elements of its two factors.
 _GROWTH = 2
+# A sum of more terms that several layers take is computed once.
+_MOST_TERMS = 2
 # Beyond this many times the range of x, (x + shift)^2 would lose the digits of x.
 _LARGEST_SHIFT = 16.0
 # Of a fit that is constant: it stays a polynomial, whose range is checked.
@@ -240,10 +242,32 @@ class _Merging:
         matrix, bias = matrix_of(node, before.shape)
         merged = self._merged(matrix, self.sums[operand])
         if merged is None:
-            self.settled(operand)
+            self._settle_in_place(operand)
             merged = self._merged(matrix, self.sums[operand])
             assert merged is not None
         return _Sum(merged.terms, merged.bias + bias, (*merged.layers, node.name))
+
+    def _settle_in_place(self, number: int) -> None:
+        """Settle a layer's result, or rather what it puts in another order.
+
+        Elements that keep their places share diagonals, and the next matrix reorders them as well.
+        """
+        if not _is_permutation(self.graph, number):
+            self.settled(number)
+            return
+        [operand] = self.graph.nodes[number].inputs
+        self._settle_in_place(operand)
+        self.sums[number] = self.through(number, operand)
+
+    def settle_if_repeated(self, number: int) -> None:
+        """Settle a sum of many terms that several layers take.
+
+        Along the residuals of many blocks each layer would multiply all terms before it anew.
+        """
+        terms = self.sums[number].terms
+        if len(terms) > _MOST_TERMS and len(self.graph.users[number]) > 1:
+            reached = self._reached(self.sums[number]) if number in self._scaled else 1.0
+            self.settled(number, 1 / reached)
 
     def factor(self, number: int, product: int, expected: g.Range | None) -> tuple[int, float]:
         """A layer's result as a factor of a product: a stage, and what it is to be multiplied by.
@@ -404,6 +428,8 @@ def _stages(graph: g.Graph, scaled: Collection[int], part: float) -> Stages:
     merging = _Merging(graph, scaled, part)
     for number, node in enumerate(graph.nodes):
         merging.sums[number] = _result(merging, number, node)
+        if isinstance(node.operation, g.Add):
+            merging.settle_if_repeated(number)
     outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
     return Stages(tuple(merging.stages), outputs)
 
@@ -434,6 +460,15 @@ def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
             return merging.through(number, operand)
         case _:
             raise AssertionError(f"{node.name} has operands that its operation does not take")
+
+
+def _is_permutation(graph: g.Graph, number: int) -> bool:
+    """Whether a layer does nothing but put its operand's elements in another order."""
+    node = graph.nodes[number]
+    if not isinstance(node.operation, g.Rearrange):
+        return False
+    elements = np.arange(math.prod(graph.nodes[node.inputs[0]].shape))
+    return bool(np.array_equal(np.sort(node.operation.indices), elements))
 
 
 def _product(merging: _Merging, number: int, node: g.Node) -> _Sum:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
+from numpy.typing import NDArray
 
 from cloakwork.errors import ShapeMismatchError
 from cloakwork.programs.ir import layers as g
@@ -190,8 +191,7 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
         case g.Affine(scale=scale, shift=shift):
             return x * scale + shift
         case g.Rearrange(indices=indices, shape=shape):
-            gathered = x.reshape(len(x), -1)[:, indices]
-            return np.where(indices < 0, 0.0, gathered).reshape(len(x), *shape)
+            return _rearranged(x.reshape(len(x), -1), indices).reshape(len(x), *shape)
         case g.Add():
             return x + operands[1]
         case g.Multiply():
@@ -204,6 +204,17 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
             return FUNCTIONS[function](x, *parameters)
         case _ as never:
             assert_never(never)
+
+
+def _rearranged(rows: g.Array, indices: NDArray[np.int64]) -> g.Array:
+    """The columns of these numbers, and zeros for -1."""
+    if np.array_equal(indices, np.arange(rows.shape[1])):
+        return rows
+    gathered = rows.take(indices, axis=1)
+    is_zero = indices < 0
+    if is_zero.any():
+        gathered[:, is_zero] = 0.0
+    return gathered
 
 
 def _convolve(layer: g.Convolution, x: g.Array) -> g.Array:

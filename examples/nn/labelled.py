@@ -1,0 +1,17 @@
+"""Inputs and what each of them is, for training and for tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Inputs along the first axis, and the class of each."""
+
+    train: torch.Tensor
+    train_labels: torch.Tensor
+    test: torch.Tensor
+    test_labels: torch.Tensor

@@ -1,0 +1,147 @@
+"""Packings that follow from an operand's: of elements that are repeated, and of what sums them.
+
+A product of two tensors along different axes, as of queries and keys, repeats both along the axes
+of the other. Where elements are copied as a whole, one copy after another, they lie where packings
+repeat them anyway, and one diagonal does it:
+
+    operand   a b a b a b a b    (of period 2, repeated over all slots)
+    repeated  a b a b a b a b    (of period 8, its copies 0 to 3)
+
+A sum over neighbours lies where the first of its terms lay, and a number for each of such terms is
+repeated into the gaps between them. So all that an attention does takes a diagonal for each element
+of an axis, where elements one after another would take one for each pair of places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.networks.diagonals import ClearMatrix
+from cloakwork.plan.networks.staged import StagedNetwork
+from cloakwork.programs.layout import power_of_two
+from cloakwork.programs.places import Places
+
+# Packings of one tensor that are tried.
+_MOST = 8
+# Of their ciphertexts, beside the fewest that hold the tensor.
+_MOST_CIPHERTEXTS = 4
+
+_Indices = NDArray[np.int64]
+
+
+def derived_packings(
+    network: StagedNetwork, packings: Mapping[int, Sequence[Places]]
+) -> dict[int, list[Places]]:
+    """For each group of stages the packings that follow from those of operands.
+
+    Args:
+        network: The network.
+        packings: For each group the packings that it may have for itself.
+    """
+    derived: dict[int, list[Places]] = {group: [] for group in packings}
+    for (number, operand), matrix in network.matrices.items():
+        into, out = network.groups[operand], network.groups[number]
+        known = [*packings[out], *derived[out]]
+        most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
+        found = [
+            *(each for places in packings[into] for each in _repeated(matrix, places)),
+            *(each for places in derived[into] for each in _following(matrix, places)),
+        ]
+        for each in found:
+            is_known = any(np.array_equal(each.places, other.places) for other in known)
+            if not is_known and each.ciphertexts <= most and len(derived[out]) < _MOST:
+                derived[out].append(each)
+                known.append(each)
+    return derived
+
+
+def _following(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+    """What follows from a packing that has followed from another."""
+    yield from _repeated(matrix, operand)
+    yield from _in_gaps(matrix, operand)
+    yield from _summed(matrix, operand)
+    yield from _kept(matrix, operand)
+
+
+def _repeated(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+    """Copies of the operand one after another.
+
+    Example:
+        >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
+        >>> next(_repeated(twice, Places(8, np.array([0, 1])))).places.tolist()
+        [0, 2, 1, 3]
+    """
+    copies = _copies(matrix)
+    if copies is not None:
+        period = power_of_two(int(operand.places.max()) + 1)
+        places = copies * period + operand.places[_by_row(matrix)]
+        yield Places(operand.slots, places, f"copies of {period}")
+
+
+def _in_gaps(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+    """Copies of each element behind it.
+
+    Example:
+        >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
+        >>> next(_in_gaps(twice, Places(8, np.array([0, 2])))).places.tolist()
+        [0, 1, 2, 3]
+    """
+    copies = _copies(matrix)
+    gap = int(np.gcd.reduce(operand.places))
+    if copies is not None and gap > copies.max():
+        places = operand.places[_by_row(matrix)] + copies
+        yield Places(operand.slots, places, f"in gaps of {gap}")
+
+
+def _summed(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+    """Each sum at the first of its terms.
+
+    Example:
+        >>> pairs = ClearMatrix(np.array([0, 0, 1, 1]), np.arange(4), np.ones(4))
+        >>> next(_summed(pairs, Places(8, np.array([4, 5, 6, 7])))).places.tolist()
+        [4, 6]
+    """
+    if len(np.unique(matrix.columns)) == len(matrix.columns) > _rows(matrix):
+        first = np.full(_rows(matrix), np.iinfo(np.int64).max)
+        np.minimum.at(first, matrix.rows, operand.places[matrix.columns])
+        yield Places(operand.slots, first, f"at the first of terms, {operand.name}")
+
+
+def _kept(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+    """Where the operand's elements lie, each of which counts for the element of its number.
+
+    Example:
+        >>> full = ClearMatrix(*np.divmod(np.arange(4), 2), np.ones(4))
+        >>> next(_kept(full, Places(8, np.array([0, 4])))).places.tolist()
+        [0, 4]
+    """
+    count = len(operand.places)
+    if count == _rows(matrix) == np.count_nonzero(matrix.rows == matrix.columns):
+        yield operand
+
+
+def _copies(matrix: ClearMatrix) -> _Indices | None:
+    """For each row of a matrix that repeats elements which copy it is; None of other matrices."""
+    columns = _by_row(matrix)
+    counts = np.bincount(columns)
+    if len(columns) != len(matrix.rows) or len({*counts[counts > 0].tolist()}) != 1:
+        return None
+    if counts.max() == 1:
+        return None
+    order = np.argsort(columns, kind="stable")
+    copies = np.empty_like(order)
+    copies[order] = np.arange(len(order)) % counts.max()
+    return copies
+
+
+def _by_row(matrix: ClearMatrix) -> _Indices:
+    """The column of the first element of every row that has any."""
+    _, first = np.unique(matrix.rows, return_index=True)
+    return matrix.columns[first]
+
+
+def _rows(matrix: ClearMatrix) -> int:
+    return int(matrix.rows.max()) + 1

@@ -1,0 +1,76 @@
+"""What attention takes of diagonals, and what residuals of many blocks do."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
+from cloakwork.frontends.nn.capture import capture
+from cloakwork.plan.networks import cheapest_packings
+from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.cheapest_packings import chosen_packings
+from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.fit import fit
+from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.staged import StagedNetwork
+from cloakwork.plan.networks.stages import MatrixProduct, stages_of, stages_within_one
+from cloakwork.programs.ir import layers as g
+from cloakwork.runtime.costs import Costs, modelled
+
+TOKENS, WIDTH, HEADS = 8, 8, 2
+SLOTS = 1 << 12
+
+
+def encoder(blocks: int) -> nn.Sequential:
+    """Encoder blocks of small weights."""
+    torch.manual_seed(0)
+    layers = [
+        nn.TransformerEncoderLayer(
+            WIDTH, HEADS, 2 * WIDTH, 0.0, "gelu", batch_first=True, norm_first=True
+        )
+        for _ in range(blocks)
+    ]
+    return nn.Sequential(*layers).eval()
+
+
+def fitted(module: nn.Module, rows: torch.Tensor) -> g.Graph:
+    """A module as a graph whose activations are polynomials."""
+    graph = capture(module, rows[:1])
+    calibration = calibrate(graph, Samples(graph, rows))
+    return fit(bounded(graph, [1.0]), calibration, precision=6).graph
+
+
+def diagonals(network: StagedNetwork, costs: Costs) -> int:
+    """Those of all products with matrices."""
+    packings, _ = chosen_packings(network, SLOTS, costs)
+    return sum(
+        product_cost(matrix, packings[operand], packings[number], costs, 1).diagonals
+        for (number, operand), matrix in network.matrices.items()
+    )
+
+
+def test_attention_takes_few_diagonals_as_its_packings_follow_from_one_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = fitted(encoder(1), torch.rand(16, TOKENS, WIDTH))
+    stages = stages_within_one(graph)
+    network = StagedNetwork(graph, stages.all, stages.outputs)
+    costs = modelled([1] * (network.depth + 1), 1)
+    found = diagonals(network, costs)
+    monkeypatch.setattr(cheapest_packings, "derived_packings", lambda network, packings: {})
+    assert found < diagonals(network, costs) / 2
+
+
+@pytest.mark.parametrize("stages_by", [stages_of, stages_within_one])
+def test_residuals_are_summed_once(stages_by: type) -> None:
+    rows = torch.rand(16, TOKENS, WIDTH)
+
+    def most_terms(blocks: int) -> int:
+        stages = stages_by(fitted(encoder(blocks), rows)).all
+        return max(len(each.terms) for each in stages if isinstance(each, MatrixProduct))
+
+    assert most_terms(2) == 3
