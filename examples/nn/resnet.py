@@ -1,7 +1,8 @@
 """Classify encrypted colour images by ResNet, in another process that sees neither image nor class.
 
 Trains on scikit-learn's digits, enlarged and coloured, or on CIFAR-10 from a folder.
-Run: python -m examples.nn.resnet [--depth 20] [--activation silu] [--cifar-10 FOLDER]
+Run: python -m examples.nn.resnet [--depth 20] [--activation silu] [--batch 16]
+         [--cifar-10 FOLDER]
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> None:
     print("Time per step")
     with step(f"train ResNet-{asked.depth} in the clear"):
         trained = train_resnet(data, asked.depth, ACTIVATIONS[asked.activation], asked.epochs)
-    images = data.test[: asked.images]
+    images = data.test[: max(asked.images, asked.batch)]
     with step("compile it"):
         network = cw.nn.compile(
             trained.module,
@@ -44,6 +45,7 @@ def main() -> None:
             calibration=data.train[:CALIBRATING],
             precision=PRECISION,
             margin=MARGIN,
+            batch=asked.batch,
         )
     print(f"\nThe plan\n{cw.explain(network)}\n")
     with step(f"make keys; encrypt, classify, decrypt {len(images)} images"):
@@ -53,13 +55,15 @@ def main() -> None:
         clear = trained.module(images).double().numpy()
     same = int((found.outputs.argmax(axis=1) == clear.argmax(axis=1)).sum())
     error = np.abs(found.outputs - clear).mean() / np.ptp(clear)
+    operations = cw.estimate(network).operations
+    bootstraps = operations.get("bootstrap", 0) + operations.get("paired bootstrap", 0)
     print("\nThe result")
     print(f"  accuracy in the clear               {trained.accuracy():.4f}")
     print(f"  images classified as in the clear   {same} of {len(images)}")
     print(f"  mean error of the scores            2^{math.log2(error):.1f} of their range")
-    print(f"  bootstraps                          {cw.estimate(network).operations['bootstrap']}")
-    print(f"  CPU time of an image                {np.median(found.cpu):.0f} s")
-    print(f"  time of an image                    {np.median(found.wall):.0f} s")
+    print(f"  bootstraps of a run                 {bootstraps}")
+    print(f"  CPU time of an image                {np.median(found.cpu) / asked.batch:.0f} s")
+    print(f"  time of an image                    {np.median(found.wall) / asked.batch:.0f} s")
     print(f"  evaluation keys                     {network.key_bytes / 2**30:.1f} GiB")
     print(f"  peak memory of the evaluator        {found.peak_bytes / 2**30:.1f} GiB")
 
@@ -70,6 +74,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--activation", default="silu", choices=tuple(ACTIVATIONS))
     parser.add_argument("--epochs", type=int, default=16, help="passes through the images")
     parser.add_argument("--images", type=int, default=3, help="how many are classified")
+    parser.add_argument("--batch", type=int, default=1, help="images of a run; 16 fill the slots")
     parser.add_argument(
         "--cifar-10", type=Path, metavar="FOLDER", help="with the binary version of CIFAR-10"
     )

@@ -56,6 +56,8 @@ def answers(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         evaluator.save(folder / "evaluator")
+        # The other process needs the memory that its keys take here.
+        del evaluator
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
             encrypted.save(folder / f"input{number}")

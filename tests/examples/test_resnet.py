@@ -86,7 +86,7 @@ def test_images_are_classified_as_in_the_clear() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"classified as in the clear +2 of 2", done.stdout)
-    [bootstraps] = re.findall(r"bootstraps +(\d+)", done.stdout)
+    [bootstraps] = re.findall(r"bootstraps of a run +(\d+)", done.stdout)
     # Orion's count.
     assert int(bootstraps) <= 19
     [bits] = re.findall(r"mean error of the scores +2\^(-[\d.]+)", done.stdout)

@@ -30,6 +30,9 @@ from cloakwork.runtime.degrees import degrees
 
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
+# What a step of a bootstrapping's transforms takes of one of a layer's, as measured at N = 2^16:
+# those of a transform are divided by the special modulus together.
+_STEP_SHARE = 0.45
 # Words of which one product of doubles makes one.
 DOUBLE_WORD_BITS = 26
 # Clear products of such words that take as long as a transform, for each coefficient of a limb and
@@ -145,7 +148,7 @@ class Costs:
         taken = [2 * top.rotation, self.at(reduction).rotation]
         for level, diagonals, rotations in refreshing.transforms:
             at = self.at(level)
-            steps = (at.baby_step + at.giant_step) * rotations / 2
+            steps = _STEP_SHARE * (at.baby_step + at.giant_step) * rotations / 2
             taken.append(at.linear + steps + at.diagonal * diagonals + at.rescale)
         products = [
             at.product + at.relinearisation + at.rescale
