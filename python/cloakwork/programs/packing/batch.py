@@ -55,7 +55,7 @@ class BatchPacking(WholeTensorPacking):
             fits = port.count == len(places.places)
             self._require(fits, f"{port.name!r:.40} has {sizes}")
         self._require(1 <= self.batch <= self.width, f"{self.batch} of {self.width} are taken")
-        self._require(not self.pairs or self.width % 2 == 0, f"{self.width} are no pairs")
+        self._require(not self.pairs or self.width % 2 == 0, f"{self.width} do not come in pairs")
 
     @property
     def lanes(self) -> int:
