@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -99,16 +101,14 @@ def exact_runs(network: LoweredNetwork, batches: Sequence[_Array]) -> list[Run]:
 def expected_error(network: LoweredNetwork, runs: Sequence[Run], noise: NoiseModel) -> float:
     """The largest error to expect of any of some runs under noise."""
     repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(run.results.size for run in runs)))
-    drawn = [
-        [
-            network.unpack(
-                results(network.program, run.inputs, replace(noise, seed=seed)), len(run.results)
-            )
-            - run.results
-            for run in runs
-        ]
-        for seed in range(repeats)
-    ]
+
+    def errors(seed: int, run: Run) -> _Array:
+        made = results(network.program, run.inputs, replace(noise, seed=seed))
+        return network.unpack(made, len(run.results)) - run.results
+
+    seeds = [seed for seed in range(repeats) for _ in runs]
+    with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as threads:
+        drawn = list(threads.map(errors, seeds, [*runs] * repeats))
     # Numbers beyond a double have an infinite deviation, which the caller refuses.
     with np.errstate(over="ignore", invalid="ignore"):
         found = _largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size)
