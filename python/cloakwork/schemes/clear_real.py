@@ -74,8 +74,11 @@ class ClearVector:
         return self.slots.nbytes
 
     def to_record(self) -> Record:
-        """The vector as files hold it."""
-        return {"slots": self.slots, "level": self.level}
+        """The vector as files hold it: imaginary parts, if any, by themselves."""
+        record = {"slots": np.ascontiguousarray(self.slots.real), "level": self.level}
+        if np.iscomplexobj(self.slots):
+            record["imaginary"] = np.ascontiguousarray(self.slots.imag)
+        return record
 
 
 class ClearBackend(Backend[ClearVector]):
@@ -509,10 +512,16 @@ class ClearReal(ClearScheme, RealScheme):
         raise fields.wrong("data", "encrypted: products in the clear are not moved")
 
     def read_ciphertext(self, fields: Fields) -> ClearVector:
-        slots = fields.array("slots", "float64")
-        if len(slots) != self.parameters.slots:
-            raise fields.wrong("slots", f"{self.parameters.slots} numbers")
+        slots: NDArray[Any] = self._read_slots(fields, "slots")
+        if fields.has("imaginary"):
+            slots = slots + 1j * self._read_slots(fields, "imaginary")
         return ClearVector(slots, fields.integer("level", least=0, most=self.parameters.levels))
+
+    def _read_slots(self, fields: Fields, name: str) -> NDArray[np.float64]:
+        numbers = fields.array(name, "float64")
+        if len(numbers) != self.parameters.slots:
+            raise fields.wrong(name, f"{self.parameters.slots} numbers")
+        return numbers
 
     def __str__(self) -> str:
         slots, levels = self.parameters.slots, self.parameters.levels

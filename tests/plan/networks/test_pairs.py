@@ -13,8 +13,10 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.slots import Linear, PairedBootstrap, SlotProgram, TwiceReal
+from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
+from tests.thoroughness import slow
 
 SIZE = 16
 PRECISION = 10
@@ -76,8 +78,8 @@ def only_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("only_pairs")
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("batch", [2, 5])
-@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("batch", [5, *slow(2)])
+@pytest.mark.parametrize("bootstrap", [False, *slow(True)])
 def test_a_network_over_pairs_is_the_network(name: str, batch: int, bootstrap: bool) -> None:
     graph, rows = NETWORKS[name], inputs(batch)
     program = planned(graph, batch, bootstrap=bootstrap)
@@ -95,6 +97,15 @@ def test_pairs_are_right_on_ciphertexts(name: str, tmp_path: Path) -> None:
     client, evaluator = program.keygen()
     found = client.decrypt(evaluator.run(client.encrypt(rows)))
     assert np.abs(found - results(graph, rows)).max() <= program.error
+
+
+def test_pairs_in_the_clear_go_through_files(tmp_path: Path) -> None:
+    graph, rows = NETWORKS["layers"], inputs(64)
+    program = planned(graph, 64).in_clear()
+    client, evaluator = program.keygen()
+    client.encrypt(rows).save(tmp_path / "sent")
+    sent = load(tmp_path / "sent", Encrypted, insecure=True)
+    assert np.abs(client.decrypt(evaluator.run(sent)) - results(graph, rows)).max() <= program.error
 
 
 def test_pairs_are_refreshed_together_on_ciphertexts() -> None:
