@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 
 
+@cache
 def physical_bytes() -> int:
     """Bytes of memory that the machine has.
 

@@ -389,7 +389,7 @@ class Evaluator(KeyHolder):
             )
         for each in several:
             self._require_own(each, "inputs", action)
-        if len({(each.runs, each.count) for each in several}) > 1:
+        if len(several) > 1 and len({(each.runs, each.count) for each in several}) > 1:
             counts = ", ".join(
                 f"{'one' if each.count is None else each.count} of {', '.join(each.ports)}"
                 for each in several
@@ -407,13 +407,18 @@ class Evaluator(KeyHolder):
         """The values of each run by number, of all that was given."""
         program = self.program
         parts = [each.values(program.scheme, program.body) for each in several]
+        if len(parts) == 1:
+            return parts[0]
         return [dict(ChainMap(*of_run)) for of_run in zip(*parts, strict=True)]
 
     def _require_once(self, numbers: Sequence[int], action: str) -> None:
         """Refuse an input that is missing or given twice, by its name."""
+        wanted = range(self.program.packing.vector_counts[0])
+        if len(numbers) == len(wanted) and set(numbers).issuperset(wanted):
+            return
         times = Counter(numbers)
         several = {number for number, count in times.items() if count > 1}
-        missing = set(range(self.program.packing.vector_counts[0])) - times.keys()
+        missing = set(wanted) - times.keys()
         if not several and not missing:
             return
         held = self.program.packing.held
