@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch")
@@ -74,3 +75,18 @@ def test_residuals_are_summed_once(stages_by: type) -> None:
         return max(len(each.terms) for each in stages if isinstance(each, MatrixProduct))
 
     assert most_terms(2) == 3
+
+
+def test_elements_that_are_always_zero_have_places() -> None:
+    nodes = [g.node("x", g.Input((2,), 1.0), (), [])]
+    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
+    repeat = g.Rearrange(np.array([-1, -1, 0, 0, 1, 1]), (6,))
+    nodes.append(g.node("repeat", repeat, (0,), nodes))
+    nodes.append(g.node("square", square, (1,), nodes))
+    nodes.append(g.node("y", g.Output(), (2,), nodes))
+    graph = g.build(nodes)
+    stages = stages_of(graph)
+    network = StagedNetwork(graph, stages.all, stages.outputs)
+    costs = modelled([1] * (network.depth + 1), 1)
+    packings, _ = chosen_packings(network, SLOTS, costs)
+    assert [len(each.places) for each in packings] == [2, 6, 6]

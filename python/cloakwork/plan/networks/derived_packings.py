@@ -15,6 +15,7 @@ of an axis, where elements one after another would take one for each pair of pla
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +47,17 @@ def derived_packings(
         into, out = network.groups[operand], network.groups[number]
         known = [*packings[out], *derived[out]]
         most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
+        size = prod(network.stages[number].shape)
         found = [
             *(each for places in packings[into] for each in _repeated(matrix, places)),
             *(each for places in derived[into] for each in _following(matrix, places)),
         ]
         for each in found:
             is_known = any(np.array_equal(each.places, other.places) for other in known)
-            if not is_known and each.ciphertexts <= most and len(derived[out]) < _MOST:
+            # An element that is always zero follows from none of the operand's.
+            is_whole = len(each.places) == size
+            is_small = each.ciphertexts <= most and len(derived[out]) < _MOST
+            if is_whole and is_small and not is_known:
                 derived[out].append(each)
                 known.append(each)
     return derived

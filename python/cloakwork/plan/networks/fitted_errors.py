@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,6 +51,9 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
     errors: list[g.Array] = []
     for node, number in zip(graph.nodes, fitted.numbers, strict=True):
         wrong = [errors[each] for each in node.inputs]
+        if not all(np.isfinite(each).all() for each in wrong):
+            # Through several norms the worst case grows beyond every number.
+            return math.inf
         match node.operation:
             case g.Input():
                 errors.append(np.zeros_like(bounds[number]))
@@ -63,11 +67,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
                 polynomial = fitted.graph.nodes[number].operation
                 assert isinstance(polynomial, g.Polynomial)
                 off = float(wrong[0].max())
-                if np.isfinite(off):
-                    errors.append(_slope(polynomial, off) * wrong[0])
-                else:
-                    # Through several norms the worst case grows beyond every number.
-                    errors.append(np.full_like(wrong[0], np.inf))
+                errors.append(_slope(polynomial, off) * wrong[0])
             case _:
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
                 errors.append(_after(node.operation, operands, wrong))
