@@ -68,11 +68,15 @@ def bootstrapped(
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []
     for log_n in options.refreshing_rings:
-        announce(f"placing bootstraps in rings of degree 2^{log_n}")
-        for network in networks:
-            batch = options.batches(log_n, largest, network.width(1))[-1]
-            if network.lanes(batch) > 1 << (log_n - 1):
-                continue
+        tried = [
+            (network, batch)
+            for network in networks
+            for batch in options.batches(log_n, largest, network.width(1))[-1:]
+            if network.lanes(batch) <= 1 << (log_n - 1)
+        ]
+        if tried:
+            announce(f"placing bootstraps in rings of degree 2^{log_n}")
+        for network, batch in tried:
             try:
                 plans.append(_in_ring(network, inputs_of, options, log_n, batch))
             except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:

@@ -15,6 +15,7 @@ of an axis, where elements one after another would take one for each pair of pla
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -48,10 +49,10 @@ def derived_packings(
         known = [*packings[out], *derived[out]]
         most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
         size = prod(network.stages[number].shape)
-        found = [
-            *(each for places in packings[into] for each in _repeated(matrix, places)),
-            *(each for places in derived[into] for each in _following(matrix, places)),
-        ]
+        copies = _Copies.of(matrix)
+        found = [_repeated(copies, places) for places in packings[into]] if copies else []
+        for places in derived[into]:
+            found += _following(matrix, copies, places)
         for each in found:
             is_known = any(np.array_equal(each.places, other.places) for other in known)
             # An element that is always zero follows from none of the operand's.
@@ -63,41 +64,73 @@ def derived_packings(
     return derived
 
 
-def _following(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Copies:
+    """A matrix that copies elements of its operand, each as often.
+
+    Args:
+        elements: The element that each row copies.
+        numbers: Which of its copies it is.
+    """
+
+    elements: _Indices
+    numbers: _Indices
+
+    @classmethod
+    def of(cls, matrix: ClearMatrix) -> _Copies | None:
+        """A matrix as copies; None where it does something else.
+
+        Example:
+            >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
+            >>> _Copies.of(twice).numbers.tolist()
+            [0, 1, 0, 1]
+        """
+        _, first = np.unique(matrix.rows, return_index=True)
+        elements = matrix.columns[first]
+        counts = np.bincount(elements)
+        if len(elements) != len(matrix.rows) or len({*counts[counts > 0].tolist()}) != 1:
+            return None
+        if counts.max() == 1:
+            return None
+        order = np.argsort(elements, kind="stable")
+        numbers = np.empty_like(order)
+        numbers[order] = np.arange(len(order)) % counts.max()
+        return cls(elements, numbers)
+
+
+def _following(matrix: ClearMatrix, copies: _Copies | None, operand: Places) -> Iterator[Places]:
     """What follows from a packing that has followed from another."""
-    yield from _repeated(matrix, operand)
-    yield from _in_gaps(matrix, operand)
+    if copies:
+        yield _repeated(copies, operand)
+        yield from _in_gaps(copies, operand)
     yield from _summed(matrix, operand)
     yield from _kept(matrix, operand)
 
 
-def _repeated(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+def _repeated(copies: _Copies, operand: Places) -> Places:
     """Copies of the operand one after another.
 
     Example:
-        >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
-        >>> next(_repeated(twice, Places(8, np.array([0, 1])))).places.tolist()
+        >>> twice = _Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+        >>> _repeated(twice, Places(8, np.array([0, 1]))).places.tolist()
         [0, 2, 1, 3]
     """
-    copies = _copies(matrix)
-    if copies is not None:
-        period = power_of_two(int(operand.places.max()) + 1)
-        places = copies * period + operand.places[_by_row(matrix)]
-        yield Places(operand.slots, places, f"copies of {period}")
+    period = power_of_two(int(operand.places.max()) + 1)
+    places = copies.numbers * period + operand.places[copies.elements]
+    return Places(operand.slots, places, f"copies of {period}")
 
 
-def _in_gaps(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+def _in_gaps(copies: _Copies, operand: Places) -> Iterator[Places]:
     """Copies of each element behind it.
 
     Example:
-        >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
+        >>> twice = _Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
         >>> next(_in_gaps(twice, Places(8, np.array([0, 2])))).places.tolist()
         [0, 1, 2, 3]
     """
-    copies = _copies(matrix)
     gap = int(np.gcd.reduce(operand.places))
-    if copies is not None and gap > copies.max():
-        places = operand.places[_by_row(matrix)] + copies
+    if gap > copies.numbers.max():
+        places = operand.places[copies.elements] + copies.numbers
         yield Places(operand.slots, places, f"in gaps of {gap}")
 
 
@@ -126,26 +159,6 @@ def _kept(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
     count = len(operand.places)
     if count == _rows(matrix) == np.count_nonzero(matrix.rows == matrix.columns):
         yield operand
-
-
-def _copies(matrix: ClearMatrix) -> _Indices | None:
-    """For each row of a matrix that repeats elements which copy it is; None of other matrices."""
-    columns = _by_row(matrix)
-    counts = np.bincount(columns)
-    if len(columns) != len(matrix.rows) or len({*counts[counts > 0].tolist()}) != 1:
-        return None
-    if counts.max() == 1:
-        return None
-    order = np.argsort(columns, kind="stable")
-    copies = np.empty_like(order)
-    copies[order] = np.arange(len(order)) % counts.max()
-    return copies
-
-
-def _by_row(matrix: ClearMatrix) -> _Indices:
-    """The column of the first element of every row that has any."""
-    _, first = np.unique(matrix.rows, return_index=True)
-    return matrix.columns[first]
 
 
 def _rows(matrix: ClearMatrix) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloakwork.plan.networks.staged import StagedNetwork
-from cloakwork.plan.networks.stages import Activation, CiphertextProduct, Stage
+from cloakwork.plan.networks.stages import is_nonlinear
 from cloakwork.plan.networks.writer import Writer
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
@@ -39,12 +39,14 @@ class PairWriter(Writer):
         return [
             value
             for number, stage in stages
-            for value in (self.values[number] if _has_parts(stage) else self._parts.get(number, ()))
+            for value in (
+                self.values[number] if is_nonlinear(stage) else self._parts.get(number, ())
+            )
         ]
 
     def at_level(self, number: int, level: int) -> list[int]:
         """The ciphertexts of a stage's result at a level, of complex numbers."""
-        if not _has_parts(self._network.stages[number]):
+        if not is_nonlinear(self._network.stages[number]):
             return super().at_level(number, level)
         if number not in self._joined:
             parts = self.values[number]
@@ -53,7 +55,7 @@ class PairWriter(Writer):
         return self._dropped(self._joined[number], level)
 
     def _real_operand(self, number: int, operand: int) -> list[int]:
-        if _has_parts(self._network.stages[operand]):
+        if is_nonlinear(self._network.stages[operand]):
             return self._dropped(self.values[operand], self._level(number))
         if operand not in self._parts:
             whole = self.values[operand]
@@ -75,7 +77,3 @@ class PairWriter(Writer):
         # Constants are real: the value is turned back by i before the second time.
         turned = append(Neg(append(TimesI(append(Add(value, constant))))))
         return append(TimesI(append(Add(turned, constant))))
-
-
-def _has_parts(stage: Stage) -> bool:
-    return isinstance(stage, Activation | CiphertextProduct)

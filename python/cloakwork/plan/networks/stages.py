@@ -5,7 +5,7 @@ does not take many more elements: convolutions, pools, normalisations, rearrange
 residual sums, concatenations, and the scaling of a polynomial's operand.
 
 Where two inputs of a batch share their slots as real and imaginary part, matrices multiply both at
-once. What is not linear takes the parts apart, each twice itself (`plan.networks.lower_pairs`): its
+once. What is not linear takes the parts apart, each twice itself (`plan.networks.pair_writer`): its
 operands are halved by the matrix before, and inputs are halved where they are packed.
 """
 
@@ -162,6 +162,15 @@ class _Sum:
     bias: g.Array
     layers: tuple[str, ...] = ()
 
+    @property
+    def single(self) -> tuple[int, float] | None:
+        """The stage that this is a multiple of, and the multiple; None of other sums."""
+        if len(self.terms) != 1 or self.bias.any():
+            return None
+        [(stage, matrix)] = self.terms.items()
+        multiple = multiple_of(matrix)
+        return None if multiple is None else (stage, multiple)
+
     def scaled(self, factor: float, shift: float) -> _Sum:
         if (factor, shift) == (1.0, 0.0):
             return self
@@ -196,10 +205,9 @@ class _Merging:
         """The stage that is a layer's result, scaled and shifted; later layers start from it."""
         result = self.sums[number].scaled(factor, shift)
         node = self.graph.nodes[number]
-        if len(result.terms) == 1 and not result.bias.any():
-            [(stage, matrix)] = result.terms.items()
-            if multiple_of(matrix) == 1.0:
-                return stage
+        single = result.single
+        if single is not None and single[1] == 1.0:
+            return single[0]
         layers = result.layers or (node.name,)
         product = MatrixProduct(node.name, node.shape, layers, result.terms, result.bias, number)
         made = self.of_stage(product)
@@ -211,8 +219,8 @@ class _Merging:
 
         It is the result of another stage that is not linear, or this part of a sum.
         """
-        single = self._single(number)
-        if single is not None and not shift and _is_nonlinear(self.stages[single[0]]):
+        single = self.sums[number].single
+        if single is not None and not shift and is_nonlinear(self.stages[single[0]]):
             stage, multiple = single
             if multiple * factor == 1.0:
                 return stage
@@ -226,15 +234,6 @@ class _Merging:
         terms, bias = {stage: identity(size)}, np.zeros(size)
         self.stages.append(MatrixProduct(node.name, node.shape, (node.name,), terms, bias, number))
         return len(self.stages) - 1
-
-    def _single(self, number: int) -> tuple[int, float] | None:
-        """The one stage that a layer's result is a multiple of, and the multiple; None if none."""
-        result = self.sums[number]
-        if len(result.terms) != 1 or result.bias.any():
-            return None
-        [(stage, matrix)] = result.terms.items()
-        multiple = multiple_of(matrix)
-        return None if multiple is None else (stage, multiple)
 
     def through(self, number: int, operand: int) -> _Sum:
         """A linear layer of an operand, merged with the layers before where that costs no more."""
@@ -279,7 +278,7 @@ class _Merging:
         """
         if product not in self._scaled:
             return self.operand(number), 1.0
-        single = self._single(number)
+        single = self.sums[number].single
         if single is not None and single[1] > 0:
             stage, multiple = single
             return stage, multiple * self._held(self.stages[stage])
@@ -288,7 +287,7 @@ class _Merging:
 
     def _held(self, stage: Stage) -> float:
         """What of the operand that a stage is a slot holds."""
-        return 1.0 if _is_nonlinear(stage) else self.part
+        return 1.0 if is_nonlinear(stage) else self.part
 
     def root(self, top: float, number: int, reached: float) -> tuple[float, float]:
         """How a multiple of a square becomes the square of a multiple.
@@ -356,7 +355,13 @@ class Stages:
     outputs: tuple[int, ...]
 
 
-def _is_nonlinear(stage: Stage) -> bool:
+def is_nonlinear(stage: Stage) -> bool:
+    """Whether a stage is no sum of products with clear matrices, and no input.
+
+    Example:
+        >>> is_nonlinear(CiphertextProduct("y", (2,), 0, 0, 1))
+        True
+    """
     return isinstance(stage, Activation | CiphertextProduct)
 
 
