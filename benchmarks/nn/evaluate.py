@@ -15,7 +15,7 @@ from benchmarks.nn.jobs import PRECISION, Job
 from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.explain.layers import layers_of
-from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.plan.cost.measure import measured
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.options import NetworkOptions
@@ -118,8 +118,8 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
     error = float(np.abs(outputs - expected).mean())
     body, parameters = network.body, network.scheme.parameters
     assert isinstance(body, SlotProgram)
-    costs = measured(parameters).kept()
-    layers = layers_of(body, costs)
+    costs, cache_bytes = measured(parameters), default_cache_bytes()
+    layers = layers_of(body, costs, kept_transforms(body, parameters, cache_bytes))
     return Evaluation(
         job=job.name,
         n=parameters.n,
@@ -141,7 +141,7 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
         key_bytes=network.key_bytes,
         encoded_bytes=encoded_bytes(body, parameters),
         process_bytes=found.peak_bytes,
-        predicted_bytes=process_memory(body, parameters, default_cache_bytes()).total,
+        predicted_bytes=process_memory(body, parameters, cache_bytes).total,
     )
 
 

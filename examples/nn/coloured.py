@@ -21,11 +21,12 @@ def coloured_digits() -> Labelled:
     """The digits, each in a colour of its own on a ground of another, always the same ones."""
     gray = digits(SIZE)
     generator = torch.Generator().manual_seed(7)
-    train, test = (_coloured(part, generator) for part in (gray.train, gray.test))
+    train, test = (coloured(part, generator) for part in (gray.train, gray.test))
     return Labelled(train, gray.train_labels, test, gray.test_labels)
 
 
-def _coloured(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def coloured(images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Gray images, the ink of each in a random colour, on a ground of another."""
     ground, ink = (torch.rand(len(images), 3, 1, 1, generator=generator) for _ in range(2))
     # Ink and ground differ enough to be told apart: one dark, one bright.
     is_dark = torch.rand(len(images), 1, 1, 1, generator=generator) < 0.5

@@ -96,6 +96,30 @@ def mobilenet(activation: Activation = nn.SiLU) -> nn.Sequential:
     return nn.Sequential(*layers, *_head(inputs))
 
 
+class Detections(nn.Module):
+    """For each cell where something is, whether it is there, and what it is: the head of YOLO.
+
+    Of the features, 0 and 1 are where in the cell its middle is, 2 and 3 its width and
+    height, 4 how sure it is that something is there, the rest the chances of the classes.
+    (YOLO9000: Redmon, Farhadi, CVPR 2017, section 2.)
+    """
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        """What has the shape of the features."""
+        middle, size, is_there = features[:, :2], features[:, 2:4], features[:, 4:5]
+        parts = [middle.sigmoid(), size.exp(), is_there.sigmoid(), features[:, 5:].softmax(dim=1)]
+        return torch.cat(parts, dim=1)
+
+
+def yolo(activation: Activation = nn.SiLU) -> nn.Sequential:
+    """A small YOLO: convolutions down to 4 x 4 cells, and a head that says what is in each."""
+    layers: list[nn.Module] = []
+    for inputs, outputs in (3, 16), (16, 32), (32, 64):
+        layers += [*_convolution(inputs, outputs, activation), nn.AvgPool2d(2)]
+    layers += _convolution(64, 128, activation)
+    return nn.Sequential(*layers, nn.Conv2d(128, 5 + CLASSES, 1), Detections())
+
+
 def _convolution(
     inputs: int,
     outputs: int,

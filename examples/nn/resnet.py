@@ -18,7 +18,8 @@ from torch import nn
 import cloakwork as cw
 from examples.nn.classify import step
 from examples.nn.coloured import cifar_10, coloured_digits
-from examples.nn.training import train_resnet
+from examples.nn.image_networks import resnet
+from examples.nn.training import train_on_images
 from examples.nn.two_parties import answers
 
 ACTIVATIONS = {"silu": nn.SiLU, "relu": nn.ReLU}
@@ -36,7 +37,8 @@ def main() -> None:
     data = cifar_10(asked.cifar_10) if asked.cifar_10 else coloured_digits()
     print("Time per step")
     with step(f"train ResNet-{asked.depth} in the clear"):
-        trained = train_resnet(data, asked.depth, ACTIVATIONS[asked.activation], asked.epochs)
+        activation = ACTIVATIONS[asked.activation]
+        trained = train_on_images(lambda: resnet(asked.depth, activation), data, asked.epochs)
     images = data.test[: max(asked.images, asked.batch)]
     with step("compile it"):
         network = cw.nn.compile(

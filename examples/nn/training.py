@@ -1,4 +1,4 @@
-"""Train the networks of the examples, all but ResNet in some minutes.
+"""Train the networks of the examples, small ones in some minutes.
 
 Run: python -m examples.nn.training
 """
@@ -8,19 +8,30 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import torch
 from torch import nn
 from torch.nn import functional
 
 from examples.nn.digits import digits
-from examples.nn.image_networks import Activation, resnet
+from examples.nn.image_networks import yolo
 from examples.nn.labelled import Labelled
 from examples.nn.networks import lenet, lola, mlp, silu_net, text_transformer, vision_transformer
+from examples.nn.scenes import detected, detection_loss, scenes
 from examples.nn.translations import translations
 
 BATCH = 64
+
+
+def _is_largest(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Whether the largest score of each input is that of its class."""
+    return scores.argmax(dim=1) == labels
+
+
+# Results and labels, compared.
+Compare: TypeAlias = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,8 @@ class Recipe:
         label_smoothing: As of the cross entropy.
         noise: The deviation of what is added to inputs.
         attention: The part of the learning rate that weights of queries, keys and values learn at.
+        loss: What is made small, of results and labels; None for the cross entropy.
+        are_right: Which results are as labelled.
     """
 
     epochs: int
@@ -42,6 +55,8 @@ class Recipe:
     label_smoothing: float = 0.0
     noise: float = 0.0
     attention: float = 1.0
+    loss: Compare | None = None
+    are_right: Compare = _is_largest
 
 
 # Small weights keep the scores of attention small, and so the ranges of exp and reciprocal.
@@ -54,21 +69,28 @@ _OF_VISION = Recipe(
     attention=0.1,
 )
 _OF_TEXT = replace(_OF_VISION, epochs=6, learning_rate=4e-3, weight_decay=0.5, noise=0.05)
-_OF_RESNET = Recipe(epochs=16, learning_rate=5e-3, weight_decay=5e-2)
+_OF_IMAGES = Recipe(epochs=16, learning_rate=5e-3, weight_decay=5e-2)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained network in eval mode, and what it was trained on."""
+    """A trained network in eval mode, and what it was trained on.
+
+    Args:
+        module: The network.
+        data: Its inputs and labels.
+        are_right: Which of its results are as labelled.
+    """
 
     module: nn.Sequential
     data: Labelled
+    are_right: Compare
 
     def accuracy(self) -> float:
-        """How many of the inputs for tests the network classifies rightly, of 1."""
+        """How many of the inputs for tests the network is right about, of 1."""
         with torch.no_grad():
-            guesses = self.module(self.data.test).argmax(dim=1)
-        return float((guesses == self.data.test_labels).double().mean())
+            found = self.module(self.data.test)
+        return float(self.are_right(found, self.data.test_labels).double().mean())
 
 
 def train_mlp() -> Trained:
@@ -101,9 +123,15 @@ def train_text_transformer() -> Trained:
     return _trained(text_transformer, translations(), _OF_TEXT)
 
 
-def train_resnet(data: Labelled, depth: int, activation: Activation, epochs: int) -> Trained:
-    """ResNet of a depth, for coloured images."""
-    return _trained(lambda: resnet(depth, activation), data, replace(_OF_RESNET, epochs=epochs))
+def train_on_images(network: Callable[[], nn.Sequential], data: Labelled, epochs: int) -> Trained:
+    """A network of `image_networks`, for coloured images."""
+    return _trained(network, data, replace(_OF_IMAGES, epochs=epochs))
+
+
+def train_yolo() -> Trained:
+    """The small YOLO, which finds digits in scenes."""
+    recipe = Recipe(epochs=30, learning_rate=5e-3, loss=detection_loss, are_right=detected)
+    return _trained(yolo, scenes(), recipe)
 
 
 def _trained(network: Callable[[], nn.Sequential], data: Labelled, recipe: Recipe) -> Trained:
@@ -116,21 +144,21 @@ def _trained(network: Callable[[], nn.Sequential], data: Labelled, recipe: Recip
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimiser, [group["lr"] for group in groups], total_steps=steps
     )
+    loss_of = recipe.loss or partial(
+        functional.cross_entropy, label_smoothing=recipe.label_smoothing
+    )
     for _ in range(recipe.epochs):
         for chosen in torch.split(torch.randperm(len(data.train)), BATCH):
             optimiser.zero_grad()
             inputs = data.train[chosen]
             if recipe.noise:
                 inputs = inputs + recipe.noise * torch.randn_like(inputs)
-            loss = functional.cross_entropy(
-                module(inputs), data.train_labels[chosen], label_smoothing=recipe.label_smoothing
-            )
-            torch.autograd.backward(loss)
+            torch.autograd.backward(loss_of(module(inputs), data.train_labels[chosen]))
             # Squares of squares have steep gradients.
             nn.utils.clip_grad_norm_(module.parameters(), 1.0)
             optimiser.step()
             schedule.step()
-    return Trained(module.eval(), data)
+    return Trained(module.eval(), data, recipe.are_right)
 
 
 def _groups(module: nn.Module, recipe: Recipe) -> list[dict[str, Any]]:
@@ -160,6 +188,7 @@ def main() -> None:
         train_silu,
         train_vision_transformer,
         train_text_transformer,
+        train_yolo,
     ):
         start = time.perf_counter()
         trained = train()

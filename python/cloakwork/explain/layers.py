@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from cloakwork.explain.modelled import costs_here
+from cloakwork.explain.modelled import costs_with_bootstraps
 from cloakwork.explain.quantities import duration, rate, size
 from cloakwork.explain.work_levels_keys import counts
-from cloakwork.plan.analysis.memory import process_memory
+from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.costs import Costs, seconds_of
@@ -33,13 +34,19 @@ class Layer:
     seconds: float
 
 
-def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
-    """The layers of a network's program, whose stages name layers and packings, in order."""
+def layers_of(program: SlotProgram, costs: Costs, kept: Collection[int]) -> list[Layer]:
+    """The layers of a network's program, whose stages name layers and packings, in order.
+
+    Args:
+        program: The program.
+        costs: What operations cost.
+        kept: The numbers of the linear transforms that stay encoded between runs.
+    """
     numbers: dict[str, list[int]] = {}
     for number, operation in enumerate(program.operations):
         if not isinstance(operation, Input | Output):
             numbers.setdefault(program.stages[number], []).append(number)
-    seconds = seconds_of(program, costs)
+    first, later = seconds_of(program, costs), seconds_of(program, costs.kept())
     layers: list[Layer] = []
     for stage, of_it in numbers.items():
         name, _, packing = stage.partition(" | ")
@@ -54,7 +61,7 @@ def layers_of(program: SlotProgram, costs: Costs) -> list[Layer]:
                 max(program.context(number).level for number in of_it),
                 next((level for level in levels if level is not None), 0),
                 required_keys(program, of_it),
-                sum(seconds[number] for number in of_it),
+                sum((later if number in kept else first)[number] for number in of_it),
             )
         )
     return layers
@@ -64,9 +71,11 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     """The table of a network's layers and its totals, as text."""
     scheme, batch = program.scheme, program.batch
     parameters, refreshing = scheme.parameters, scheme.refreshing
-    costs = costs_here(parameters).kept().with_bootstrap(refreshing)
-    memory = process_memory(body, parameters, default_cache_bytes(), refreshing)
-    layers = layers_of(body, costs)
+    costs = costs_with_bootstraps(scheme)
+    cache_bytes = default_cache_bytes()
+    memory = process_memory(body, parameters, cache_bytes, refreshing)
+    kept = kept_transforms(body, parameters, cache_bytes, refreshing)
+    layers = layers_of(body, costs, kept)
     key_bytes = parameters.evaluation_key_bytes
     rows = [_HEAD]
     for layer in layers:

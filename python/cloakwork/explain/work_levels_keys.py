@@ -10,7 +10,7 @@ from typing import Any
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, listed, signed, size
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.bootstrap_memory import bootstrap_memory
+from cloakwork.runtime.held_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
 

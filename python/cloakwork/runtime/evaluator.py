@@ -32,11 +32,16 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import bound_arguments
-from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
+from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.held_memory import (
+    HeldMemory,
+    bootstrap_memory,
+    caching,
+    transform_memory,
+)
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
 from cloakwork.runtime.on_device import require_device, run_on_device
@@ -96,8 +101,9 @@ class Evaluator(KeyHolder):
         """Bytes that the ciphertexts of one run may take; by default all that the machine has.
 
         A run whose prediction exceeds it raises MemoryBudgetError; one that may come close takes
-        one thread. Of a program that bootstraps, keys, diagonals and work count, too: below what
-        all of them take, the engine caches less, and then encodes diagonals whenever they are used.
+        one thread. Of a network, or any program that bootstraps, keys, diagonals and work count,
+        too: below what all of them take, the engine caches less, and then expands keys and encodes
+        diagonals whenever they are used.
         On a cluster one that was set is each worker's, for inputs and the values of tasks.
 
         Setting it to None restores the default; what is no integer from 0 up raises
@@ -151,7 +157,7 @@ class Evaluator(KeyHolder):
                 self._key, open_device(self._device), cache_bytes=self._cache_bytes
             )
         kept, key_bytes = self._cache_bytes, None
-        if self._bootstrap_memory.least:
+        if self._memory.least:
             held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
             kept, key_bytes = max(0, min(kept, held.encoded + left - held.most)), held.keys
@@ -510,7 +516,7 @@ class Evaluator(KeyHolder):
         Raises:
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
-        held, peak = self._bootstrap_memory, self._peak_bytes
+        held, peak = self._memory, self._peak_bytes
         if self.memory_limit < held.least + peak and held.least:
             raise MemoryBudgetError(
                 f"cannot {action}: expected it to take up to {self.memory_limit} bytes, and it "
@@ -521,23 +527,39 @@ class Evaluator(KeyHolder):
         return threads_within(self.memory_limit - held.least, peak, threads, action)
 
     @property
-    def _held_memory(self) -> BootstrapMemory:
-        """What bootstraps take within the limit; the run is known to fit."""
-        return self._bootstrap_memory.within(self.memory_limit - self._peak_bytes)
+    def _held_memory(self) -> HeldMemory:
+        """What is held within the limit; the run is known to fit."""
+        return self._memory.within(self.memory_limit - self._peak_bytes)
 
     def _within_engine_cache(self) -> AbstractContextManager[None]:
-        """The engine caches as much as the limit leaves to it, where bootstraps count."""
-        if not self._bootstrap_memory.least:
-            return nullcontext()
-        return caching(self._held_memory.cached)
+        """The engine caches as much as the limit leaves to it, where one counts."""
+        is_limited = self._memory_limit is not None or self._bootstraps
+        return (
+            caching(self._held_memory.cached)
+            if is_limited and self._memory.least
+            else nullcontext()
+        )
 
     @cached_property
-    def _bootstrap_memory(self) -> BootstrapMemory:
-        """What bootstraps take beside ciphertexts; nothing where nothing is encrypted."""
-        program = self.program
-        if not program.scheme.encrypts or not isinstance(program.body, SlotProgram):
-            return BootstrapMemory()
-        return bootstrap_memory(program.body, program.scheme.refreshing)
+    def _bootstraps(self) -> bool:
+        body = self.program.body
+        return isinstance(body, SlotProgram) and any(
+            isinstance(each, Bootstrap) for each in body.operations
+        )
+
+    @cached_property
+    def _memory(self) -> HeldMemory:
+        """What it takes beside ciphertexts; nothing where nothing is encrypted."""
+        program, body = self.program, self.program.body
+        if (
+            not program.scheme.encrypts
+            or not isinstance(body, SlotProgram)
+            or body.numbers != "real"
+        ):
+            return HeldMemory()
+        if self._bootstraps:
+            return bootstrap_memory(body, program.scheme.refreshing)
+        return transform_memory(body, program.scheme.parameters)
 
     @cached_property
     def _peak_bytes(self) -> int:

@@ -112,6 +112,36 @@ def test_on_ciphertexts_they_are_what_torch_computes(name: str) -> None:
     assert np.abs(program.run(x[0]) - expected).max() < 2.0**-8
 
 
+def causal_softmax(x: torch.Tensor) -> torch.Tensor:
+    mask = torch.full((4, 4), -torch.inf).triu(1)
+    return (12 * x + mask).softmax(-1)
+
+
+def spread_attention(x: torch.Tensor) -> torch.Tensor:
+    return functional.scaled_dot_product_attention(6 * x, 6 * x, x)
+
+
+FAR = {
+    "one_axis": lambda x: (15 * x).softmax(1),
+    "masked": causal_softmax,
+    "attention": spread_attention,
+    "used_twice": lambda x: (12 * x).softmax(-1) + (14 * x).softmax(-1) * x,
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_a_softmax_may_be_of_scores_that_lie_far_apart(name: str) -> None:
+    torch.manual_seed(3)
+    module, x = Function(FAR[name]).eval(), inputs(4, 4)
+    program = cw.nn.compile(module, x, precision=6, log_n=9, bootstrap=True, insecure=True)
+    expected = module(x).detach().numpy()
+    simulated = [program.simulate(each) for each in x]
+    assert all(each.outside == () for each in simulated)
+    found = np.stack([each.outputs for each in simulated])
+    assert np.abs(found - expected).max() < 2.0**-6
+    assert np.abs(program.run(x[0]) - expected[0]).max() < 2.0**-6
+
+
 def test_a_reciprocal_of_what_may_be_zero_is_refused() -> None:
     with pytest.raises(ActivationFitError, match="expected numbers above 0"):
         cw.nn.compile(Function(torch.reciprocal).eval(), inputs(4), log_n=12, insecure=True)

@@ -63,7 +63,7 @@ def test_takes_so_many_rotations_diagonals_keys_and_levels(
     made = compile_graph(graph, images(graph), NetworkOptions(precision=18))
     body, parameters = made.body, made.scheme.parameters
     assert isinstance(body, SlotProgram)
-    layers = layers_of(body, modelled_for(parameters))
+    layers = layers_of(body, modelled_for(parameters), ())
     assert [layer.rotations for layer in layers] == rotations
     assert [layer.diagonals for layer in layers] == diagonals
     assert len(required_keys(body)) == keys

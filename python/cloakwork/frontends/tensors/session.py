@@ -45,9 +45,9 @@ from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.programs.spec import ends
 from cloakwork.runtime import container
-from cloakwork.runtime.bootstrap_memory import bootstrap_memory, caching
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.held_memory import bootstrap_memory, caching
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
 from cloakwork.runtime.on_device import run_on_device

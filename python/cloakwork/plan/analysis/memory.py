@@ -9,7 +9,7 @@ from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Linear, SlotProgram
-from cloakwork.runtime.bootstrap_memory import bootstrap_memory
+from cloakwork.runtime.held_memory import bootstrap_memory, transform_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
@@ -48,7 +48,11 @@ class ProcessMemory:
 
 
 def process_memory(
-    program: SlotProgram, parameters: Parameters, kept: int, refreshing: Refreshing | None = None
+    program: SlotProgram,
+    parameters: Parameters,
+    kept: int,
+    refreshing: Refreshing | None = None,
+    limit: int | None = None,
 ) -> ProcessMemory:
     """The most memory that a process takes which loads an evaluator and runs a program.
 
@@ -61,6 +65,7 @@ def process_memory(
         kept: Bytes that encoded layers may take; what does not fit is encoded in every run. The
             diagonals of bootstraps come first.
         refreshing: What bootstraps do; None where the parameters have none.
+        limit: What the evaluator's `memory_limit` is set to; None where it is not.
 
     Example:
         >>> import numpy as np
@@ -72,22 +77,59 @@ def process_memory(
         (4096, True)
     """
     held = bootstrap_memory(program, refreshing)
-    layers = held.encoded if held.encoded <= kept else 0
+    engine = workspace_of(program, parameters, refreshing)
+    workspace = engine.nbytes
+    values = predicted_peak_bytes(
+        program, lambda state: ciphertext_bytes(parameters, state.level or 0)
+    )
+    keys = held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes)
+    if limit is not None:
+        limited = held if held.least else transform_memory(program, parameters)
+        limited = limited.within(limit - values)
+        kept = max(0, min(kept, limited.encoded + limit - values - limited.most))
+        workspace = min(workspace, engine.in_use + limited.cached)
+        keys = limited.keys or keys
+    layers = sum(kept_transforms(program, parameters, kept, refreshing).values())
+    layers += held.encoded if held.encoded <= kept else 0
+    tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
+    return ProcessMemory(
+        _INTERPRETER_BYTES + tables,
+        keys,
+        held.numbers or number_bytes(program),
+        layers,
+        workspace + copied_bytes(program) + values,
+    )
+
+
+def kept_transforms(
+    program: SlotProgram, parameters: Parameters, kept: int, refreshing: Refreshing | None = None
+) -> dict[int, int]:
+    """The linear transforms that stay encoded between runs, by their numbers, and their bytes.
+
+    Args:
+        program: The program, whose operations name levels.
+        parameters: What it runs under.
+        kept: As of `process_memory`.
+        refreshing: What bootstraps do; None where the parameters have none.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
+        >>> program = SlotProgram("", 512, operations, (None,) * 4)
+        >>> [*kept_transforms(program, p, 10**9)], [*kept_transforms(program, p, 1000)]
+        ([1], [])
+    """
+    held = bootstrap_memory(program, refreshing)
+    taken = held.encoded if held.encoded <= kept else 0
+    found: dict[int, int] = {}
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             level = program.context(number).level
             steps = split(operation.diagonals, program.slots, operation.baby_steps)
             needed = transform_bytes(parameters, steps, level)
-            layers += needed * (layers + needed <= kept)
-    engine = workspace_of(program, parameters, refreshing)
-    values = predicted_peak_bytes(
-        program, lambda state: ciphertext_bytes(parameters, state.level or 0)
-    )
-    tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
-    return ProcessMemory(
-        _INTERPRETER_BYTES + tables,
-        held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
-        held.numbers or number_bytes(program),
-        layers,
-        engine.nbytes + copied_bytes(program) + values,
-    )
+            if taken + needed <= kept:
+                found[number] = needed
+                taken += needed
+    return found

@@ -13,6 +13,8 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import Compute, applied, by_parts, values
 
+# Numbers as small beside the largest are those of errors.
+_NEXT_TO_ZERO = 2.0**-40
 # Inputs that are retained, spread evenly over all.
 _MOST_RETAINED = 256
 
@@ -188,9 +190,9 @@ class _Spread:
 
 
 def not_above_zero(graph: g.Graph, calibration: Calibration) -> bool:
-    """Whether a function that is defined above 0 alone receives other numbers."""
+    """Whether a function that is defined above 0 alone receives other numbers, or next to 0."""
     return any(
-        calibration.lows[node.inputs[0]] <= 0
+        calibration.lows[node.inputs[0]] <= _NEXT_TO_ZERO * calibration.highs[node.inputs[0]]
         for node in graph.nodes
         if isinstance(node.operation, g.Activation) and node.operation.function in OF_POSITIVE
     )

@@ -24,7 +24,8 @@ from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned
 from cloakwork.plan.networks.refit import refitted
-from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.samples import Samples, batches_of
+from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.batch import BatchPacking
@@ -80,10 +81,14 @@ def compile_graph(
     first = samples.first(_FIRST_SAMPLES)
     bootstraps = bool(options.bootstrap)
     if len(first):
-        depths = activation_depths(graph, calibrate(graph, [first]), options, _FIRST_GROWTH_BITS)
-        bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
+        seen = calibrate(graph, [first])
+        narrower, seen = with_narrower_softmaxes(graph, seen, [first], options)
+        depths = activation_depths(narrower, seen, options, _FIRST_GROWTH_BITS)
+        bootstraps = bootstraps or _is_too_deep(least_depths(narrower, depths), options)
     announce("calibrating")
     calibration = calibrate(graph, samples)
+    batches = samples if samples.are_repeatable else list(batches_of(calibration.retained))
+    graph, calibration = with_narrower_softmaxes(graph, calibration, batches, options)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
     bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
     inputs = range(len(graph.inputs))

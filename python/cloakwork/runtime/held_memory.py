@@ -1,4 +1,4 @@
-"""What bootstraps make an evaluator hold, before anything runs."""
+"""What bootstraps and linear transforms make an evaluator hold, before anything runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from cloakwork._native import cached_bytes, set_cached_bytes
+from cloakwork._native import Parameters, cached_bytes, set_cached_bytes
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
 
@@ -18,8 +18,8 @@ _MOST_CACHED_BYTES = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapMemory:
-    """The bytes that a program with bootstraps takes beside its ciphertexts.
+class HeldMemory:
+    """The bytes that a program takes beside its ciphertexts and its own encoded transforms.
 
     Args:
         keys: All its evaluation keys, both halves expanded.
@@ -51,14 +51,14 @@ class BootstrapMemory:
         """What they take where diagonals stay encoded, keys expanded, and polynomials cached."""
         return self.least + self.encoded + self.uniform + self.cached
 
-    def within(self, limit: int) -> BootstrapMemory:
+    def within(self, limit: int) -> HeldMemory:
         """The same with as much encoded and expanded ahead, and cached, as a limit allows.
 
         Args:
             limit: Bytes. Below the least it is the least.
 
         Example:
-            >>> memory = BootstrapMemory(
+            >>> memory = HeldMemory(
             ...     keys=50, numbers=1, encoded=20, uniform=25, work=5, cached=15)
             >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 50, 31, 30)]
             [91, 90, 76, 71, 46, 31, 31]
@@ -93,7 +93,7 @@ def caching(nbytes: int) -> Iterator[None]:
         set_cached_bytes(before)
 
 
-def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> BootstrapMemory:
+def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> HeldMemory:
     """What the bootstraps of a program take; nothing where it has none.
 
     Args:
@@ -110,16 +110,51 @@ def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> Boo
         (True, True)
     """
     if refreshing is None or not any(isinstance(each, Bootstrap) for each in program.operations):
-        return BootstrapMemory()
+        return HeldMemory()
     chain = refreshing.chain
     switching = required_keys(program).joined(refreshing.keys)
     workspace = workspace_of(program, chain, refreshing)
     expanded = switching.nbytes(chain.evaluation_key_bytes)
-    return BootstrapMemory(
+    return HeldMemory(
         expanded + chain.encapsulation_key_bytes,
         refreshing.circuit.nbytes + number_bytes(program),
         refreshing.encoded_bytes,
         (expanded + chain.evaluation_key_bytes(chain.levels)) // 2,
         workspace.in_use + copied_bytes(program),
         min(workspace.nbytes, _MOST_CACHED_BYTES),
+    )
+
+
+def transform_memory(program: SlotProgram, parameters: Parameters) -> HeldMemory:
+    """What a program of linear transforms takes, such as a network, that never bootstraps.
+
+    Args:
+        program: The program.
+        parameters: What it runs under.
+
+    Returns:
+        Nothing where it has no linear transforms: its ciphertexts take most.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork.programs.slots import Input, Output, Rescale
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> operations = (
+        ...     Input("x", 1), Linear(0, {0: np.ones(512), 1: np.ones(512)}, 1), Rescale(1),
+        ...     Output(2),
+        ... )
+        >>> memory = transform_memory(SlotProgram("", 512, operations, (None,) * 4), p)
+        >>> memory.keys == p.evaluation_key_bytes(1) == 2 * memory.uniform
+        True
+    """
+    if not any(isinstance(each, Linear) for each in program.operations):
+        return HeldMemory()
+    keys = required_keys(program).nbytes(parameters.evaluation_key_bytes)
+    workspace = workspace_of(program, parameters, None)
+    return HeldMemory(
+        keys,
+        number_bytes(program),
+        uniform=keys // 2,
+        work=workspace.in_use + copied_bytes(program),
+        cached=workspace.nbytes,
     )

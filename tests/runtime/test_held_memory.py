@@ -13,7 +13,7 @@ from cloakwork._native import cached_bytes
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.slots import Bootstrap, Input, Output, SlotProgram
-from cloakwork.runtime.bootstrap_memory import BootstrapMemory, bootstrap_memory, caching
+from cloakwork.runtime.held_memory import HeldMemory, bootstrap_memory, caching
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import number_bytes
 
@@ -33,7 +33,7 @@ def program() -> cw.Program:
     )
 
 
-def memory_of(program: cw.Program) -> tuple[BootstrapMemory, int]:
+def memory_of(program: cw.Program) -> tuple[HeldMemory, int]:
     """What bootstraps take, and the ciphertexts of a run."""
     body = program.body
     assert isinstance(body, SlotProgram)
@@ -126,7 +126,7 @@ def test_the_engine_caches_as_before_after_it_cached_less() -> None:
 def test_a_program_without_bootstraps_holds_nothing_for_them() -> None:
     program = cw.compile(lambda x: x * x, (4,), insecure=True, log_n=10)
     assert isinstance(program.body, SlotProgram)
-    assert bootstrap_memory(program.body, program.scheme.refreshing) == BootstrapMemory()
+    assert bootstrap_memory(program.body, program.scheme.refreshing) == HeldMemory()
     assert "beside them" not in cw.explain(program)
 
 

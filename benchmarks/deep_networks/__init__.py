@@ -1,0 +1,1 @@
+"""Deep networks on encrypted inputs."""
