@@ -15,6 +15,7 @@ from benchmarks.nn.jobs import PRECISION, Job
 from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.explain.layers import layers_of
+from cloakwork.explain.modelled import seconds_with_kept
 from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.plan.cost.measure import measured
 from cloakwork.plan.networks.compile_graph import compile_graph
@@ -119,7 +120,8 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
     body, parameters = network.body, network.scheme.parameters
     assert isinstance(body, SlotProgram)
     costs, cache_bytes = measured(parameters), default_cache_bytes()
-    layers = layers_of(body, costs, kept_transforms(body, parameters, cache_bytes))
+    kept = kept_transforms(body, parameters, cache_bytes)
+    layers = layers_of(body, seconds_with_kept(body, parameters, costs, kept))
     return Evaluation(
         job=job.name,
         n=parameters.n,

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork.explain.modelled import costs_with_bootstraps
+from cloakwork.explain.modelled import costs_with_bootstraps, modelled_seconds
 from cloakwork.explain.quantities import duration, rate, size
 from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import Costs, seconds_of
+from cloakwork.runtime.costs import Costs
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.transform_cache import default_cache_bytes
@@ -34,19 +34,17 @@ class Layer:
     seconds: float
 
 
-def layers_of(program: SlotProgram, costs: Costs, kept: Collection[int]) -> list[Layer]:
+def layers_of(program: SlotProgram, seconds: Sequence[float]) -> list[Layer]:
     """The layers of a network's program, whose stages name layers and packings, in order.
 
     Args:
         program: The program.
-        costs: What operations cost.
-        kept: The numbers of the linear transforms that stay encoded between runs.
+        seconds: What each operation takes.
     """
     numbers: dict[str, list[int]] = {}
     for number, operation in enumerate(program.operations):
         if not isinstance(operation, Input | Output):
             numbers.setdefault(program.stages[number], []).append(number)
-    first, later = seconds_of(program, costs), seconds_of(program, costs.kept())
     layers: list[Layer] = []
     for stage, of_it in numbers.items():
         name, _, packing = stage.partition(" | ")
@@ -61,7 +59,7 @@ def layers_of(program: SlotProgram, costs: Costs, kept: Collection[int]) -> list
                 max(program.context(number).level for number in of_it),
                 next((level for level in levels if level is not None), 0),
                 required_keys(program, of_it),
-                sum((later if number in kept else first)[number] for number in of_it),
+                sum(seconds[number] for number in of_it),
             )
         )
     return layers
@@ -75,7 +73,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     cache_bytes = default_cache_bytes()
     memory = process_memory(body, parameters, cache_bytes, refreshing)
     kept = kept_transforms(body, parameters, cache_bytes, refreshing)
-    layers = layers_of(body, costs, kept)
+    layers = layers_of(body, modelled_seconds(body, scheme, kept))
     key_bytes = parameters.evaluation_key_bytes
     rows = [_HEAD]
     for layer in layers:

@@ -2,38 +2,109 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import asdict, replace
 from typing import Any
 
-from cloakwork._native import Parameters, ntt_seconds
+from cloakwork._native import WORD_BYTES, Parameters, ntt_seconds
 from cloakwork.plan.cost.measure import known
-from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.costs import Costs, modelled_for, seconds_of
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
+from cloakwork.schemes.transform_cache import transform_bytes
 
 _TRANSFORMS = 20
+# What operations take of what the planner counts for them, as measured from N = 2^14 to 2^16. The
+# planner's ratios stay as they are: plans would change with every change of the engine.
+_SHARES = {
+    "rotation": 0.65,
+    "hoisted_rotation": 0.7,
+    "product": 0.3,
+    "relinearisation": 0.55,
+    "encoding": 0.7,
+    "plaintext_product": 0.2,
+    "linear": 0.35,
+    "baby_step": 0.35,
+    "giant_step": 0.25,
+    "diagonal": 0.65,
+    "narrow_term": 0.4,
+    "gathering": 0.1,
+}
+_SHARE_OF_BOOTSTRAPS = 0.85
 
 
 def costs_here(parameters: Parameters) -> Costs:
     """Costs in seconds: those measured before, or counted in transforms, one of which is timed."""
     # To measure them takes seconds.
     costs = known(parameters)
-    return costs or modelled_for(parameters).scaled(ntt_seconds(parameters, _TRANSFORMS))
+    if costs is not None:
+        return costs
+    counted = modelled_for(parameters)
+    levels = [
+        LevelCosts(**{kind: _SHARES.get(kind, 1.0) * cost for kind, cost in asdict(each).items()})
+        for each in counted.levels
+    ]
+    return replace(counted, levels=tuple(levels)).scaled(ntt_seconds(parameters, _TRANSFORMS))
 
 
 def costs_with_bootstraps(scheme: Any) -> Costs:
-    """Costs in seconds under a scheme's parameters, and of bootstraps, whose diagonals are kept."""
-    costs = costs_here(scheme.parameters)
-    kept = costs.kept().with_bootstrap(scheme.refreshing)
-    return replace(costs, bootstrap=kept.bootstrap, bootstrap_pair=kept.bootstrap_pair)
+    """Costs in seconds under a scheme, those of bootstraps whose diagonals are encoded."""
+    parameters, refreshing = scheme.parameters, scheme.refreshing
+    costs = costs_here(parameters)
+    if refreshing is None:
+        return costs
+    # Of bootstraps the counts are nearer to what they take than those of their parts.
+    counted = modelled_for(parameters).kept().with_bootstrap(refreshing)
+    seconds = _SHARE_OF_BOOTSTRAPS * ntt_seconds(parameters, _TRANSFORMS)
+    return replace(
+        costs,
+        bootstrap=seconds * counted.bootstrap,
+        bootstrap_pair=seconds * counted.bootstrap_pair,
+    )
 
 
-def modelled_seconds(program: SlotProgram, scheme: Any) -> list[float]:
-    """Seconds of every operation, added up over threads, and over the primes of BGV."""
+def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = ()) -> list[float]:
+    """Seconds of every operation, added up over threads, and over the primes of BGV.
+
+    Args:
+        program: The program.
+        scheme: The scheme that it runs under.
+        kept: The numbers of the linear transforms that are encoded already.
+    """
     if program.numbers == "real":
-        return seconds_of(program, costs_with_bootstraps(scheme))
+        return seconds_with_kept(program, scheme.parameters, costs_with_bootstraps(scheme), kept)
     by_prime: list[list[float]] = []
     for parameters in scheme.parameter_sets:
         ring = Parameters(levels=0, log_n=parameters.log_n, insecure=True)
         costs = modelled_for(parameters).scaled(ntt_seconds(ring, _TRANSFORMS))
         by_prime.append(seconds_of(program, costs))
     return [sum(seconds) for seconds in zip(*by_prime, strict=True)]
+
+
+def seconds_with_kept(
+    program: SlotProgram, parameters: Parameters, costs: Costs, kept: Collection[int]
+) -> list[float]:
+    """Seconds of every operation of a program over real numbers, by given costs.
+
+    A diagonal takes as long as it has limbs; costs are those of one with all limbs of the
+    key-switching modulus, which those of a transform of many diagonals lack.
+
+    Args:
+        program: The program.
+        parameters: What it runs under.
+        costs: What operations take, diagonals that are encoded when they are used.
+        kept: The numbers of the linear transforms that are encoded already.
+    """
+    encoded = costs.kept()
+    seconds = seconds_of(program, costs)
+    special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
+    for number, operation in enumerate(program.operations):
+        if not isinstance(operation, Linear):
+            continue
+        level, count = program.context(number).level, len(operation.diagonals)
+        steps = split(operation.diagonals, program.slots, operation.baby_steps)
+        limbs = transform_bytes(parameters, steps, level) / (count * parameters.n * WORD_BYTES)
+        share = limbs / (parameters.prime_count(level) + special)
+        each = (encoded if number in kept else costs).at(level).diagonal
+        seconds[number] += count * (share * each - costs.at(level).diagonal)
+    return seconds

@@ -23,7 +23,6 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.costs import modelled_for
 from tests.thoroughness import slow
 
 PRECISION = 16
@@ -63,7 +62,7 @@ def test_takes_so_many_rotations_diagonals_keys_and_levels(
     made = compile_graph(graph, images(graph), NetworkOptions(precision=18))
     body, parameters = made.body, made.scheme.parameters
     assert isinstance(body, SlotProgram)
-    layers = layers_of(body, modelled_for(parameters), ())
+    layers = layers_of(body, [0.0] * len(body.operations))
     assert [layer.rotations for layer in layers] == rotations
     assert [layer.diagonals for layer in layers] == diagonals
     assert len(required_keys(body)) == keys
