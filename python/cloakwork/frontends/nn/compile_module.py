@@ -19,6 +19,8 @@ from cloakwork.runtime.program import Program
 if TYPE_CHECKING:
     import torch
 
+_PACKAGES = "scipy", "threadpoolctl"
+
 
 def compile(
     module: torch.nn.Module,
@@ -79,7 +81,7 @@ def compile(
             planned again. It is yours: whoever writes there decides on what is loaded.
 
     Raises:
-        MissingDependencyError: PyTorch or SciPy is not installed.
+        MissingDependencyError: PyTorch, SciPy or threadpoolctl is not installed.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers.
         TrainingModeError: A layer is in training mode.
         CaptureError: The module does not take the sample, torch.export cannot follow the module,
@@ -115,8 +117,8 @@ def compile(
         >>> found.round(3).tolist()
         [1.25]
     """
-    _require_scipy()
-    # Only compiling a network takes SciPy; running one does not.
+    _require_packages()
+    # Only compiling a network takes them; running one does not.
     from cloakwork.plan.networks.compile_graph import STEPS, compile_graph  # noqa: PLC0415
 
     options = NetworkOptions(
@@ -144,8 +146,10 @@ def compile(
         return make(samples) if cache is None else kept(cache, graph, samples, options, make)
 
 
-def _require_scipy() -> None:
-    if find_spec("scipy") is None:
-        raise MissingDependencyError(
-            "cannot compile a network: it takes SciPy; install it by pip install 'cloakwork[torch]'"
-        )
+def _require_packages() -> None:
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise MissingDependencyError(
+                f"cannot compile a network: it takes {package}, which is not installed; install "
+                "it by pip install 'cloakwork[torch]'"
+            )

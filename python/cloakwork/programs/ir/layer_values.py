@@ -127,7 +127,14 @@ def by_parts(graph: g.Graph, work: Callable[[g.Array], _Made], rows: g.Array) ->
     parts = [rows[start : start + length] for start in range(0, max(1, len(rows)), length)]
     if len(parts) == 1:
         return [work(rows)]
-    with ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads:
+    # Only compiling a network, which takes it, works on as many.
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+
+    # Threads of BLAS would wait for cores that the parts have.
+    with (
+        threadpool_limits(limits=1, user_api="blas"),
+        ThreadPoolExecutor(min(len(parts), os.cpu_count() or 1)) as threads,
+    ):
         return list(threads.map(work, parts))
 
 
@@ -218,19 +225,18 @@ def _rearranged(rows: g.Array, indices: NDArray[np.int64]) -> g.Array:
 
 
 def _convolve(layer: g.Convolution, x: g.Array) -> g.Array:
+    """One product of matrices for each group: the kernels with every window of all images."""
     outer, inner, *kernel = layer.weight.shape
     batch, groups = len(x), layer.groups
     windows = _windows(x, (kernel[0], kernel[1]), layer.stride, layer.padding, layer.dilation)
     height, width = windows.shape[2:4]
-    weights = layer.weight.reshape(groups, outer // groups, inner, *kernel)
-    total = np.zeros((batch, groups, outer // groups, height * width))
-    for down, right in np.ndindex(*kernel):
-        pixels = windows[..., down, right].reshape(batch, groups, inner, height * width)
-        factors = weights[..., down, right]
-        # Of a single channel the product of matrices is one of numbers.
-        total += factors * pixels if inner == 1 else factors @ pixels
-    made: g.Array = total.reshape(batch, outer, height, width) + layer.bias[:, None, None]
-    return made
+    columns = np.empty((groups, inner, *kernel, batch, height, width))
+    by_group = windows.reshape(batch, groups, inner, height, width, *kernel)
+    columns[:] = by_group.transpose(1, 2, 5, 6, 0, 3, 4)
+    kernels = layer.weight.reshape(groups, outer // groups, -1)
+    made = kernels @ columns.reshape(groups, -1, batch * height * width)
+    images = made.reshape(outer, batch, height, width).transpose(1, 0, 2, 3)
+    return np.ascontiguousarray(images) + layer.bias[:, None, None]
 
 
 def _pool(layer: g.AveragePool, x: g.Array) -> g.Array:
