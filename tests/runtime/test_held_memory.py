@@ -1,4 +1,4 @@
-"""Keys, diagonals and work of bootstraps: counted beforehand, and time traded for them."""
+"""Keys, diagonals and work: counted beforehand, and time traded for them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from cloakwork._native import cached_bytes
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.slots import Bootstrap, Input, Output, SlotProgram
-from cloakwork.runtime.held_memory import HeldMemory, bootstrap_memory, caching
+from cloakwork.runtime.held_memory import (
+    HeldMemory,
+    bootstrap_memory,
+    caching,
+    transform_memory,
+)
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import number_bytes
+from tests.families import NETWORKS
 
 X = np.linspace(-0.5, 0.5, 64)
 
@@ -121,6 +127,27 @@ def test_the_engine_caches_as_before_after_it_cached_less() -> None:
         # Whole words.
         assert cached_bytes() == 4
     assert cached_bytes() == before
+
+
+def test_a_network_keeps_to_its_limit_with_keys_as_seeds(tmp_path: Path) -> None:
+    client, made = NETWORKS.keys()
+    body, scheme = NETWORKS.program.body, NETWORKS.program.scheme
+    assert isinstance(body, SlotProgram)
+    held = transform_memory(body, scheme.parameters)
+    assert held.keys == made.key_bytes == 2 * held.uniform
+    peak = predicted_peak_bytes(body, scheme.bytes_at)
+    made.save(tmp_path / "evaluator")
+    evaluator = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    inputs, results = NETWORKS.encrypted(), []
+    limits = {held.least + peak: held.keys - held.uniform, held.most + peak: held.keys}
+    for limit, nbytes in limits.items():
+        evaluator.memory_limit = limit
+        results.append(client.decrypt(evaluator.run(inputs, threads=1)))
+        assert evaluator.key_bytes == nbytes
+        assert NETWORKS.is_right(results[-1])
+    evaluator.memory_limit = held.least + peak - 1
+    with pytest.raises(MemoryBudgetError, match=f"allow memory_limit={held.least + peak}"):
+        evaluator.run(inputs)
 
 
 def test_a_program_without_bootstraps_holds_nothing_for_them() -> None:

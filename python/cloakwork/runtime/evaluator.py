@@ -160,7 +160,8 @@ class Evaluator(KeyHolder):
         if self._memory.least:
             held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
-            kept, key_bytes = max(0, min(kept, held.encoded + left - held.most)), held.keys
+            kept = max(0, min(kept, held.encoded + left - held.most))
+            key_bytes = held.keys if held.keys < self._memory.keys else None
         return self.program.scheme.backend(self._key, cache_bytes=kept, key_bytes=key_bytes)
 
     def run(

@@ -1,5 +1,7 @@
 """What an evaluator's process is predicted to take."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,8 +21,10 @@ from cloakwork.programs.slots import (
     Rescale,
     SlotProgram,
 )
+from cloakwork.runtime.held_memory import transform_memory
+from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import engine_bytes
-from cloakwork.schemes.transform_cache import transform_bytes
+from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
 SLOTS = PARAMETERS.slots
@@ -128,3 +132,20 @@ def test_keys_and_numbers_of_bootstraps_count() -> None:
     assert memory.numbers == 8 * 8 * chain.slots + REFRESHING.circuit.nbytes
     # What a bootstrap works in counts, whatever its diagonals.
     assert memory.workspace > process_memory(made, chain, 0).workspace
+
+
+def test_a_limit_leaves_less_to_layers_and_then_to_keys() -> None:
+    made = program(16, 8)
+    whole = process_memory(made, PARAMETERS, 10**9)
+    held = transform_memory(made, PARAMETERS)
+    values = predicted_peak_bytes(
+        made, lambda state: ciphertext_bytes(PARAMETERS, state.level or 0)
+    )
+    plenty = process_memory(made, PARAMETERS, 10**9, limit=held.most + values + whole.layers)
+    assert plenty == whole
+    tight = process_memory(made, PARAMETERS, 10**9, limit=held.most + values)
+    assert tight == replace(whole, layers=0)
+    least = process_memory(made, PARAMETERS, 10**9, limit=held.least + values)
+    assert least.keys == whole.keys - held.uniform
+    assert least.layers == 0
+    assert least.workspace <= whole.workspace
