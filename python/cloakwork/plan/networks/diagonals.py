@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,10 @@ from cloakwork.programs.slots import Add, Builder, Linear, Rescale, Rotate
 from cloakwork.runtime.costs import Costs
 
 _Indices = NDArray[np.int64]
+
+
+# For numbers of 32 bits.
+_TOO_LARGE = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +45,8 @@ class ClearMatrix:
         [0, 1]
     """
 
-    rows: _Indices
-    columns: _Indices
+    rows: NDArray[Any]
+    columns: NDArray[Any]
     weights: NDArray[np.float64]
 
 
@@ -80,11 +85,15 @@ def product_cost(
         >>> cost.diagonals, cost.rotations
         (2, 4)
     """
-    sources, targets = operand.places[matrix.columns], result.places[matrix.rows]
     modulus = min(operand.period, result.period)
+    blocks = operand.ciphertexts * result.ciphertexts
+    # A layer of images has millions of elements.
+    numbered = max(blocks * modulus, operand.slots * max(operand.ciphertexts, result.ciphertexts))
+    word = np.int32 if numbered < _TOO_LARGE else np.int64
+    sources: NDArray[Any] = operand.places.astype(word)[matrix.columns]
+    targets: NDArray[Any] = result.places.astype(word)[matrix.rows]
     # Periods and slots are powers of two.
     keys = sources - targets & modulus - 1
-    blocks = operand.ciphertexts * result.ciphertexts
     if blocks > 1:
         shift = operand.slots.bit_length() - 1
         keys += ((sources >> shift) * result.ciphertexts + (targets >> shift)) * modulus

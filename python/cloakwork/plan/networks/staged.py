@@ -148,7 +148,7 @@ def _elements(matrix: Matrix) -> ClearMatrix:
         # An empty matrix takes one element, which is 0.
         rows, columns, weights = np.zeros((3, 1))
     return ClearMatrix(
-        np.asarray(rows, dtype=np.int64),
-        np.asarray(columns, dtype=np.int64),
+        np.asarray(rows, dtype=np.int32),
+        np.asarray(columns, dtype=np.int32),
         np.asarray(weights, dtype=np.float64),
     )
