@@ -59,13 +59,24 @@ def test_elements_in_several_places(
     entries: list[tuple[int, int, float]], copies: int, seed: int
 ) -> None:
     distances, targets, weights = columns(entries)
-    places = (targets[:, np.newaxis] + 3 * np.arange(copies)) % SLOTS
-    repeated = SparseDiagonals.repeated(SLOTS, distances, places, weights)
+    steps = 3 * np.arange(copies)
+    targets = targets % (SLOTS - steps[-1])
+    places = np.add.outer(targets, steps)
+    repeated = SparseDiagonals.repeated(SLOTS, distances, targets, weights, steps)
     sources = (places + distances[:, np.newaxis]) % SLOTS
     each = SparseDiagonals(SLOTS, sources.ravel(), places.ravel(), np.repeat(weights, copies))
     assert list(repeated) == list(each)
+    assert repeated.elements == len(repeated.weights) == len(repeated.targets)
     for number, diagonal in each.items():
         np.testing.assert_allclose(repeated[number], diagonal)
+    if not each:
+        return
+    again = SparseDiagonals(SLOTS, repeated.sources, repeated.targets, repeated.weights)
+    read = SparseDiagonals.from_arrays(SLOTS, repeated.arrays())
+    assert read.digest() == repeated.digest()
+    for number in each:
+        np.testing.assert_allclose(again[number], repeated[number])
+        np.testing.assert_array_equal(read[number], repeated[number])
     vector = np.random.default_rng(seed).normal(size=SLOTS)
     np.testing.assert_allclose(repeated.applied(vector), each.applied(vector), atol=1e-12)
 
@@ -108,3 +119,10 @@ def test_what_is_not_finite_is_seen(weight: float) -> None:
 def test_text() -> None:
     text = repr(SparseDiagonals(4, np.array([1]), np.array([0])))
     assert text == "SparseDiagonals(1 diagonals, 4 slots)"
+
+
+@pytest.mark.parametrize("copies", [[], [0, -1], [0, 4], [0, 1 << 62]])
+def test_copies_beyond_the_slots_are_refused(copies: list[int]) -> None:
+    arrays = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).arrays()
+    with pytest.raises(ValueError, match="4 slots"):
+        SparseDiagonals.from_arrays(4, arrays._replace(copies=np.array(copies, dtype=np.int64)))

@@ -3,7 +3,7 @@
 A layout change touches every slot about once, whatever the number of its diagonals;
 kept densely, a thousand diagonals of 16384 slots would take 131 MB. The weights of a convolution
 stand in many slots each: an element is the slot that it goes to and the place of its weight among
-the different ones, together 4 bytes.
+the different ones, together 4 bytes. What all elements are repeated by is held once.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class DiagonalArrays(NamedTuple):
 
     Args:
         numbers: The rotation of each diagonal, from minus the slots up.
-        counts: How many elements each has.
+        counts: How many elements each has, copies not counted.
         targets: Of every element the slot that it goes to.
         places: Of every element the place of its weight; None where each has a weight of its own.
         weights: The weights; None where every one is 1.
+        copies: How many slots further every element stands again, 0 among them.
     """
 
     numbers: NDArray[np.int64]
@@ -41,6 +42,7 @@ class DiagonalArrays(NamedTuple):
     targets: NDArray[Any]
     places: NDArray[Any] | None
     weights: NDArray[np.float64] | None
+    copies: NDArray[np.int64]
 
     def fit(self, slots: int) -> bool:
         """Whether they are of diagonals of so many slots.
@@ -50,7 +52,7 @@ class DiagonalArrays(NamedTuple):
             >>> arrays.fit(4), arrays.fit(1)
             (True, False)
         """
-        numbers, counts, targets, places, weights = self
+        numbers, counts, targets, places, weights, copies = self
         of_each = weights if places is None else places
         if of_each is not None and len(of_each) != len(targets):
             return False
@@ -60,7 +62,35 @@ class DiagonalArrays(NamedTuple):
             len(numbers) == len(counts) > 0
             and bool((np.abs(numbers) < slots).all() and (np.diff(numbers % slots) > 0).all())
             and bool((counts > 0).all() and counts.sum() == len(targets))
-            and bool((targets < slots).all())
+            and len(copies) > 0
+            and bool((copies >= 0).all())
+            and int(targets.max()) + int(copies.max()) < slots
+        )
+
+    def repeated(self) -> DiagonalArrays:
+        """The same elements, every copy one of its own.
+
+        Example:
+            >>> both = SparseDiagonals.repeated(
+            ...     4, np.array([1]), np.array([0]), np.array([5.0]), np.array([0, 2])
+            ... )
+            >>> both.arrays().repeated().targets.tolist()
+            [0, 2]
+        """
+        count = len(self.copies)
+        if count == 1:
+            return self
+        steps = self.copies.astype(self.targets.dtype)
+        return DiagonalArrays(
+            self.numbers,
+            count * self.counts,
+            np.add.outer(self.targets, steps).ravel(),
+            None if self.places is None else np.repeat(self.places, count),
+            # Of weights with places there is one for all that share it.
+            self.weights
+            if self.weights is None or self.places is not None
+            else np.repeat(self.weights, count),
+            np.zeros(1, dtype=np.int64),
         )
 
 
@@ -84,7 +114,16 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         {0: [1.0, 0.0, 0.0, 0.0], 1: [1.0, 0.0, 0.0, 0.0], 2: [1.0, 0.0, 0.0, 0.0]}
     """
 
-    __slots__ = ("_ends", "_index", "_places", "_targets", "_weights", "numbers", "slots")
+    __slots__ = (
+        "_copies",
+        "_ends",
+        "_index",
+        "_places",
+        "_targets",
+        "_weights",
+        "numbers",
+        "slots",
+    )
 
     def __init__(
         self,
@@ -93,7 +132,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         targets: NDArray[np.int64],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        self._fill(slots, (sources - targets) % slots, targets[:, np.newaxis], weights)
+        self._fill(slots, (sources - targets) % slots, targets, weights, np.zeros(1, np.int64))
 
     @classmethod
     def repeated(
@@ -102,24 +141,26 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         distances: NDArray[np.int64],
         targets: NDArray[np.int64],
         weights: NDArray[np.float64],
+        copies: NDArray[np.int64],
     ) -> SparseDiagonals:
         """Diagonals of elements that stand in several places each.
 
         Args:
             slots: Slots of source and target.
             distances: By how many slots the source of each element is beyond its target.
-            targets: The target slots of each element, in a row.
+            targets: The first target slot of each element.
             weights: The factor of each element; those of weight 0 are left out.
+            copies: How many slots further every element stands again, 0 among them.
 
         Example:
             >>> both = SparseDiagonals.repeated(
-            ...     4, np.array([1]), np.array([[0, 2]]), np.array([5.0])
+            ...     4, np.array([1]), np.array([0]), np.array([5.0]), np.array([0, 2])
             ... )
             >>> {d: v.tolist() for d, v in both.items()}
             {1: [5.0, 0.0, 5.0, 0.0]}
         """
         made = cls.__new__(cls)
-        made._fill(slots, distances % slots, targets, weights)
+        made._fill(slots, distances % slots, targets, weights, copies)
         return made
 
     def _fill(
@@ -128,6 +169,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         distances: NDArray[np.int64],
         targets: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
+        copies: NDArray[np.int64],
     ) -> None:
         if weights is not None and not weights.all():
             used = weights != 0
@@ -137,24 +179,26 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         order = np.argsort(distances.astype(shortest), kind="stable")
         sorted_distances = distances[order]
         starts = np.flatnonzero(np.diff(sorted_distances, prepend=-1))
-        copies = targets.shape[1]
         self.slots = slots
         self.numbers: NDArray[np.int64] = sorted_distances[starts]
-        self._ends = np.append(starts, len(order)) * copies
-        self._targets: NDArray[Any] = targets.astype(shortest)[order].ravel()
+        self._ends = np.append(starts, len(order))
+        self._targets: NDArray[Any] = targets.astype(shortest)[order]
+        self._copies = copies
         # The different weights where there are few, and then for each element the place of its own.
         self._weights: NDArray[np.float64] | None = None
         self._places: NDArray[Any] | None = None
         if weights is not None:
-            self._weights, self._places = _stored(weights[order], copies)
+            self._weights, self._places = _stored(weights[order])
         self._index = {int(number): place for place, number in enumerate(self.numbers)}
 
     def __getitem__(self, number: int) -> NDArray[np.float64]:
         place = self._index[number]
         span = slice(int(self._ends[place]), int(self._ends[place + 1]))
-        filled = np.bincount(
-            self._targets[span], weights=self._weights_in(span), minlength=self.slots
-        )
+        targets, weights = self._targets[span], self._weights_in(span)
+        if len(self._copies) > 1:
+            targets = np.add.outer(targets, self._copies).ravel()
+            weights = None if weights is None else np.repeat(weights, len(self._copies))
+        filled = np.bincount(targets, weights=weights, minlength=self.slots)
         return filled.astype(np.float64, copy=False)
 
     def __iter__(self) -> Iterator[int]:
@@ -166,21 +210,22 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     @property
     def targets(self) -> NDArray[np.int64]:
         """The target slot of every element, diagonal by diagonal."""
-        return self._targets.astype(np.int64)
+        return np.add.outer(self._targets.astype(np.int64), self._copies).ravel()
 
     @property
     def sources(self) -> NDArray[np.int64]:
         """The source slot of every element, in the same order."""
-        return (self._targets + np.repeat(self.numbers, np.diff(self._ends))) % self.slots
+        counts = np.diff(self._ends) * len(self._copies)
+        return (self.targets + np.repeat(self.numbers, counts)) % self.slots
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """The factor of every element, in the same order."""
         found = self._weights_in(slice(None))
-        return np.ones(len(self._targets)) if found is None else found
+        return np.ones(self.elements) if found is None else np.repeat(found, len(self._copies))
 
     def _weights_in(self, span: slice) -> NDArray[np.float64] | None:
-        """The factors of some elements; None where they are ones."""
+        """The factors of some elements, each without its copies; None where they are ones."""
         if self._weights is None or self._places is None:
             return None if self._weights is None else self._weights[span]
         weights: NDArray[np.float64] = self._weights[self._places[span]]
@@ -188,13 +233,20 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     @property
     def elements(self) -> int:
-        """How many elements there are."""
-        return len(self._targets)
+        """How many elements there are, every copy one."""
+        return len(self._targets) * len(self._copies)
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        arrays = (self.numbers, self._ends, self._targets, self._weights, self._places)
+        arrays = (
+            self.numbers,
+            self._ends,
+            self._targets,
+            self._weights,
+            self._places,
+            self._copies,
+        )
         return sum(each.nbytes for each in arrays if each is not None)
 
     def weighted(self, weights: NDArray[np.float64]) -> SparseDiagonals:
@@ -217,7 +269,9 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         """What the diagonals are held as, which `from_arrays` makes them of again."""
         numbers = np.array(list(self._index), dtype=np.int64)
         counts = np.diff(self._ends)
-        return DiagonalArrays(numbers, counts, self._targets, self._places, self._weights)
+        return DiagonalArrays(
+            numbers, counts, self._targets, self._places, self._weights, self._copies
+        )
 
     @property
     def is_of_ones(self) -> bool:
@@ -238,7 +292,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         """
         if not arrays.fit(slots):
             raise ValueError(f"expected diagonals of {slots} slots")
-        numbers, counts, targets, places, weights = arrays
+        numbers, counts, targets, places, weights, copies = arrays
         # They are in order already: sorting them would take several times their memory.
         made = cls.__new__(cls)
         made.slots = slots
@@ -247,6 +301,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         made._targets = targets
         made._places = places
         made._weights = weights
+        made._copies = copies
         made._index = {int(number): place for place, number in enumerate(numbers)}
         return made
 
@@ -284,7 +339,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self, vectors: NDArray[np.float64], rotations: NDArray[np.int64], of: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Of each diagonal times one of some vectors, rotated."""
-        _, counts, targets, places, weights = self.arrays()
+        _, counts, targets, places, weights, _ = self.arrays().repeated()
         return _native.clear_transform(
             self.slots, rotations, counts, targets, places, weights, vectors, of
         )
@@ -306,7 +361,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             True
         """
         content = hashlib.sha256(repr((self.slots, list(self._index))).encode())
-        for array in (self._ends, self._targets, self._places, self._weights):
+        for array in (self._ends, self._targets, self._places, self._weights, self._copies):
             if array is not None:
                 content.update(np.ascontiguousarray(array).data)
         return content.digest()
@@ -318,12 +373,11 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).native()
             SparseDiagonals(2 diagonals)
         """
-        weights, places = self._weights, self._places
+        numbers, counts, targets, places, weights, _ = self.arrays().repeated()
         if weights is None:
-            weights, places = np.ones(1), np.zeros(len(self._targets), dtype=_SHORTEST)
+            weights, places = np.ones(1), np.zeros(len(targets), dtype=_SHORTEST)
         elif places is None:
             places = np.arange(len(weights), dtype=np.uint32)
-        numbers, counts, targets, *_ = self.arrays()
         return _native.SparseDiagonals(self.slots, numbers, counts, targets, places, weights)
 
     def is_finite(self) -> bool:
@@ -334,14 +388,10 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return f"SparseDiagonals({len(self)} diagonals, {self.slots} slots)"
 
 
-def _stored(
-    weights: NDArray[np.float64], copies: int
-) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
-    """The different weights and the places of all, each several times; all and no places where
-    they are many.
-    """
+def _stored(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    """The different weights and the places of all; all and no places where they are many."""
     found = distinct_numbers(weights)
-    if _FEW * len(found.numbers) > copies * len(weights):
-        return np.repeat(weights, copies), None
+    if _FEW * len(found.numbers) > len(weights):
+        return weights, None
     places = found.places.astype(np.promote_types(_SHORTEST, found.places.dtype))
-    return found.numbers, np.repeat(places, copies)
+    return found.numbers, places

@@ -82,8 +82,12 @@ def slots_record(program: SlotProgram) -> Record:
 
 def _transform_record(diagonals: SparseDiagonals) -> Record:
     arrays = diagonals.arrays()
+    held = arrays._asdict()
+    if len(arrays.copies) == 1:
+        # Elements that are not repeated have no such entry, as none had before some were.
+        del held["copies"]
     return {
-        **arrays._asdict(),
+        **held,
         "numbers": arrays.numbers.astype(np.int32),
         "counts": arrays.counts.astype(np.uint32),
     }
@@ -135,6 +139,7 @@ def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:
         fields.array_of_any("targets", _INDICES),
         given("places", *_INDICES),
         given("weights", "float64"),
+        fields.array("copies", "int64") if fields.has("copies") else np.zeros(1, np.int64),
     )
     try:
         return SparseDiagonals.from_arrays(slots, arrays)

@@ -209,7 +209,7 @@ def _linear(
     first = (sources - steps) % longer if operand_period >= result_period else targets
     copies = np.add.outer(np.arange(0, slots, longer) * batch, np.arange(batch)).ravel()
     diagonals = SparseDiagonals.repeated(
-        slots * batch, steps * batch, first[:, np.newaxis] * batch + copies, weights
+        slots * batch, steps * batch, first * batch, weights, copies
     )
     counted_by = {int(step) % slots * batch: int(step) * batch for step in rotations}
     counts = np.asarray([counted_by[int(number)] for number in diagonals.numbers])
