@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counts
+from cloakwork.plan.analysis.memory import kept_transforms
 from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.cost.tfhe import measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
@@ -19,6 +20,7 @@ from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.tfhe import Tfhe
+from cloakwork.schemes.transform_cache import default_cache_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,8 @@ class Estimate:
 
     Args:
         operations: How often it does each costly thing.
-        seconds: CPU seconds by the model, over all threads; 0 where nothing is encrypted.
+        seconds: CPU seconds by the model, over all threads; 0 where nothing is encrypted. The first
+            run of an evaluator encodes what later ones find encoded, as far as it is kept.
         key_bytes: Bytes of the evaluation keys.
         input_bytes: Bytes of the encrypted inputs.
         output_bytes: Bytes of the encrypted results.
@@ -87,12 +90,25 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
     found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     return Estimate(
         {name: runs * count for name, count in found.operations.items()},
-        runs * found.seconds,
+        found.seconds + (runs - 1) * (_later_seconds(program, body) if runs > 1 else 0.0),
         found.key_bytes,
         runs * found.input_bytes,
         runs * found.output_bytes,
         found.memory_bytes + (runs - 1) * (found.input_bytes + found.output_bytes),
     )
+
+
+def _later_seconds(program: Program, body: SlotProgram | BootstrapProgram) -> float:
+    """What a run takes after the first."""
+    scheme = program.scheme
+    if not scheme.encrypts:
+        return 0.0
+    if isinstance(body, BootstrapProgram):
+        return _of_bits(program, body).seconds
+    kept: Collection[int] = ()
+    if body.numbers == "real":
+        kept = kept_transforms(body, scheme.parameters, default_cache_bytes(), scheme.refreshing)
+    return sum(modelled_seconds(body, scheme, kept))
 
 
 def _of_slots(program: Program, body: SlotProgram) -> Estimate:

@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
+from cloakwork.base.arrays import real_array
 from cloakwork.base.record import Fields, Record, digest_of, record_of
 from cloakwork.errors import (
     CloakworkError,
@@ -332,12 +334,16 @@ class Program(Saved):
         # Of new keys, which draw the same errors.
         client, evaluator = unranged.keygen()
         outputs = client.decrypt(evaluator.run(client.encrypt(**arguments)))
+
+        def numbers_of(port: Port) -> NDArray[np.float64]:
+            return real_array(arguments[port.name], "simulate")
+
         outside = [
             f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
             f"{largest:g}"
             for port in self.inputs
             if port.kind == "real"
-            and (largest := float(np.abs(np.asarray(arguments[port.name])).max())) > port.bound
+            and (largest := float(np.abs(numbers_of(port)).max(initial=0.0))) > port.bound
         ]
         outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         return Simulation(outputs, self.error or 0.0, tuple(outside))

@@ -504,3 +504,11 @@ def test_simulation_names_the_activation_that_leaves_its_range(network: cw.Progr
 def test_a_network_without_operations_is_explained() -> None:
     net = compiled(layers.Identity().eval())
     assert "levels 0" in cw.explain(net)
+
+
+def test_tensors_of_any_kind_are_simulated() -> None:
+    module, x = torch.nn.Linear(4, 2).eval(), torch.rand(8, 4)
+    program = cw.nn.compile(module, x, precision=8, log_n=9, insecure=True)
+    expected = program.simulate(x[0]).outputs
+    assert np.array_equal(program.simulate(x[0].clone().requires_grad_()).outputs, expected)
+    assert program.simulate(x[0].bfloat16()).outside == ()

@@ -142,6 +142,25 @@ def test_a_softmax_may_be_of_scores_that_lie_far_apart(name: str) -> None:
     assert np.abs(program.run(x[0]) - expected[0]).max() < 2.0**-6
 
 
+def test_the_noise_of_a_softmax_is_estimated_where_no_score_wins() -> None:
+    torch.manual_seed(2)
+    module, x = nn.Softmax(1).eval(), 6 * torch.randn(400, 6)
+    program = cw.nn.compile(module, x, precision=8, log_n=12, bootstrap=False, insecure=True)
+    assert program.scheme.parameters.scale_bits < 40
+    errors = [
+        np.abs(program.simulate(each).outputs - exact.numpy()).max()
+        for each, exact in zip(x[:60], module(x[:60]), strict=True)
+    ]
+    assert max(errors) < 2.0**-8
+
+
+def test_a_softmax_may_be_of_inputs_that_are_all_as_peaked() -> None:
+    x = 30 * torch.eye(10)[:8] - 15
+    module = nn.Softmax(1).eval()
+    program = cw.nn.compile(module, x, precision=8, log_n=9, bootstrap=True, insecure=True)
+    assert np.abs(program.simulate(x[3]).outputs - module(x[3:4])[0].numpy()).max() < 2.0**-8
+
+
 def test_a_reciprocal_of_what_may_be_zero_is_refused() -> None:
     with pytest.raises(ActivationFitError, match="expected numbers above 0"):
         cw.nn.compile(Function(torch.reciprocal).eval(), inputs(4), log_n=12, insecure=True)

@@ -23,6 +23,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import batch_refusal
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import stages_within_one
+from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
@@ -39,7 +40,7 @@ _UNIT = 1.0 + 2.0**-30
 def bootstrapped(
     graph: g.Graph,
     calibration: Calibration,
-    worst: g.Array,
+    searched: WorstCaseInputs,
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
@@ -48,7 +49,7 @@ def bootstrapped(
     Args:
         graph: A network whose activations are polynomials.
         calibration: Inputs such as it is to be run on.
-        worst: Other inputs that are accepted, the ones that errors grow most by first.
+        searched: Inputs that are accepted, the ones that errors grow most by first.
         options: What is asked of it.
         announce: Is called with each step of the work, in words.
 
@@ -63,7 +64,7 @@ def bootstrapped(
     networks = [
         StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings
     ]
-    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     largest = max(math.prod(stage.shape) for stage in networks[0].stages)
     plans: list[NetworkPlan] = []
     refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []

@@ -26,7 +26,7 @@ from cloakwork.plan.networks.pipeline import planned
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples, batches_of
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
-from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
+from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.port import Port
@@ -103,9 +103,9 @@ def compile_graph(
     )
     bootstraps = bootstraps or _is_too_deep(least_depths(fitted.graph, {}), options)
     announce("searching for worst-case inputs")
-    worst = worst_case_inputs(fitted.graph, calibration).worst
+    searched = worst_case_inputs(fitted.graph, calibration)
     plan_by = bootstrapped if bootstraps else _planned
-    plan = plan_by(fitted.graph, calibration, worst, options, announce)
+    plan = plan_by(fitted.graph, calibration, searched, options, announce)
     likely = likely_difference(graph, fitted, _likely_inputs(calibration))
     largest = largest_difference(graph, fitted)
     return Program(
@@ -146,18 +146,18 @@ def _is_too_deep(depths: Sequence[Depth], options: NetworkOptions) -> bool:
 def _planned(
     graph: g.Graph,
     calibration: Calibration,
-    worst: g.Array,
+    searched: WorstCaseInputs,
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
     """The cheapest plan without bootstraps, or with bootstraps where there is no other."""
     try:
-        return planned(graph, calibration, worst, options, announce)
+        return planned(graph, calibration, searched, options, announce)
     except (InvalidParametersError, LevelExhaustedError) as refusal:
         if options.bootstrap is False or not has_bootstrapping(options):
             raise
         try:
-            return bootstrapped(graph, calibration, worst, options, announce)
+            return bootstrapped(graph, calibration, searched, options, announce)
         except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as other:
             refusal.add_note(f"nor can it be bootstrapped: {other}")
             raise refusal from other

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.lower import LoweredNetwork
+from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results as layer_results
 from cloakwork.runtime.simulate import results
@@ -47,7 +48,8 @@ class SimulatedInputs:
     """The inputs that errors are simulated on, in batches of a ciphertext's width.
 
     Args:
-        usual: Inputs such as a network is to be run on, those that lead to the largest numbers.
+        usual: Inputs such as a network is to be run on, those that lead to the largest numbers and
+            those that errors grow most by.
         worst: Other inputs that are accepted, the ones that errors grow most by.
     """
 
@@ -56,23 +58,24 @@ class SimulatedInputs:
 
     @classmethod
     def of(
-        cls, graph: g.Graph, calibration: Calibration, worst: _Array, width: int
+        cls, graph: g.Graph, calibration: Calibration, searched: WorstCaseInputs, width: int
     ) -> SimulatedInputs:
         """Of a calibration's outermost inputs and of some of all kinds, and the first of the worst.
 
         Args:
             graph: The network, whose activations are polynomials.
             calibration: Inputs such as a network is to be run on.
-            worst: The ones that errors grow most by, those first.
+            searched: The ones that errors grow most by, those first.
             width: Inputs that a ciphertext has slots for.
         """
         runs = min(_RUNS, -(-len(calibration.spread) // width))
         kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
         spread = _batches(calibration.spread[kinds], width)
         usual = _batches(calibration.outermost, width) + spread
-        # Errors are largest where numbers are, more often than not.
+        # Errors are largest where numbers are, more often than not; those of a softmax are not.
         usual = sorted(usual, key=lambda rows: float(np.abs(layer_results(graph, rows)).max()))
-        return cls(usual[-_RUNS:], _batches(worst, width)[:_RUNS])
+        growing = _batches(searched.usual, width)[:1]
+        return cls(usual[-_RUNS:] + growing, _batches(searched.worst, width)[:_RUNS])
 
     def usual_runs(self, network: LoweredNetwork) -> list[Run]:
         """Runs of a network on the usual inputs."""

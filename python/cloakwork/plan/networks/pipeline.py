@@ -30,6 +30,7 @@ from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
+from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
@@ -54,7 +55,7 @@ _SIMULATED_SLOTS = 16
 def planned(
     graph: g.Graph,
     calibration: Calibration,
-    worst: g.Array,
+    searched: WorstCaseInputs,
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
@@ -63,7 +64,7 @@ def planned(
     Args:
         graph: A network whose activations are polynomials.
         calibration: Inputs such as it is to be run on.
-        worst: Other inputs that are accepted, the ones that errors grow most by first.
+        searched: Inputs that are accepted, the ones that errors grow most by first.
         options: What is asked of it.
         announce: Is called with each step of the work, in words.
 
@@ -77,7 +78,7 @@ def planned(
     announce("merging layers")
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
     require_levels(_depths(networks[0]), options, exact=True)
-    inputs_of = partial(SimulatedInputs.of, graph, calibration, worst)
+    inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:

@@ -22,6 +22,9 @@ from cloakwork.programs.ir import layers as g
 # were divided: each division by two takes seven levels or more.
 _MOST, _MOST_OF_HALVES = 200, 120
 _MOST_HALVINGS = 8
+# Scores whose powers need not be halved, beside the mean of all, and the largest that are left of
+# those that are: powers take as many bits more than the least sum.
+_LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
 
 _SQUARE = (0.0, 0.0, 1.0)
 
@@ -195,10 +198,12 @@ def _has_degree(node: g.Node, options: NetworkOptions) -> bool:
 def _halvings(softmax: _Softmax, calibration: Calibration, options: NetworkOptions) -> int:
     """How often the scores of a softmax are halved: as often as it takes, and no more."""
     low, high = (float(each[softmax.sums]) for each in (calibration.lows, calibration.highs))
-    if low <= 0 or _degree(high / low, options) <= _MOST:
+    largest = math.log(float(calibration.highs[softmax.powers]))
+    if largest <= _LARGEST and _degree(high / low, options) <= _MOST:
         return 0
+    least = math.ceil(math.log2(max(largest / _LARGEST_OF_HALVES, 2.0)))
     # The least sum is about the number of powers, and the largest little more than one of them.
-    for count in range(1, _MOST_HALVINGS):
+    for count in range(least, _MOST_HALVINGS):
         spread = (high / low) ** 0.5**count
         if _degree(spread, options, math.log2(spread)) <= _MOST_OF_HALVES:
             return count

@@ -32,10 +32,12 @@ class WorstCaseInputs:
         worst: Accepted inputs, the ones with the largest errors in their results first, as
             `joined_rows` makes them.
         tried: All accepted inputs of the search.
+        usual: Of the calibration's inputs some of all kinds, in the same order.
     """
 
     worst: g.Array
     tried: g.Array
+    usual: g.Array
 
 
 def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInputs:
@@ -68,20 +70,24 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
     starts = np.concatenate([calibration.outermost, calibration.spread[::stride]])
     starts = starts[_accepted(graph, starts)]
     if not len(starts):
-        return WorstCaseInputs(calibration.outermost, starts)
+        return WorstCaseInputs(calibration.outermost, starts, calibration.outermost)
+    growth = _growth(graph, starts, errors)
+    usual = starts[np.argsort(-growth)]
     bounds = element_bounds(graph)
     aligned = aligned_directions(graph, starts[0]) * bounds
     directions = np.concatenate([starts - starts.mean(axis=0), aligned])
     starts = np.concatenate([starts, np.repeat(starts[:1], len(aligned), axis=0)])
+    growth = np.concatenate([growth, np.repeat(growth[:1], len(aligned))])
     tried = [starts]
     for _ in range(_ROUNDS):
         ends, accepted = _line_ends(graph, starts, directions)
         tried += accepted
         starts = np.concatenate([starts, ends])
-        order = np.argsort(-_growth(graph, starts, errors))[:_STARTS]
-        starts = starts[order]
+        growth = np.concatenate([growth, _growth(graph, ends, errors)])
+        order = np.argsort(-growth)[:_STARTS]
+        starts, growth = starts[order], growth[order]
         directions = _random_directions(starts.shape, generator) * bounds
-    return WorstCaseInputs(starts, np.concatenate(tried))
+    return WorstCaseInputs(starts, np.concatenate(tried), usual)
 
 
 def _line_ends(
