@@ -103,7 +103,8 @@ def exact_runs(network: LoweredNetwork, batches: Sequence[_Array]) -> list[Run]:
 
 def expected_error(network: LoweredNetwork, runs: Sequence[Run], noise: NoiseModel) -> float:
     """The largest error to expect of any of some runs under noise."""
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // sum(run.results.size for run in runs)))
+    # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
+    repeats = max(_DRAWS, -(-_NOISY_RESULTS // runs[0].results.size))
 
     def errors(seed: int, run: Run) -> _Array:
         made = results(network.program, run.inputs, replace(noise, seed=seed))

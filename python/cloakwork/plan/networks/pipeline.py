@@ -45,6 +45,8 @@ _LEAST_RECOGNISED_BITS = 3
 # What the engine has.
 _MAX_HEADROOM = 60
 _ATTEMPTS = 4
+# Errors from which on no scale would help, whatever it is.
+_OUTGROWN = 2.0**100
 # Slots of an input up to which every element takes a ciphertext of its own: with few more, matrices
 # between that many ciphertexts would take longer to plan than to run.
 _FEW_SLOTS = 4
@@ -298,7 +300,7 @@ def _precise(
         found = _within_key_budget(whole, ring.network, packings, parameters, options)
         noise = options.noise(parameters)
         error = expected_error(found, runs, noise)
-        if not math.isfinite(error):
+        if not error < _OUTGROWN:
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
         lacking = math.ceil(math.log2(error) + options.precision)
         if lacking <= 0:
