@@ -18,6 +18,7 @@ from cloakwork import _native
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.transform_cache import default_cache_bytes
+from examples.nn.labelled import spread
 from examples.nn.two_parties import answers
 
 
@@ -110,7 +111,7 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
     network = cw.nn.compile(
         trained.module,
         inputs[:1],
-        calibration=_spread(trained.data.train, job.calibrating),
+        calibration=spread(trained.data.train, job.calibrating),
         precision=job.precision,
         margin=job.margin,
         batch=job.batch,
@@ -152,8 +153,3 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
         largest_error=float(errors.max()),
         expected_error=network.error or 0.0,
     )
-
-
-def _spread(inputs: torch.Tensor, count: int) -> torch.Tensor:
-    """Inputs at even distances: where they are in the order of their classes, of every class."""
-    return inputs[torch.linspace(0, len(inputs) - 1, min(count, len(inputs))).round().long()]

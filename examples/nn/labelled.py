@@ -15,3 +15,8 @@ class Labelled:
     train_labels: torch.Tensor
     test: torch.Tensor
     test_labels: torch.Tensor
+
+
+def spread(inputs: torch.Tensor, count: int) -> torch.Tensor:
+    """Inputs at even distances: where they are in the order of their classes, of every class."""
+    return inputs[torch.linspace(0, len(inputs) - 1, min(count, len(inputs))).round().long()]

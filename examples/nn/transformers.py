@@ -9,6 +9,7 @@ import torch
 
 import cloakwork as cw
 from examples.nn.classify import step
+from examples.nn.labelled import spread
 from examples.nn.training import Trained
 from examples.nn.two_parties import answers
 
@@ -33,12 +34,12 @@ def classify_by_transformer(
     print("Time per step")
     with step("train the network in the clear"):
         trained = train()
-    inputs = _spread(trained.data.test, SIMULATED).double()
+    inputs = spread(trained.data.test, SIMULATED).double()
     with step("compile it"):
         network = cw.nn.compile(
             trained.module,
             inputs[:1].float(),
-            calibration=_spread(trained.data.train, CALIBRATING),
+            calibration=spread(trained.data.train, CALIBRATING),
             precision=PRECISION,
             batch=BATCH,
         )
@@ -71,8 +72,3 @@ def classify_by_transformer(
     print(f"  time of a run                            {np.median(found.wall):.0f} s")
     print(f"  evaluation keys                          {network.key_bytes / 2**30:.1f} GiB")
     print(f"  peak memory of the evaluator             {found.peak_bytes / 2**30:.1f} GiB")
-
-
-def _spread(inputs: torch.Tensor, count: int) -> torch.Tensor:
-    """Inputs at even distances: where they are in the order of their classes, of every class."""
-    return inputs[torch.linspace(0, len(inputs) - 1, min(count, len(inputs))).round().long()]

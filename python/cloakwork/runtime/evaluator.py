@@ -36,12 +36,7 @@ from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.executor import run
-from cloakwork.runtime.held_memory import (
-    HeldMemory,
-    bootstrap_memory,
-    caching,
-    transform_memory,
-)
+from cloakwork.runtime.held_memory import HeldMemory, caching, held_memory
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
 from cloakwork.runtime.on_device import require_device, run_on_device
@@ -160,7 +155,7 @@ class Evaluator(KeyHolder):
         if self._memory.least:
             held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
-            kept = max(0, min(kept, held.encoded + left - held.most))
+            kept = min(kept, held.left_to_transforms(left))
             key_bytes = held.keys if held.keys < self._memory.keys else None
         return self.program.scheme.backend(self._key, cache_bytes=kept, key_bytes=key_bytes)
 
@@ -558,9 +553,7 @@ class Evaluator(KeyHolder):
             or body.numbers != "real"
         ):
             return HeldMemory()
-        if self._bootstraps:
-            return bootstrap_memory(body, program.scheme.refreshing)
-        return transform_memory(body, program.scheme.parameters)
+        return held_memory(body, program.scheme.parameters, program.scheme.refreshing)
 
     @cached_property
     def _peak_bytes(self) -> int:

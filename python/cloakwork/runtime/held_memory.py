@@ -72,6 +72,15 @@ class HeldMemory:
         cached = min(self.cached, left)
         return replace(self, keys=keys, uniform=uniform, encoded=encoded, cached=cached)
 
+    def left_to_transforms(self, limit: int) -> int:
+        """Bytes that encoded transforms may take within a limit, those of bootstraps among them.
+
+        Example:
+            >>> HeldMemory(keys=50, encoded=20, uniform=25).left_to_transforms(80)
+            30
+        """
+        return max(0, self.encoded + limit - self.most)
+
 
 @contextmanager
 def caching(nbytes: int) -> Iterator[None]:
@@ -91,6 +100,27 @@ def caching(nbytes: int) -> Iterator[None]:
         yield
     finally:
         set_cached_bytes(before)
+
+
+def held_memory(
+    program: SlotProgram, parameters: Parameters, refreshing: Refreshing | None
+) -> HeldMemory:
+    """What the bootstraps of a program take, or its transforms where it has none of them.
+
+    Args:
+        program: The program, over real numbers.
+        parameters: What it runs under.
+        refreshing: What a bootstrap does; None where the parameters have none.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> copied = SlotProgram("", 512, (Input("x", 1), Output(0)), (None,) * 2)
+        >>> held_memory(copied, p, None) == HeldMemory()
+        True
+    """
+    of_bootstraps = bootstrap_memory(program, refreshing)
+    return of_bootstraps if of_bootstraps.least else transform_memory(program, parameters)
 
 
 def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> HeldMemory:

@@ -9,7 +9,7 @@ from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Linear, SlotProgram
-from cloakwork.runtime.held_memory import bootstrap_memory, transform_memory
+from cloakwork.runtime.held_memory import bootstrap_memory, held_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
@@ -76,25 +76,23 @@ def process_memory(
         >>> memory.numbers, memory.layers == transform_bytes(p, split([0], 512, 1), 1)
         (4096, True)
     """
-    held = bootstrap_memory(program, refreshing)
+    held = held_memory(program, parameters, refreshing)
     engine = workspace_of(program, parameters, refreshing)
-    workspace = engine.nbytes
+    workspace, keys = engine.nbytes, held.keys
     values = predicted_peak_bytes(
         program, lambda state: ciphertext_bytes(parameters, state.level or 0)
     )
-    keys = held.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes)
     if limit is not None:
-        limited = held if held.least else transform_memory(program, parameters)
-        limited = limited.within(limit - values)
-        kept = max(0, min(kept, limited.encoded + limit - values - limited.most))
+        limited = held.within(limit - values)
+        kept = min(kept, limited.left_to_transforms(limit - values))
         workspace = min(workspace, engine.in_use + limited.cached)
-        keys = limited.keys or keys
+        keys = limited.keys
     layers = sum(kept_transforms(program, parameters, kept, refreshing).values())
     layers += held.encoded if held.encoded <= kept else 0
     tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
     return ProcessMemory(
         _INTERPRETER_BYTES + tables,
-        keys,
+        keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
         held.numbers or number_bytes(program),
         layers,
         workspace + copied_bytes(program) + values,

@@ -24,7 +24,7 @@ from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned
 from cloakwork.plan.networks.refit import refitted
-from cloakwork.plan.networks.samples import Samples, batches_of
+from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
@@ -87,7 +87,7 @@ def compile_graph(
         bootstraps = bootstraps or _is_too_deep(least_depths(narrower, depths), options)
     announce("calibrating")
     calibration = calibrate(graph, samples)
-    batches = samples if samples.are_repeatable else list(batches_of(calibration.retained))
+    batches = samples.again(calibration.retained)
     graph, calibration = with_narrower_softmaxes(graph, calibration, batches, options)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
     bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)

@@ -15,7 +15,7 @@ import numpy as np
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
 from cloakwork.plan.networks.fit import Fit, Fitted, fit
-from cloakwork.plan.networks.samples import Samples, batches_of
+from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results
@@ -78,7 +78,7 @@ def refitted(
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
     retained = calibration.retained
-    batches = samples if samples.are_repeatable else list(batches_of(retained))
+    batches = samples.again(retained)
     exact = results(graph, retained)
     bits = asked = precision
     valid: Fitted | None = None

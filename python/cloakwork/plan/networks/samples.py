@@ -77,6 +77,14 @@ class Samples:
             return False
         return True
 
+    def again(self, retained: g.Array) -> Iterable[g.Array]:
+        """The batches once more, or inputs that were retained where samples can be read only once.
+
+        Args:
+            retained: The inputs, as `joined_rows` makes them.
+        """
+        return self if self.are_repeatable else list(batches_of(retained))
+
     def first(self, count: int) -> g.Array:
         """Up to `count` entries of the first batch, which stays to be read.
 

@@ -356,7 +356,7 @@ class Stages:
 
 
 def is_nonlinear(stage: Stage) -> bool:
-    """Whether a stage is no sum of products with clear matrices, and no input.
+    """Whether a stage is an activation or a product of ciphertexts.
 
     Example:
         >>> is_nonlinear(CiphertextProduct("y", (2,), 0, 0, 1))
