@@ -73,9 +73,9 @@ def test_they_take_a_level_and_no_key_and_count_what_they_do() -> None:
     assert (needed.relinearisation_level, dict(needed.rotations)) == (None, {})
     context = program.context(sums)
     assert program.operations[sums].counts(context) == {"weighted term": 12, "rescale": 3}
-    # Four inputs at level 2, then three sums at level 1 beside them, then those taken.
+    # Four inputs at level 2, beside them three sums at level 1, then those taken.
     peak = predicted_peak_bytes(program, lambda state: 10 * (1 + (state.level or 0)))
-    assert peak == 4 * 30 + 3 * 20
+    assert peak == 4 * 30 + (3 + 3) * 20
     costs = modelled_for(Parameters(levels=2, log_n=10, insecure=True))
     more = program_of(*arrays(6, 4))
     assert total_seconds(program, costs) < total_seconds(more, costs)

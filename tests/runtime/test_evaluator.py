@@ -39,7 +39,7 @@ from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Input, SlotProgram
-from cloakwork.runtime.held_memory import transform_memory
+from cloakwork.runtime.held_memory import matrix_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.tfhe_noise import noise_of
@@ -337,7 +337,7 @@ def test_a_run_takes_no_more_memory_than_it_may(family: Family) -> None:
     least = peak
     if family is NETWORKS:
         assert isinstance(body, SlotProgram)
-        least += transform_memory(body, scheme.parameters).least
+        least += matrix_memory(body, scheme.parameters).least
     evaluator.memory_limit = least - 1
     expected = f"cannot run {family.program.name}: .* up to {least - 1} bytes.*limit={least}"
     with pytest.raises(MemoryBudgetError, match=expected):

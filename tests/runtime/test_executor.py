@@ -414,7 +414,7 @@ def test_a_profile_tells_of_every_operation(threads: int) -> None:
         assert operation.nbytes == X.nbytes
         assert 0 <= operation.start <= operation.start + operation.seconds <= profile.seconds
         assert 0 <= operation.thread < threads
-    assert profile.peak_bytes == 4 * X.nbytes
+    assert profile.peak_bytes == 5 * X.nbytes
 
 
 def test_outputs_may_be_inputs_and_repeat() -> None:

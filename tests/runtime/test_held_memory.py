@@ -17,7 +17,7 @@ from cloakwork.runtime.held_memory import (
     HeldMemory,
     bootstrap_memory,
     caching,
-    transform_memory,
+    matrix_memory,
 )
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import number_bytes
@@ -133,7 +133,7 @@ def test_a_network_keeps_to_its_limit_with_keys_as_seeds(tmp_path: Path) -> None
     client, made = NETWORKS.keys()
     body, scheme = NETWORKS.program.body, NETWORKS.program.scheme
     assert isinstance(body, SlotProgram)
-    held = transform_memory(body, scheme.parameters)
+    held = matrix_memory(body, scheme.parameters)
     assert held.keys == made.key_bytes == 2 * held.uniform
     peak = predicted_peak_bytes(body, scheme.bytes_at)
     made.save(tmp_path / "evaluator")

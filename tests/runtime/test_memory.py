@@ -40,13 +40,17 @@ def peak(*operations: Operation) -> int:
 
 
 def test_values_die_at_their_last_use() -> None:
-    assert peak(Input("x", 0), Neg(0), Neg(1), Neg(2), Output(3)) == 200
+    assert peak(Input("x", 0), Neg(0), Neg(1), Neg(2), Output(3)) == 300
     assert peak(Input("x", 0), Neg(0), Neg(1), Add(0, 2), Output(3)) == 300
-    assert peak(Input("x", 0), Neg(0), Neg(1), Neg(2), Output(1), Output(3)) == 300
+    assert peak(Input("x", 0), Neg(0), Neg(1), Neg(2), Output(1), Output(3)) == 400
+
+
+def test_inputs_are_held_to_the_end() -> None:
+    assert peak(Input("x", 0), Input("y", 0), Neg(0), Output(2)) == 300
 
 
 def test_values_without_a_use_die_at_once() -> None:
-    assert peak(Input("x", 0), Input("y", 0), Neg(0), Neg(0), Neg(0)) == 200
+    assert peak(Input("x", 0), Input("y", 0), Neg(0), Neg(0), Neg(0)) == 300
 
 
 def test_constants_and_outputs_take_nothing() -> None:
@@ -54,17 +58,17 @@ def test_constants_and_outputs_take_nothing() -> None:
 
 
 def test_lower_levels_take_less() -> None:
-    assert peak(Input("x", 1), DropLevel(0, 0), Neg(1), Neg(2), Output(3)) == 300
+    assert peak(Input("x", 1), DropLevel(0, 0), Neg(1), Neg(2), Output(3)) == 400
 
 
 def test_rotations_made_together_live_together() -> None:
     assert peak(Input("x", 0), Rotate(0, 1), Rotate(0, 2), Rotate(0, 3)) == 400
-    assert peak(Input("x", 0), Rotate(0, 1), Rotate(1, 2), Rotate(2, 3)) == 200
+    assert peak(Input("x", 0), Rotate(0, 1), Rotate(1, 2), Rotate(2, 3)) == 300
 
 
 def test_a_product_that_waits_for_relinearisation_is_half_as_large_again() -> None:
-    assert peak(Input("x", 1), Mul(0, 0), Rescale(1), Output(2)) == 200 + 300
-    assert peak(Input("x", 1), Constant(np.ones(8)), Mul(0, 1), Rescale(2)) == 200 + 200
+    assert peak(Input("x", 1), Mul(0, 0), Rescale(1), Output(2)) == 200 + 300 + 100
+    assert peak(Input("x", 1), Constant(np.ones(8)), Mul(0, 1), Rescale(2)) == 200 + 200 + 100
 
 
 def test_the_bytes_of_every_level() -> None:

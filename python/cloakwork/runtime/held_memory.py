@@ -1,4 +1,4 @@
-"""What bootstraps and linear transforms make an evaluator hold, before anything runs."""
+"""What bootstraps and products with matrices make an evaluator hold, before anything runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from cloakwork._native import Parameters, cached_bytes, set_cached_bytes
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram
+from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram, WeightedSums
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
 
@@ -105,7 +105,7 @@ def caching(nbytes: int) -> Iterator[None]:
 def held_memory(
     program: SlotProgram, parameters: Parameters, refreshing: Refreshing | None
 ) -> HeldMemory:
-    """What the bootstraps of a program take, or its transforms where it has none of them.
+    """What the bootstraps of a program take, or its matrices where it has none of them.
 
     Args:
         program: The program, over real numbers.
@@ -120,7 +120,7 @@ def held_memory(
         True
     """
     of_bootstraps = bootstrap_memory(program, refreshing)
-    return of_bootstraps if of_bootstraps.least else transform_memory(program, parameters)
+    return of_bootstraps if of_bootstraps.least else matrix_memory(program, parameters)
 
 
 def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> HeldMemory:
@@ -155,15 +155,15 @@ def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> Hel
     )
 
 
-def transform_memory(program: SlotProgram, parameters: Parameters) -> HeldMemory:
-    """What a program of linear transforms takes, such as a network, that never bootstraps.
+def matrix_memory(program: SlotProgram, parameters: Parameters) -> HeldMemory:
+    """What a program of products with clear matrices, such as a network, takes without bootstraps.
 
     Args:
         program: The program.
         parameters: What it runs under.
 
     Returns:
-        Nothing where it has no linear transforms: its ciphertexts take most.
+        Nothing where it has none of these: its ciphertexts take most.
 
     Example:
         >>> import numpy as np
@@ -173,11 +173,11 @@ def transform_memory(program: SlotProgram, parameters: Parameters) -> HeldMemory
         ...     Input("x", 1), Linear(0, {0: np.ones(512), 1: np.ones(512)}, 1), Rescale(1),
         ...     Output(2),
         ... )
-        >>> memory = transform_memory(SlotProgram("", 512, operations, (None,) * 4), p)
+        >>> memory = matrix_memory(SlotProgram("", 512, operations, (None,) * 4), p)
         >>> memory.keys == p.evaluation_key_bytes(1) == 2 * memory.uniform
         True
     """
-    if not any(isinstance(each, Linear) for each in program.operations):
+    if not any(isinstance(each, Linear | WeightedSums) for each in program.operations):
         return HeldMemory()
     keys = required_keys(program).nbytes(parameters.evaluation_key_bytes)
     workspace = workspace_of(program, parameters, None)

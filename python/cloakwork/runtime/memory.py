@@ -62,6 +62,8 @@ S = TypeVar("S", bound=Stored)
 class LiveValues(Generic[S]):
     """The values of a run from when they are made until their last user has finished.
 
+    Inputs and results stay to the end.
+
     Args:
         plan: The tasks, which say who uses what.
 
@@ -86,7 +88,8 @@ class LiveValues(Generic[S]):
         self._values: dict[int, S] = {}
         self.sizes: dict[int, int] = {}
         self._users_left = [len(users) for users in plan.users]
-        for value in plan.outputs:
+        # Results stay to the end, and inputs are held by whoever runs the program.
+        for value in (*plan.outputs, *plan.inputs):
             self._users_left[value] += 1
         self.nbytes = 0
         self.peak_bytes = 0
@@ -136,8 +139,8 @@ class Size:
 def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int]) -> int:
     """The most bytes that the values of a program take at once, run in program order.
 
-    Inputs count from the start, results to the end; what an operation takes while it works,
-    keys and constants do not count.
+    Inputs count from the start and, as whoever runs the program holds them, to the end, as results
+    do; what an operation takes while it works, keys and constants do not count.
 
     Args:
         program: The program.

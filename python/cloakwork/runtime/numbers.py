@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.slots import Constant, Linear, SlotProgram
+from cloakwork.programs.slots import Constant, Linear, SlotProgram, WeightedSums
 from cloakwork.programs.vectors import VectorTable
 
 _NUMBER_BYTES = 8
@@ -20,7 +20,7 @@ _COPIES = 2
 
 
 def number_bytes(program: SlotProgram) -> int:
-    """Bytes of the constants and diagonals of a program, each counted once.
+    """Bytes of the constants, diagonals and weights of a program, each counted once.
 
     Example:
         >>> import numpy as np
@@ -33,6 +33,7 @@ def number_bytes(program: SlotProgram) -> int:
     table = VectorTable()
     last = -1
     sparse: dict[int, SparseDiagonals] = {}
+    weights: dict[int, NDArray[Any]] = {}
     for operation in program.operations:
         match operation:
             case Linear(diagonals=SparseDiagonals() as diagonals):
@@ -41,10 +42,13 @@ def number_bytes(program: SlotProgram) -> int:
                 last = max(last, *map(table.number_of, diagonals.values()))
             case Constant(vector=vector):
                 last = max(last, table.number_of(vector))
+            case WeightedSums():
+                weights[id(operation.weights)] = operation.weights
             case _:
                 pass
     dense = (last + 1) * program.slots * _NUMBER_BYTES
-    return dense + sum(diagonals.nbytes for diagonals in sparse.values())
+    of_sums = sum(each.nbytes for each in weights.values())
+    return dense + of_sums + sum(diagonals.nbytes for diagonals in sparse.values())
 
 
 def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:

@@ -15,8 +15,11 @@ from cloakwork.programs.slots import (
     Polynomial,
     Rotate,
     SlotProgram,
+    State,
+    WeightedSums,
 )
-from cloakwork.schemes.transform_cache import transform_bytes
+from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8
@@ -51,6 +54,7 @@ class Workspace:
         self._kept: Counter[int] = Counter()
         self._transforms: dict[int, list[int]] = {}
         self._in_use = 0
+        self._of_values = 0
 
     @property
     def in_use(self) -> int:
@@ -60,7 +64,25 @@ class Workspace:
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept, or of what is in use at once if that is more."""
-        return min(self._bytes_of(self._kept), max(cached_bytes(), self._in_use))
+        kept = self._bytes_of(self._kept) + self._of_values
+        return min(kept, max(cached_bytes(), self._in_use))
+
+    def values(self, program: SlotProgram) -> None:
+        """The memory of values that is not that of others once they are no longer in use.
+
+        Polynomials of one length take that of each other.
+        """
+
+        def bytes_at(state: State) -> int:
+            return ciphertext_bytes(self._parameters, state.level or 0)
+
+        def peak_bytes_at(level: int) -> int:
+            return predicted_peak_bytes(
+                program, lambda state: bytes_at(state) if state.level == level else 0
+            )
+
+        levels = {state.level for state in program.states if state.level is not None}
+        self._of_values = sum(map(peak_bytes_at, levels)) - predicted_peak_bytes(program, bytes_at)
 
     def transform(self, operation: Linear, level: int) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
@@ -92,6 +114,10 @@ class Workspace:
         needed = self._switching(level)
         needed[self._parameters.prime_count(level)] += 2 * refreshing.reduction_products + 2
         self._use(needed)
+
+    def weighted_sums(self, operation: WeightedSums, level: int) -> None:
+        """Two polynomials for each sum, before they are divided."""
+        self._use(Counter({self._parameters.prime_count(level): 2 * len(operation.offsets)}))
 
     def switch(self, level: int) -> None:
         """Switch keys: operand and result, two sums, and every digit modulo all primes."""
@@ -148,6 +174,7 @@ def workspace_of(
         0
     """
     workspace = Workspace(parameters, program.slots)
+    workspace.values(program)
     for number, operation in enumerate(program.operations):
         # A constant stands at no level.
         levels = [state.level for state in program.context(number).states]
@@ -159,6 +186,8 @@ def workspace_of(
             case Polynomial():
                 workspace.powers(operation, levels[0] or 0)
                 workspace.switch(levels[0] or 0)
+            case WeightedSums():
+                workspace.weighted_sums(operation, levels[0] or 0)
             case Rotate() | Mul() if None not in levels:
                 workspace.switch(levels[0] or 0)
     return workspace

@@ -21,7 +21,7 @@ from cloakwork.programs.slots import (
     Rescale,
     SlotProgram,
 )
-from cloakwork.runtime.held_memory import transform_memory
+from cloakwork.runtime.held_memory import matrix_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import engine_bytes
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
@@ -137,7 +137,7 @@ def test_keys_and_numbers_of_bootstraps_count() -> None:
 def test_a_limit_leaves_less_to_layers_and_then_to_keys() -> None:
     made = program(16, 8)
     whole = process_memory(made, PARAMETERS, 10**9)
-    held = transform_memory(made, PARAMETERS)
+    held = matrix_memory(made, PARAMETERS)
     values = predicted_peak_bytes(
         made, lambda state: ciphertext_bytes(PARAMETERS, state.level or 0)
     )

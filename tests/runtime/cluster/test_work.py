@@ -59,7 +59,8 @@ def test_the_peak_counts_what_is_there_at_once() -> None:
     work = Work(
         [1.0] * 4, needs, [(1,), (2,), (3,), (4,)], [1, 10, 100, 1000, 10000], frozenset({0}), (4,)
     )
-    assert work.peak_bytes([0, 1, 2, 3], [4]) == 11000
+    assert work.peak_bytes([0, 1, 2, 3], [4]) == 11001
+    assert work.peak_bytes([1, 3], [4]) == 11010
     assert work.peak_bytes([1, 2], [2, 3]) == 1110
     # A value that nobody needs is gone at once.
     assert work.peak_bytes([0], []) == 11

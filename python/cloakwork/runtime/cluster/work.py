@@ -74,7 +74,8 @@ class Work:
     def peak_bytes(self, tasks: Sequence[int], kept: Iterable[int]) -> int:
         """The most bytes that values take while tasks are done, one after the other.
 
-        What the tasks need of others is there from the start; the values kept stay to the end.
+        What the tasks need of others is there from the start to the end, the values kept are there
+        from when they are made.
 
         Example:
             >>> work = Work([1.0] * 2, [(0,), (1,)], [(1,), (2,)], [8] * 3, frozenset({0}), (2,))
@@ -83,8 +84,9 @@ class Work:
         """
         last = {value: task for task in tasks for value in self.needs[task]}
         made = {value for task in tasks for value in self.gives[task]}
-        staying = set(kept)
-        live = peak = self.bytes_of(last.keys() - made)
+        given = last.keys() - made
+        staying = given.union(kept)
+        live = peak = self.bytes_of(given)
         for task in tasks:
             live += self.bytes_of(self.gives[task])
             peak = max(peak, live)
