@@ -37,14 +37,14 @@ def negated(call: Call) -> Term:
 
 def multiplied(call: Call) -> Term:
     """self * other."""
-    return _product_of(call, call.arguments["self"], call.arguments["other"])
+    return product_of(call, call.arguments["self"], call.arguments["other"])
 
 
 def multiplied_and_added(call: Call) -> Term:
     """self + value * tensor1 * tensor2."""
     left, right = call.arguments["tensor1"], call.arguments["tensor2"]
     product = (
-        _product_of(call, left, right)
+        product_of(call, left, right)
         if isinstance(left, Term) or isinstance(right, Term)
         else array_of(left) * array_of(right)
     )
@@ -59,7 +59,7 @@ def interpolated(call: Call) -> Term:
         if isinstance(start, Term) or isinstance(end, Term)
         else array_of(end) - array_of(start)
     )
-    return sum_of(call, _product_of(call, step, call.arguments["weight"]), start, 1.0)
+    return sum_of(call, product_of(call, step, call.arguments["weight"]), start, 1.0)
 
 
 def divided(call: Call) -> Term:
@@ -150,7 +150,7 @@ def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
     return _affine(call, right, np.full((), factor), array_of(left))
 
 
-def _product_of(call: Call, left: Any, right: Any) -> Term:
+def product_of(call: Call, left: Any, right: Any) -> Term:
     """left * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
         shape = _common(call, left, right)

@@ -33,9 +33,10 @@ _ACTIVATION = "use ReLU, SiLU, GELU, sigmoid, tanh, ELU, Softplus or a polynomia
 _COMPARISON = (
     "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
 )
-_DIVISION = "encrypted numbers cannot be divided by; use an activation or a polynomial near it"
+_DIVISION = "encrypted numbers have no whole parts; leave rounding_mode out"
 _PARTS = "put parts side by side by torch.cat"
-_ROOT = "use an activation, or a polynomial that is near it"
+_ROOT = "use a whole power from 0 up, -1, 1/2 or -1/2, an activation, or a polynomial near it"
+_LOGARITHM = "use log, the natural one, and known factors"
 TRACKED = "set track_running_stats=True and train it again"
 _STEPS = "write its steps out by Linear, sigmoid and tanh"
 _CHANCE = (
@@ -46,13 +47,35 @@ _CHANCE = (
 # A call in the text of a traceback.
 _CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(.+)')
 
+# What users write for operations that torch.export names otherwise.
+_WRITTEN: Mapping[str, str] = MappingProxyType(
+    {
+        "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
+        "_cdist_forward": "cdist",
+        "_log_softmax": "log_softmax",
+        "_softmax": "softmax",
+        "col2im": "fold",
+        "convolution": "convolution of three dimensions",
+        "fft_fft": "fft.fft",
+        "fft_ifft": "fft.ifft",
+        "fft_irfft": "fft.irfft",
+        "fft_rfft": "fft.rfft",
+        "im2col": "unfold",
+        "linalg_vector_norm": "norm",
+        "native_dropout": "dropout",
+        "native_layer_norm": "layer_norm",
+        "upsample_bicubic2d": "interpolate with mode='bicubic'",
+        "upsample_trilinear3d": "interpolate with mode='trilinear'",
+    }
+)
+
 # What works instead of an operation of this name.
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
         **dict.fromkeys(("round", "sign"), _COMPARISON),
         **dict.fromkeys(("div", "floor_divide", "remainder"), _DIVISION),
-        **dict.fromkeys(("pow", "sqrt"), _ROOT),
+        "pow": _ROOT,
         **dict.fromkeys(("column_stack", "copy", "index_put", "vstack"), _PARTS),
         **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), _STEPS),
         **dict.fromkeys(("hardshrink", "softsign", "threshold"), _ACTIVATION),
@@ -71,7 +94,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
         "topk": _AFTER,
         "sort": _AFTER,
         "max": _AFTER,
-        "log": _ACTIVATION,
+        "log": _LOGARITHM,
         "empty": "use torch.zeros",
         "new_empty": "use torch.zeros",
         "bernoulli": _CHANCE,
@@ -164,7 +187,8 @@ class Call:
             )
         )
         reason = f" ({why})" if why else ""
-        return unsupported_layer(self.layer, f"{self.name}{reason}", instead, self.stack)
+        name = _WRITTEN.get(self.name, self.name)
+        return unsupported_layer(self.layer, f"{name}{reason}", instead, self.stack)
 
 
 def unsupported_layer(layer: str, got: str, instead: str, stack: str = "") -> UnsupportedLayerError:

@@ -134,12 +134,12 @@ def mean(call: Call) -> Term:
     count = math.prod(shape[axis] for axis in reduced_axes(call))
     if not count:
         raise call.unsupported("a mean of no elements")
-    return _reduced(call, value, 1.0 / count)
+    return reduced(call, value, 1.0 / count)
 
 
 def total(call: Call) -> Term:
     """The sum over some axes."""
-    return _reduced(call, call.value(), 1.0)
+    return reduced(call, call.value(), 1.0)
 
 
 def running_total(call: Call) -> Term:
@@ -183,7 +183,7 @@ def reduced_axes(call: Call) -> tuple[int, ...]:
     return tuple(axis - 1 for axis in taken)
 
 
-def _reduced(call: Call, value: Term, factor: float) -> Term:
+def reduced(call: Call, value: Term, factor: float) -> Term:
     """The sum over axes, times a factor: a linear map of those axes, brought to the end."""
     shape = call.trace.shape(value)
     taken = reduced_axes(call)

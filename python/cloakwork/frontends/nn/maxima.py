@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cloakwork.frontends.nn import arithmetic
 from cloakwork.frontends.nn.call import Call
 from cloakwork.frontends.nn.layers import image_shape, reduced_axes
+from cloakwork.frontends.nn.quotients import NEXT_TO_ZERO, is_root
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -162,6 +163,8 @@ def _between(call: Call, value: Term, low: float | None, high: float | None) -> 
 
 
 def _at_least(call: Call, value: Term, low: float) -> Term:
+    if low <= NEXT_TO_ZERO and is_root(call, value):
+        return value
     above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -low))
     return call.trace.scaled(call.layer, above, 1.0, low)
 

@@ -8,7 +8,15 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cloakwork.frontends.nn import arithmetic, attention, contraction, layers, maxima, norms
+from cloakwork.frontends.nn import (
+    arithmetic,
+    attention,
+    contraction,
+    layers,
+    maxima,
+    norms,
+    quotients,
+)
 from cloakwork.frontends.nn.call import Call, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.masked import Masked
@@ -197,9 +205,11 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "exp": _activation("exp"),
         "feature_alpha_dropout": _dropout,
         "feature_dropout": _dropout,
-        "div": arithmetic.divided,
+        "cos": _activation("cos"),
+        "div": quotients.divided,
         "einsum": contraction.einsum,
         "elu": _elu,
+        "erf": _activation("erf"),
         "gelu": _gelu,
         "glu": _gated,
         "group_norm": norms.group_norm,
@@ -210,7 +220,9 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
         "lerp": arithmetic.interpolated,
         "lift_fresh_copy": _same,
+        "linalg_vector_norm": quotients.length,
         "linear": layers.linear,
+        "log": _activation("log"),
         "log_sigmoid": _log_sigmoid,
         "masked_fill": arithmetic.filled,
         "matmul": contraction.matrix_product,
@@ -226,7 +238,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "mul": arithmetic.multiplied,
         "native_layer_norm": norms.native_layer_norm,
         "neg": arithmetic.negated,
-        "pow": arithmetic.raised,
+        "pow": quotients.raised,
         "prelu": _activation("leaky_relu", "weight"),
         "reciprocal": _activation("reciprocal"),
         "relu": _activation("relu"),
@@ -240,14 +252,18 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "silu": _activation("silu"),
         **dict.fromkeys(("_softmax", "softmax"), norms.softmax),
         "softplus": _softplus,
+        "sin": _activation("sin"),
         "softshrink": maxima.soft_shrink,
+        "sqrt": _activation("sqrt"),
         "square": arithmetic.squared,
+        "std": quotients.deviation,
         "sub": arithmetic.subtracted,
         "sum": layers.total,
         "tanh": _activation("tanh"),
         "to": _same,
         "upsample_bilinear2d": layers.spatial_map,
         "upsample_linear1d": layers.spatial_map,
+        "var": quotients.variance,
         "where": arithmetic.chosen,
     }
 )

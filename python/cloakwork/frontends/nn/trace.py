@@ -6,8 +6,8 @@ value is a polynomial of a node until another kind of operation takes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import polynomial as monomials
@@ -44,10 +44,33 @@ class Trace:
         return Term(len(self.nodes) - 1, _IDENTITY, name)
 
     def finish(self, results: Mapping[str, Term]) -> None:
-        """Append the results by name, after all that they are computed from."""
+        """Append the results by name, after all that they are computed from, which alone stays."""
         settled = [self.settled(value) for value in results.values()]
+        needed = self._needed(settled)
+        places = {number: place for place, number in enumerate(needed)}
+        self.nodes = [
+            replace(each, inputs=tuple(places[number] for number in each.inputs))
+            for each in map(self.nodes.__getitem__, needed)
+        ]
         for name, number in zip(results, settled, strict=True):
-            self.nodes.append(g.node(name, g.Output(), (number,), self.nodes))
+            self.nodes.append(g.node(name, g.Output(), (places[number],), self.nodes))
+
+    def _needed(self, numbers: Sequence[int]) -> list[int]:
+        """The nodes that some are computed from, these and all inputs of the network among them."""
+        found = {
+            number for number, each in enumerate(self.nodes) if isinstance(each.operation, g.Input)
+        }
+        left = [*numbers]
+        while left:
+            number = left.pop()
+            if number not in found:
+                found.add(number)
+                left += self.nodes[number].inputs
+        return sorted(found)
+
+    def of_node(self, number: int, name: str) -> Term:
+        """What a node makes, as a value of a layer."""
+        return Term(number, _IDENTITY, name)
 
     def shape(self, value: Term) -> g.Shape:
         """A value's shape, without the batch."""
@@ -55,7 +78,7 @@ class Trace:
 
     def settled(self, value: Term) -> int:
         """The number of the node that holds a value; one is appended where none does."""
-        if value.coefficients == _IDENTITY:
+        if is_of_node(value):
             return value.number
         key = (value.number, value.coefficients)
         if key not in self._settled:
@@ -93,6 +116,11 @@ class Trace:
             value = Term(self.settled(value), _IDENTITY, name)
         power = monomials.polypow(value.coefficients, exponent)
         return Term(value.number, _trimmed(power), name)
+
+
+def is_of_node(value: Term) -> bool:
+    """Whether a value is what its node makes, and no other polynomial of it."""
+    return value.coefficients == _IDENTITY
 
 
 def _operation(coefficients: tuple[float, ...], axes: int) -> g.Operation:

@@ -23,9 +23,14 @@ def silu(x: Array) -> Array:
     return x * sigmoid(x)
 
 
+def erf(x: Array) -> Array:
+    """The error function."""
+    return np.asarray(_ERF(x))
+
+
 def gelu(x: Array) -> Array:
     """x times the probability that a standard normal number is below x."""
-    return np.asarray(0.5 * x * (1.0 + _ERF(x / math.sqrt(2.0))))
+    return np.asarray(0.5 * x * (1.0 + erf(x / math.sqrt(2.0))))
 
 
 def gelu_tanh(x: Array) -> Array:
@@ -59,6 +64,26 @@ def exp(x: Array) -> Array:
     return np.asarray(np.exp(x))
 
 
+def log(x: Array) -> Array:
+    """The natural logarithm, of positive numbers."""
+    return np.asarray(np.log(x))
+
+
+def sin(x: Array) -> Array:
+    """The sine."""
+    return np.asarray(np.sin(x))
+
+
+def cos(x: Array) -> Array:
+    """The cosine."""
+    return np.asarray(np.cos(x))
+
+
+def sqrt(x: Array) -> Array:
+    """The square root, of positive numbers."""
+    return np.asarray(np.sqrt(x))
+
+
 def reciprocal(x: Array) -> Array:
     """1 / x, of positive numbers."""
     return np.asarray(1.0 / x)
@@ -81,18 +106,23 @@ def leaky_relu(x: Array, slope: float) -> Array:
 
 FUNCTIONS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
+        "cos": cos,
         "elu": elu,
+        "erf": erf,
         "exp": exp,
         "gelu": gelu,
         "gelu_tanh": gelu_tanh,
         "leaky_relu": leaky_relu,
+        "log": log,
         "mish": mish,
         "reciprocal": reciprocal,
         "relu": relu,
         "rsqrt": rsqrt,
         "sigmoid": sigmoid,
         "silu": silu,
+        "sin": sin,
         "softplus": softplus,
+        "sqrt": sqrt,
         "tanh": tanh,
     }
 )
@@ -103,7 +133,7 @@ WITH_CORNER = frozenset({"leaky_relu", "relu"})
 
 
 # The functions that are defined above 0 alone.
-OF_POSITIVE = frozenset({"reciprocal", "rsqrt"})
+OF_POSITIVE = frozenset({"log", "reciprocal", "rsqrt", "sqrt"})
 
 
 def steepest(
@@ -132,6 +162,10 @@ def steepest(
             return low**-2 if low > 0 else math.inf
         case "rsqrt":
             return 0.5 * low**-1.5 if low > 0 else math.inf
+        case "sqrt":
+            return 0.5 * low**-0.5 if low > 0 else math.inf
+        case "log":
+            return 1.0 / low if low > 0 else math.inf
         case _:
             # GELU's is the steepest of the others: 1.1289.
             return 1.13
