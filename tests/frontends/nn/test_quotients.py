@@ -23,6 +23,7 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "norm": lambda x: x.norm(dim=2),
     "norm of two axes": lambda x: torch.linalg.vector_norm(x, dim=(1, 2), keepdim=True),
     "normalised": lambda x: functional.normalize(x, dim=1),
+    "similarity": lambda x: functional.cosine_similarity(x, x.flip(1) + 0.5, dim=2),
     "variance": lambda x: x.var(2),
     "variance of all elements": lambda x: torch.var(x, dim=(1, 2), correction=0),
     "deviation": lambda x: x.std(1, keepdim=True),

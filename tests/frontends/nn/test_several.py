@@ -266,7 +266,7 @@ def test_a_single_input_and_result_have_their_own_names() -> None:
         (gated, (IMAGES, None), errors.InvalidArgumentError, "'gate' that is a tensor"),
         (gated, [IMAGES, IMAGES], errors.CaptureError, "missing a required argument"),
         (gated, (IMAGES, PROFILES), errors.CaptureError, r"shape \(24, 6\), \(24, 3\)"),
-        (lambda x, y: x / y, (IMAGES, IMAGES), errors.UnsupportedLayerError, "divided by"),
+        (lambda x, y: x // y, (IMAGES, IMAGES), errors.UnsupportedLayerError, "whole parts"),
         (lambda x, y: x @ y.t(), (IMAGES, IMAGES), errors.UnsupportedLayerError, "'t'.*first axis"),
         (lambda x, y: x.flip(0) + y, (IMAGES, IMAGES), errors.UnsupportedLayerError, "mixes"),
         (lambda x, y: x - y[:1], (IMAGES, IMAGES), errors.UnsupportedLayerError, "first axis"),

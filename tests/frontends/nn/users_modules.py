@@ -647,6 +647,7 @@ COMPILED: Mapping[str, Written] = {
     "cross": (Cross, ((5,),)),
     "one-hot": (OneHot, ((2, 5),)),
     "weight norm": (Normed, ((4,),)),
+    "cosine": (Cosine, (VECTOR,)),
     "late fusion": (LateFusion, (SMALL, (3,))),
 }
 # With the line that cannot be computed.
@@ -660,7 +661,6 @@ REFUSED: Mapping[str, tuple[Written, str]] = {
     "loop": ((Loop, (VECTOR,)), "while float(x.abs().max()) > 1:"),
     "threshold": ((Threshold, (VECTOR,)), "return torch.where(x > 0.5, x, torch.zeros_like(x))"),
     "indexed": ((Indexed, ((2,),)), "return self.emb(words.long()).flatten(1)"),
-    "cosine": ((Cosine, (VECTOR,)), "return y / y.norm(dim=1, keepdim=True)"),
     "noisy": ((Noisy, (VECTOR,)), "noise = torch.randn_like(x)"),
     "always dropped": ((AlwaysDropped, (VECTOR,)), "return F.dropout(x, 0.5)"),
     "top two": ((TopTwo, (VECTOR,)), "values, _ = torch.topk(x, 2, dim=1)"),

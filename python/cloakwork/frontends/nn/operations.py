@@ -206,6 +206,7 @@ READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
         "feature_alpha_dropout": _dropout,
         "feature_dropout": _dropout,
         "cos": _activation("cos"),
+        "cosine_similarity": quotients.similarity,
         "div": quotients.divided,
         "einsum": contraction.einsum,
         "elu": _elu,

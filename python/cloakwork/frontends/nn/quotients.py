@@ -43,6 +43,20 @@ def length(call: Call) -> Term:
     return call.append(g.Activation("sqrt"), reduced(call, squares, 1.0))
 
 
+def similarity(call: Call) -> Term:
+    """The cosine of the angle between x1 and x2 along an axis, by which neither is 0."""
+    left, right = (call.arguments[each] for each in ("x1", "x2"))
+    if not (isinstance(left, Term) and isinstance(right, Term)):
+        raise call.unsupported("a known factor", "divide by norms instead")
+    kept = replace(call, arguments={**call.arguments, "keepdim": False})
+    product = reduced(kept, arithmetic.product_of(call, left, right), 1.0)
+    for each in left, right:
+        squares = reduced(kept, call.trace.power(call.layer, each, 2), 1.0)
+        inverse = call.append(g.Activation("rsqrt"), squares)
+        product = call.trace.product(call.layer, product, inverse)
+    return product
+
+
 def variance(call: Call) -> Term:
     """The sum of squared differences from the mean over some axes, by their number."""
     value = call.value()
