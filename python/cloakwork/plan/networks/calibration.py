@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -134,15 +134,12 @@ class _Extremes:
         """Those of some inputs."""
         found = cls.of_nothing(graph)
         decisive = _decisive(graph)
-        for number, result in enumerate(values(graph, rows, compute=compute)):
+        for number, result in enumerate(_quiet_values(graph, rows, compute)):
             numbers = result.reshape(len(rows), prod(result.shape[1:]))
             lows, highs = numbers.min(axis=1, initial=np.inf), numbers.max(axis=1, initial=-np.inf)
             # A NaN is the least number of its row, and the greatest.
             if numbers.size and not (np.isfinite(lows).all() and np.isfinite(highs).all()):
-                raise NotFiniteError(
-                    "cannot calibrate the network: expected finite numbers, got NaN or an "
-                    f"infinity at {graph.nodes[number].name!r}; look at the samples and weights"
-                )
+                raise found.not_finite(graph.nodes[number])
             found.lows[number], found.highs[number] = (
                 lows.min(initial=np.inf),
                 highs.max(initial=-np.inf),
@@ -152,6 +149,17 @@ class _Extremes:
                 found.rows[number, "high"] = rows[highs.argmax()].copy()
         return found
 
+    def not_finite(self, node: g.Node) -> NotFiniteError:
+        """The refusal of a node that makes NaN or an infinity of what nodes before it make."""
+        operation = node.operation
+        function = f"{operation.function} of " if isinstance(operation, g.Activation) else ""
+        ranges = [f"{self.lows[each]:.4g} to {self.highs[each]:.4g}" for each in node.inputs]
+        taken = f", of numbers from {' and from '.join(ranges)}" * bool(ranges)
+        return NotFiniteError(
+            "cannot calibrate the network: expected finite numbers, got NaN or an infinity at "
+            f"{function}{node.name!r}{taken}; look at the samples and weights"
+        )
+
     def take_in(self, other: _Extremes) -> None:
         """Extend by what others came to; of equals the first stays."""
         lower, higher = other.lows < self.lows, other.highs > self.highs
@@ -159,6 +167,15 @@ class _Extremes:
         self.rows |= {key: row for key, row in other.rows.items() if is_farther[key[1]][key[0]]}
         self.lows = np.where(lower, other.lows, self.lows)
         self.highs = np.where(higher, other.highs, self.highs)
+
+
+def _quiet_values(graph: g.Graph, rows: g.Array, compute: Compute) -> Iterator[g.Array]:
+    """The values of all nodes, without a warning where they are not finite."""
+    made = values(graph, rows, compute=compute)
+    for _ in graph.nodes:
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            value = next(made)
+        yield value
 
 
 def _decisive(graph: g.Graph) -> set[int]:
