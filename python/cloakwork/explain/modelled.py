@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
@@ -31,6 +32,16 @@ _SHARES = {
     "gathering": 0.1,
 }
 _SHARE_OF_BOOTSTRAPS = 0.85
+# What switches keys. The shares are those of up to three digits; every further one adds to them.
+_OF_FEW_DIGITS = 3
+_MORE_BY_DIGIT = {
+    "rotation": 0.25,
+    "hoisted_rotation": 0.1,
+    "relinearisation": 0.25,
+    "baby_step": 0.3,
+    "giant_step": 0.5,
+    "product_switch": 0.25,
+}
 
 
 def costs_here(parameters: Parameters) -> Costs:
@@ -41,10 +52,27 @@ def costs_here(parameters: Parameters) -> Costs:
         return costs
     counted = modelled_for(parameters)
     levels = [
-        LevelCosts(**{kind: _SHARES.get(kind, 1.0) * cost for kind, cost in asdict(each).items()})
-        for each in counted.levels
+        _as_measured(each, _digits(parameters, level)) for level, each in enumerate(counted.levels)
     ]
     return replace(counted, levels=tuple(levels)).scaled(ntt_seconds(parameters, _TRANSFORMS))
+
+
+def _as_measured(counted: LevelCosts, digits: int) -> LevelCosts:
+    more = max(0, digits - _OF_FEW_DIGITS)
+    shares = {
+        kind: _SHARES.get(kind, 1.0) * (1.0 + more * _MORE_BY_DIGIT.get(kind, 0.0))
+        for kind in asdict(counted)
+    }
+    return LevelCosts(**{kind: shares[kind] * cost for kind, cost in asdict(counted).items()})
+
+
+def _digits(parameters: Parameters, level: int) -> int:
+    """The digits that a key switch at a level takes a polynomial apart into."""
+    top = parameters.levels
+    whole, limbs = parameters.prime_count(top), parameters.prime_count(level)
+    of_key = 2 * parameters.key_prime_count * parameters.n * WORD_BYTES
+    digits = max(1, round(parameters.evaluation_key_bytes(top) / of_key))
+    return math.ceil(limbs / math.ceil(whole / digits))
 
 
 def costs_with_bootstraps(scheme: Any) -> Costs:
