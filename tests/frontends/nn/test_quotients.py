@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 import cloakwork as cw
+from tests.thoroughness import slow
 
 # Of inputs in (0, 1), of shape (4, 6).
 FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -50,7 +51,23 @@ def inputs() -> torch.Tensor:
     return torch.rand(200, 4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+# They differ little from others here.
+ALIKE = (
+    "quotient by a sum",
+    "norm of two axes",
+    "variance of all elements",
+    "deviation by number",
+    "square root",
+    "logarithm",
+    "error function",
+    "known number by a value",
+    "norm",
+)
+
+
+@pytest.mark.parametrize(
+    "name", [*(name for name in FUNCTIONS if name not in ALIKE), *slow(*ALIKE)]
+)
 def test_in_the_clear_they_are_what_torch_computes(name: str) -> None:
     module, x = Function(FUNCTIONS[name]).eval(), inputs()
     program = cw.nn.compile(module, x, precision=8, log_n=12, insecure=True)
