@@ -74,13 +74,13 @@ class LiveValues(Generic[S]):
 
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
-        >>> operations = (Input("x", 1), Neg(0), Output(1))
-        >>> live = LiveValues(schedule(SlotProgram("", 8, operations, (None,) * 3)))
-        >>> live.add([0], [Size(64)])
-        >>> live.add([1], [Size(64)])
-        >>> live.finish(0)
+        >>> operations = (Input("x", 1), Neg(0), Neg(1), Output(2))
+        >>> live = LiveValues(schedule(SlotProgram("", 8, operations, (None,) * 4)))
+        >>> for number in range(3):
+        ...     live.add([number], [Size(64)])
+        >>> live.finish(1)
         >>> live.peak_bytes, live.nbytes
-        (128, 64)
+        (192, 128)
     """
 
     def __init__(self, plan: Schedule) -> None:

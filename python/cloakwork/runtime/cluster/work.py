@@ -80,7 +80,7 @@ class Work:
         Example:
             >>> work = Work([1.0] * 2, [(0,), (1,)], [(1,), (2,)], [8] * 3, frozenset({0}), (2,))
             >>> work.peak_bytes([0, 1], [2])
-            16
+            24
         """
         last = {value: task for task in tasks for value in self.needs[task]}
         made = {value for task in tasks for value in self.gives[task]}
