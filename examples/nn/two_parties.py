@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import cloakwork as cw
+from cloakwork import _native
 
 _EVALUATOR = Path(__file__).with_name("evaluator.py")
 
@@ -61,6 +65,7 @@ def answers(
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
             encrypted.save(folder / f"input{number}")
+        _give_back_memory()
         limits = [] if memory_limit is None else [str(memory_limit)]
         took = _evaluated(folder, [device, *limits])
         results = [
@@ -68,6 +73,17 @@ def answers(
             for number in range(len(starts))
         ]
     return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])
+
+
+def _give_back_memory() -> None:
+    """Give back what the engine and the C library keep of memory that is no longer in use."""
+    most = _native.cached_bytes()
+    _native.set_cached_bytes(0)
+    _native.set_cached_bytes(most)
+    gc.collect()
+    # Only glibc has it, and only glibc needs it.
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _evaluated(folder: Path, options: Sequence[str]) -> dict[str, Any]:
