@@ -25,6 +25,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     InvalidProgramError,
     MalformedBytesError,
+    MemoryBudgetError,
     NoiseBudgetError,
     NoiseExhaustedError,
     ShapeMismatchError,
@@ -603,3 +604,14 @@ def test_levels_that_are_dropped_are_kept(tmp_path: Path) -> None:
 def test_evaluations_are_one_or_more(make: Callable[[], Any]) -> None:
     with pytest.raises((ShapeMismatchError, CloakworkError)):
         BITS.program.run_clear(a=make(), b=[])
+
+
+def test_keys_that_no_machine_holds_are_refused_before_they_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = cw.compile(lambda x: x.sum(), (4,))
+    monkeypatch.setattr("cloakwork.runtime.program.physical_bytes", lambda: program.key_bytes - 1)
+    with pytest.raises(MemoryBudgetError, match=f"they take {program.key_bytes}; .* key_budget"):
+        program.keygen()
+    monkeypatch.setattr("cloakwork.runtime.program.physical_bytes", lambda: program.key_bytes)
+    assert program.keygen()[1].key_bytes == program.key_bytes

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
 from cloakwork.base.arrays import real_array
+from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import Fields, Record, digest_of, record_of
 from cloakwork.errors import (
     CloakworkError,
@@ -21,6 +22,7 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidProgramError,
     MalformedBytesError,
+    MemoryBudgetError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.activation_range import ActivationRange, ceilings_of, left_ranges
@@ -254,6 +256,7 @@ class Program(Saved):
         """A client with a new secret key, and an evaluator with exactly the keys needed.
 
         Raises:
+            MemoryBudgetError: The keys take more memory than the machine has.
             RandomnessError: The operating system gave no random bytes.
 
         Example:
@@ -265,6 +268,12 @@ class Program(Saved):
         """
         from cloakwork.runtime.client import Client  # noqa: PLC0415
 
+        if self.key_bytes > physical_bytes():
+            raise MemoryBudgetError(
+                f"cannot make keys for {self.name}: expected evaluation keys of {physical_bytes()} "
+                f"bytes at the most, which is the memory of this machine, and they take "
+                f"{self.key_bytes}; compile it with a key_budget, or let it bootstrap"
+            )
         client = Client.generate(self)
         return client, client.evaluator()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,10 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.layers import layers_of
+from cloakwork.plan.networks import compile_graph as compile_graph_module
+from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
@@ -245,3 +249,29 @@ def test_explanation_tells_packings_rotations_levels_keys_and_totals(compiled: c
             "error",
         ),
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "is_looked_for"),
+    [({}, True), ({"bootstrap": False}, False), ({"key_budget": 10**9}, False)],
+)
+def test_where_keys_take_too_much_bootstraps_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], is_looked_for: bool
+) -> None:
+    found: list[NetworkPlan] = []
+
+    def recorded(*arguments: Any) -> NetworkPlan:
+        found.append(bootstrapped(*arguments))
+        return found[-1]
+
+    def compiled_with(most: int) -> cw.Program:
+        monkeypatch.setattr(compile_graph_module, "_MOST_KEY_BYTES", most)
+        asked = NetworkOptions(insecure=True, log_n=10, precision=8, **options)
+        return compile_graph(small(), images(small()), asked)
+
+    monkeypatch.setattr(compile_graph_module, "bootstrapped", recorded)
+    enough = compiled_with(1 << 30)
+    assert not found
+    fewest = compiled_with(0)
+    assert len(found) == is_looked_for
+    assert fewest.key_bytes == min([enough.key_bytes, *(each.key_bytes for each in found)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,8 @@ from cloakwork.schemes.ckks import Ckks
 
 # Inputs that the depth is estimated from before all are run through the network.
 _FIRST_SAMPLES = 4
+# Bytes of evaluation keys beyond which a plan with bootstraps is looked for.
+_MOST_KEY_BYTES = 8 << 30
 # The largest values of activations among all inputs are at most 2 to this power times as large as
 # among the first ones, or as among the calibration's.
 _FIRST_GROWTH_BITS = 2
@@ -150,17 +153,27 @@ def _planned(
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
-    """The cheapest plan without bootstraps, or with bootstraps where there is no other."""
+    """The cheapest plan without bootstraps, or with bootstraps where there is no other.
+
+    A chain that leaves little of the modulus to key switching has keys of many digits, and a
+    program without bootstraps many rotations. Where keys take too much, bootstraps take less.
+    """
+    may_bootstrap = options.bootstrap is not False and has_bootstrapping(options)
     try:
-        return planned(graph, calibration, searched, options, announce)
+        plan = planned(graph, calibration, searched, options, announce)
     except (InvalidParametersError, LevelExhaustedError) as refusal:
-        if options.bootstrap is False or not has_bootstrapping(options):
+        if not may_bootstrap:
             raise
         try:
             return bootstrapped(graph, calibration, searched, options, announce)
         except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as other:
             refusal.add_note(f"nor can it be bootstrapped: {other}")
             raise refusal from other
+    if plan.key_bytes > _MOST_KEY_BYTES and may_bootstrap and options.key_budget is None:
+        with suppress(InvalidParametersError, LevelExhaustedError):
+            refreshed = bootstrapped(graph, calibration, searched, options, announce)
+            return min(plan, refreshed, key=lambda each: each.key_bytes)
+    return plan
 
 
 def _packing(graph: g.Graph, plan: NetworkPlan) -> BatchPacking:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cloakwork._native import Parameters
 from cloakwork.plan.networks.lower import LoweredNetwork
+from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 
 
@@ -33,3 +34,11 @@ class NetworkPlan:
     batch: int
     width: int
     refreshing: Refreshing | None = None
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of all evaluation keys, those of bootstraps among them."""
+        keys = required_keys(self.lowered.program)
+        if self.refreshing is not None:
+            keys = keys.joined(self.refreshing.keys)
+        return keys.nbytes(self.parameters.evaluation_key_bytes)
