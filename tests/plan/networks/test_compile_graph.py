@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -275,3 +276,20 @@ def test_where_keys_take_too_much_bootstraps_are_looked_for(
     fewest = compiled_with(0)
     assert len(found) == is_looked_for
     assert fewest.key_bytes == min([enough.key_bytes, *(each.key_bytes for each in found)])
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_programs_that_were_tried_are_freed_at_once(bootstrap: bool) -> None:
+    options = NetworkOptions(insecure=True, log_n=10, precision=8, bootstrap=bootstrap)
+    gc.collect()
+    before = programs_in_memory()
+    gc.disable()
+    try:
+        compile_graph(small(), images(small()), options)
+        assert programs_in_memory() == before
+    finally:
+        gc.enable()
+
+
+def programs_in_memory() -> int:
+    return sum(isinstance(each, SlotProgram) for each in gc.get_objects())

@@ -179,21 +179,20 @@ def activation_ranges(
 
 def _operands_of_nonlinear(program: SlotProgram) -> Iterator[tuple[int, ...]]:
     """The operands of polynomials and products, where they were computed."""
-
-    def computed(value: int) -> int:
-        """A value as it was before its levels were dropped, and before it was refreshed."""
-        operation = program.operations[value]
-        if isinstance(operation, DropLevel | Bootstrap):
-            return computed(operation.operand)
-        return value
-
     for operation in program.operations:
         match operation:
             case Polynomial(operand=operand):
-                yield (computed(operand),)
+                yield (_computed(program, operand),)
             case Mul(left=left, right=right):
                 # A pass to fewer keys multiplies by constants.
                 if not isinstance(program.operations[right], Constant):
-                    yield computed(left), computed(right)
+                    yield _computed(program, left), _computed(program, right)
             case _:
                 pass
+
+
+def _computed(program: SlotProgram, value: int) -> int:
+    """A value as it was before its levels were dropped, and before it was refreshed."""
+    while isinstance(operation := program.operations[value], DropLevel | Bootstrap):
+        value = operation.operand
+    return value
