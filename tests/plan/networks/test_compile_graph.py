@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from cloakwork.explain.layers import layers_of
 from cloakwork.plan.networks import compile_graph as compile_graph_module
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.lower import _operands_of_nonlinear
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
@@ -278,18 +280,16 @@ def test_where_keys_take_too_much_bootstraps_are_looked_for(
     assert fewest.key_bytes == min([enough.key_bytes, *(each.key_bytes for each in found)])
 
 
-@pytest.mark.parametrize("bootstrap", [False, True])
-def test_programs_that_were_tried_are_freed_at_once(bootstrap: bool) -> None:
-    options = NetworkOptions(insecure=True, log_n=10, precision=8, bootstrap=bootstrap)
-    gc.collect()
-    before = programs_in_memory()
+def test_finding_what_is_not_linear_keeps_no_program(compiled: cw.Program) -> None:
+    body = compiled.body
+    assert isinstance(body, SlotProgram)
+    layouts = (None,) * len(body.operations)
+    program = SlotProgram(body.title, body.slots, body.operations, layouts)
+    found, kept = [*_operands_of_nonlinear(program)], ref(program)
     gc.disable()
     try:
-        compile_graph(small(), images(small()), options)
-        assert programs_in_memory() == before
+        del program
+        assert found
+        assert kept() is None
     finally:
         gc.enable()
-
-
-def programs_in_memory() -> int:
-    return sum(isinstance(each, SlotProgram) for each in gc.get_objects())
