@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import cloakwork as cw
-from cloakwork import _native
+from cloakwork.runtime.held_memory import caching
 
 _EVALUATOR = Path(__file__).with_name("evaluator.py")
 
@@ -65,7 +65,7 @@ def answers(
         for number, start in enumerate(tqdm(starts, "encrypt", disable=None, leave=False)):
             encrypted = client.encrypt(inputs[start : start + network.batch])
             encrypted.save(folder / f"input{number}")
-        _give_back_memory()
+        _release_memory()
         limits = [] if memory_limit is None else [str(memory_limit)]
         took = _evaluated(folder, [device, *limits])
         results = [
@@ -75,12 +75,10 @@ def answers(
     return Answers(np.concatenate(results), took["cpu"], took["wall"], took["peak_bytes"])
 
 
-def _give_back_memory() -> None:
-    """Give back what the engine and the C library keep of memory that is no longer in use."""
-    most = _native.cached_bytes()
-    _native.set_cached_bytes(0)
-    _native.set_cached_bytes(most)
-    gc.collect()
+def _release_memory() -> None:
+    """Return the unused memory of the engine and of the C library to the system."""
+    with caching(0):
+        gc.collect()
     # Only glibc has it, and only glibc needs it.
     with suppress(AttributeError):
         ctypes.CDLL(None).malloc_trim(0)

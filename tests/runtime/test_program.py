@@ -610,8 +610,8 @@ def test_keys_that_no_machine_holds_are_refused_before_they_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     program = cw.compile(lambda x: x.sum(), (4,))
-    monkeypatch.setattr("cloakwork.runtime.program.physical_bytes", lambda: program.key_bytes - 1)
+    monkeypatch.setattr("cloakwork.runtime.client.physical_bytes", lambda: program.key_bytes - 1)
     with pytest.raises(MemoryBudgetError, match=f"they take {program.key_bytes}; .* key_budget"):
         program.keygen()
-    monkeypatch.setattr("cloakwork.runtime.program.physical_bytes", lambda: program.key_bytes)
+    monkeypatch.setattr("cloakwork.runtime.client.physical_bytes", lambda: program.key_bytes)
     assert program.keygen()[1].key_bytes == program.key_bytes

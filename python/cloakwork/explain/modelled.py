@@ -59,11 +59,12 @@ def costs_here(parameters: Parameters) -> Costs:
 
 def _as_measured(counted: LevelCosts, digits: int) -> LevelCosts:
     more = max(0, digits - _OF_FEW_DIGITS)
-    shares = {
-        kind: _SHARES.get(kind, 1.0) * (1.0 + more * _MORE_BY_DIGIT.get(kind, 0.0))
-        for kind in asdict(counted)
-    }
-    return LevelCosts(**{kind: shares[kind] * cost for kind, cost in asdict(counted).items()})
+    return LevelCosts(
+        **{
+            kind: cost * _SHARES.get(kind, 1.0) * (1.0 + more * _MORE_BY_DIGIT.get(kind, 0.0))
+            for kind, cost in asdict(counted).items()
+        }
+    )
 
 
 def _digits(parameters: Parameters, level: int) -> int:

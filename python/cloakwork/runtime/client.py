@@ -19,6 +19,7 @@ from cloakwork.base.record import Record
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    MemoryBudgetError,
     NoiseBudgetError,
     ValueOutOfRangeError,
 )
@@ -412,6 +413,7 @@ class Client(_Encrypting):
         """An evaluator with exactly the evaluation keys that the program needs, freshly made.
 
         Raises:
+            MemoryBudgetError: The keys take more memory than the machine has.
             RandomnessError: The operating system gave no random bytes.
 
         Example:
@@ -423,6 +425,13 @@ class Client(_Encrypting):
         """
         from cloakwork.runtime.evaluator import Evaluator  # noqa: PLC0415
 
+        needed, most = self.program.key_bytes, physical_bytes()
+        if needed > most:
+            raise MemoryBudgetError(
+                f"cannot make keys for {self.program.name}: expected evaluation keys of {most} "
+                f"bytes at the most, which is the memory of this machine, and they take {needed}; "
+                "compile it with a key_budget, or let it bootstrap"
+            )
         keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
         return Evaluator(self.program, keys, self._key_id)
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
 from cloakwork.base.arrays import real_array
-from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import Fields, Record, digest_of, record_of
 from cloakwork.errors import (
     CloakworkError,
@@ -22,7 +21,6 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidProgramError,
     MalformedBytesError,
-    MemoryBudgetError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.activation_range import ActivationRange, ceilings_of, left_ranges
@@ -268,12 +266,6 @@ class Program(Saved):
         """
         from cloakwork.runtime.client import Client  # noqa: PLC0415
 
-        if self.key_bytes > physical_bytes():
-            raise MemoryBudgetError(
-                f"cannot make keys for {self.name}: expected evaluation keys of {physical_bytes()} "
-                f"bytes at the most, which is the memory of this machine, and they take "
-                f"{self.key_bytes}; compile it with a key_budget, or let it bootstrap"
-            )
         client = Client.generate(self)
         return client, client.evaluator()
 

@@ -25,19 +25,9 @@ from cloakwork.errors import (
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
+from tests.frontends.nn.function_module import Function
 
 IMAGE = torch.zeros(2, 1, 8, 8)
-
-
-class Function(nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
 
 
 @pytest.mark.parametrize(

@@ -14,21 +14,10 @@ from torch.nn import functional
 import cloakwork as cw
 from cloakwork.errors import ActivationFitError, NotFiniteError, UnsupportedLayerError
 from cloakwork.frontends.nn.attention import with_batch_first
+from tests.frontends.nn.function_module import Function
 from tests.thoroughness import slow
 
 SAMPLES = 64
-
-
-class Function(nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self.function(x)
-        return found
 
 
 class Attention(nn.Module):

@@ -17,23 +17,11 @@ from torch.nn import functional
 import cloakwork as cw
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.programs.ir.layer_values import evaluate
+from tests.frontends.nn.function_module import Function
 from tests.thoroughness import slow
 
 # What float64 may lose.
 ROUNDING = 1e-12
-
-
-class Function(nn.Module):
-    """A function as a module, with known numbers."""
-
-    def __init__(self, function: Callable[..., Any], *known: Any) -> None:
-        super().__init__()
-        self.function = function
-        for number, each in enumerate(known):
-            self.register_buffer(f"known{number}", each)
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x, *self.buffers())
 
 
 def randn(*shape: int) -> torch.Tensor:

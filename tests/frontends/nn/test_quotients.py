@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 
 import cloakwork as cw
+from tests.frontends.nn.function_module import Function
 from tests.thoroughness import slow
 
 # Of inputs in (0, 1), of shape (4, 6).
@@ -34,17 +34,6 @@ FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "error function": torch.erf,
     "sine and cosine": lambda x: torch.sin(3 * x) + torch.cos(2 * x),
 }
-
-
-class Function(nn.Module):
-    """A module of one function."""
-
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.function(x)
 
 
 def inputs() -> torch.Tensor:

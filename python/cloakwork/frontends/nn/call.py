@@ -55,7 +55,6 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
         "_log_softmax": "log_softmax",
         "_softmax": "softmax",
         "col2im": "fold",
-        "convolution": "convolution of three dimensions",
         "fft_fft": "fft.fft",
         "fft_ifft": "fft.ifft",
         "fft_irfft": "fft.irfft",

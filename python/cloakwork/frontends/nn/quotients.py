@@ -39,8 +39,7 @@ def length(call: Call) -> Term:
     """The root of the sum of squares over some axes."""
     if (order := call.number("ord")) != 2:
         raise call.unsupported(f"a norm of order {order:g}", "use one of order 2")
-    squares = call.trace.power(call.layer, call.value(), 2)
-    return call.append(g.Activation("sqrt"), reduced(call, squares, 1.0))
+    return call.append(g.Activation("sqrt"), _sum_of_squares(call, call.value(), 1.0))
 
 
 def similarity(call: Call) -> Term:
@@ -51,8 +50,7 @@ def similarity(call: Call) -> Term:
     kept = replace(call, arguments={**call.arguments, "keepdim": False})
     product = reduced(kept, arithmetic.product_of(call, left, right), 1.0)
     for each in left, right:
-        squares = reduced(kept, call.trace.power(call.layer, each, 2), 1.0)
-        inverse = call.append(g.Activation("rsqrt"), squares)
+        inverse = call.append(g.Activation("rsqrt"), _sum_of_squares(kept, each, 1.0))
         product = call.trace.product(call.layer, product, inverse)
     return product
 
@@ -66,7 +64,7 @@ def variance(call: Call) -> Term:
         raise call.unsupported(f"a variance of {count} elements", "use more, or correction=0")
     kept = replace(call, arguments={**call.arguments, "keepdim": True})
     centred = arithmetic.sum_of(call, value, reduced(kept, value, 1.0 / count), -1.0)
-    return reduced(call, call.trace.power(call.layer, centred, 2), 1.0 / left)
+    return _sum_of_squares(call, centred, 1.0 / left)
 
 
 def deviation(call: Call) -> Term:
@@ -77,6 +75,11 @@ def deviation(call: Call) -> Term:
 def is_root(call: Call, value: Term) -> bool:
     """Whether a value is a root, and so at least 0."""
     return is_of_node(value) and _function(call.trace.nodes[value.number]) == "sqrt"
+
+
+def _sum_of_squares(call: Call, value: Term, factor: float) -> Term:
+    """The sum of squares over the axes of a reduction, times a factor."""
+    return reduced(call, call.trace.power(call.layer, value, 2), factor)
 
 
 def _inverse(call: Call, value: Term) -> Term:

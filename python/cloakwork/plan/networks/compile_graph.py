@@ -153,7 +153,7 @@ def _planned(
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
-    """The cheapest plan without bootstraps, or with bootstraps where there is no other.
+    """The cheapest plan without bootstraps, or one with bootstraps if none without them exists.
 
     A chain that leaves little of the modulus to key switching has keys of many digits, and a
     program without bootstraps many rotations. Where keys take too much, bootstraps take less.

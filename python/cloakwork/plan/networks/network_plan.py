@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from cloakwork._native import Parameters
 from cloakwork.plan.networks.lower import LoweredNetwork
-from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
+from cloakwork.schemes.ckks import Ckks
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,4 @@ class NetworkPlan:
     @property
     def key_bytes(self) -> int:
         """Bytes of all evaluation keys, those of bootstraps among them."""
-        keys = required_keys(self.lowered.program)
-        if self.refreshing is not None:
-            keys = keys.joined(self.refreshing.keys)
-        return keys.nbytes(self.parameters.evaluation_key_bytes)
+        return Ckks(self.parameters, self.refreshing).key_bytes(self.lowered.program)
