@@ -39,6 +39,7 @@ from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Input, SlotProgram
+from cloakwork.runtime import container
 from cloakwork.runtime.held_memory import matrix_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.schemes.tfhe import Tfhe
@@ -94,6 +95,44 @@ def test_an_evaluator_back_from_its_file_is_the_same(family: Family, tmp_path: P
     assert family.is_right(client.decrypt(again.run(family.encrypted())))
     assert again.key_bytes == evaluator.key_bytes
     assert repr(again) == repr(evaluator) == f"Evaluator({evaluator.program!r})"
+
+
+@pytest.mark.parametrize("family", [TENSORS, NETWORKS], ids=str)
+def test_many_keys_are_made_as_seeds_and_run_the_same(
+    family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, evaluator = family.keys()
+    whole = evaluator.program.key_bytes
+    monkeypatch.setattr("cloakwork.schemes.ckks._WHOLE_KEY_BYTES", whole - 1)
+    monkeypatch.setattr("cloakwork.schemes.ckks._KEYS_AT_ONCE", 2)
+    made = client.evaluator()
+    assert made.key_bytes == evaluator.program.scheme.generated_key_bytes(made.program.body)
+    assert made.key_bytes == whole // 2
+    made.save(tmp_path / "evaluator")
+    again = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    assert again.key_bytes == whole // 2
+    for each in (made, again):
+        assert family.is_right(client.decrypt(each.run(family.encrypted())))
+    monkeypatch.setattr("cloakwork.runtime.client.physical_bytes", lambda: whole // 2 - 1)
+    with pytest.raises(MemoryBudgetError, match=f"and they take {whole // 2}; compile it with"):
+        client.evaluator()
+
+
+def test_keys_of_a_file_are_keys_of_one_secret(tmp_path: Path) -> None:
+    (_, first), (_, second) = TENSORS.keys(), TENSORS.program.keygen()
+    entries: dict[str, Any] = {**first._record()}
+    own, foreign = ([*each._record()["evaluation_keys"]["keys"]] for each in (first, second))
+    assert len(own) > 2
+    wrong: list[Any] = [None, {}, b"", [], [b""], [None], [own[0], "x"], [own[0][:-1]], own[0]]
+    for keys in wrong:
+        entries["evaluation_keys"] = {"keys": keys}
+        container.write(tmp_path / "evaluator", "evaluator file", entries)
+        with pytest.raises(MalformedBytesError):
+            cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    entries["evaluation_keys"] = {"keys": [*own, foreign[0]]}
+    container.write(tmp_path / "evaluator", "evaluator file", entries)
+    with pytest.raises(KeyMismatchError):
+        cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
 
 
 @every_family

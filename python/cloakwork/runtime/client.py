@@ -425,14 +425,15 @@ class Client(_Encrypting):
         """
         from cloakwork.runtime.evaluator import Evaluator  # noqa: PLC0415
 
-        needed, most = self.program.key_bytes, physical_bytes()
+        scheme, body = self.program.scheme, self.program.body
+        needed, most = scheme.generated_key_bytes(body), physical_bytes()
         if needed > most:
             raise MemoryBudgetError(
                 f"cannot make keys for {self.program.name}: expected evaluation keys of {most} "
                 f"bytes at the most, which is the memory of this machine, and they take {needed}; "
                 "compile it with a key_budget, or let it bootstrap"
             )
-        keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
+        keys = scheme.evaluation_keys(self._key, body)
         return Evaluator(self.program, keys, self._key_id)
 
     def public_key(self) -> Encryptor:

@@ -304,6 +304,10 @@ class Scheme(Protocol):
     def key_bytes(self, body: Any) -> int:
         """Bytes of the evaluation keys that a body needs; of a clear scheme what they would be."""
 
+    def generated_key_bytes(self, body: Any) -> int:
+        """Bytes of the keys as `evaluation_keys` makes them: fewer where halves stay seeds."""
+        return self.key_bytes(body)
+
     def secret_key(self) -> Any:
         """A new secret key."""
 

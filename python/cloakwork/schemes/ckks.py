@@ -27,7 +27,7 @@ from cloakwork._native import (
     RotatedProducts,
     SecretKey,
 )
-from cloakwork.base.record import Fields
+from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.refreshing import Refreshing
@@ -46,6 +46,11 @@ from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.devices import OpenDevice
 from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
+
+# Bytes of evaluation keys up to which they are made with both halves, ready to be used.
+_WHOLE_KEY_BYTES = 1 << 32
+# Of more, keys that are made side by side.
+_KEYS_AT_ONCE = 16
 
 
 class CkksBackend(Backend[Ciphertext]):
@@ -277,14 +282,23 @@ class Ckks(RealScheme):
         return self.keys_for(secret, self.required_keys(body))
 
     def keys_for(self, secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
-        """Evaluation keys at the levels asked for."""
-        return secret.evaluation_keys(
-            relinearisation_level=needed.relinearisation_level,
-            rotations=needed.rotations,
-            conjugation_level=needed.conjugation_level,
-            rotated_products=needed.rotated_products,
-            encapsulation_weight=needed.encapsulation_weight,
-        )
+        """Evaluation keys at the levels asked for.
+
+        Of many keys each is made, and its uniform half given up for its seed, before the next ones:
+        whoever makes them writes them to a file, and has no need of the halves.
+        """
+        if self.bytes_of(needed) <= _WHOLE_KEY_BYTES:
+            return _generated(secret, needed)
+        keys = _generated(secret, KeyRequirements())
+        for part in needed.parts(_KEYS_AT_ONCE):
+            made = _generated(secret, part)
+            made.keep_seeds()
+            keys.extend(made)
+        return keys
+
+    def generated_key_bytes(self, body: SlotProgram) -> int:
+        whole = self.key_bytes(body)
+        return whole if whole <= _WHOLE_KEY_BYTES else whole // 2
 
     def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:
         return [
@@ -350,8 +364,24 @@ class Ckks(RealScheme):
     def bytes_at(self, state: State) -> int:
         return ciphertext_bytes(self.parameters, state.level or 0)
 
+    def dump(self, item: Any) -> Record:
+        if not isinstance(item, EvaluationKeys):
+            return super().dump(item)
+        return {"keys": (each.to_bytes() for each in item.split())}
+
     def read_key(self, kind: str, fields: Fields) -> Any:
-        return _KEYS[kind].from_bytes(self.parameters, fields.data("data"))
+        if kind != "evaluation_keys":
+            return _KEYS[kind].from_bytes(self.parameters, fields.data("data"))
+        parts = fields.drained("keys")
+        keys = self._read_keys(next(parts, None), fields)
+        for part in parts:
+            keys.extend(self._read_keys(part, fields))
+        return keys
+
+    def _read_keys(self, data: Any, fields: Fields) -> EvaluationKeys:
+        if not isinstance(data, bytes):
+            raise fields.wrong("keys", "a list of keys as bytes")
+        return EvaluationKeys.from_bytes(self.parameters, data)
 
     def read_ciphertext(self, fields: Fields) -> Ciphertext:
         value = Ciphertext.from_bytes(self.parameters, fields.data("data"))
@@ -366,8 +396,14 @@ class Ckks(RealScheme):
         return str(self.parameters)
 
 
-_KEYS: Mapping[str, Any] = {
-    "secret_key": SecretKey,
-    "public_key": PublicKey,
-    "evaluation_keys": EvaluationKeys,
-}
+def _generated(secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
+    return secret.evaluation_keys(
+        relinearisation_level=needed.relinearisation_level,
+        rotations=needed.rotations,
+        conjugation_level=needed.conjugation_level,
+        rotated_products=needed.rotated_products,
+        encapsulation_weight=needed.encapsulation_weight,
+    )
+
+
+_KEYS: Mapping[str, Any] = {"secret_key": SecretKey, "public_key": PublicKey}

@@ -239,6 +239,11 @@ impl EvaluationKeys {
         self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// Each key by itself, shared with these; at least one object, which may hold no key.
+    fn split(&self) -> Vec<Self> {
+        self.snapshot().split().into_iter().map(Self::new).collect()
+    }
+
     /// Forget the uniform halves of all keys, which are then expanded from seeds whenever a key is
     /// used: half the memory, and more time.
     fn keep_seeds(&self, py: Python<'_>) -> PyResult<()> {

@@ -580,6 +580,54 @@ impl EvaluationKeys {
         Ok(())
     }
 
+    /// Each key by itself, shared with these; where there is none, what holds none. What
+    /// [`Self::extend`] joins again, so that many keys need not be written or read at once.
+    ///
+    /// ```
+    /// use rlwe::ckks::{Parameters, ParametersLiteral};
+    /// use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let secret = SecretKey::generate(&parameters)?;
+    /// let request = EvaluationKeysRequest {
+    ///     relinearisation_level: Some(0),
+    ///     rotations: vec![(3, 0), (5, 0)],
+    ///     conjugation_level: Some(0),
+    ///     ..Default::default()
+    /// };
+    /// let keys = secret.evaluation_keys(&request)?;
+    /// let mut same = EvaluationKeys::none(&secret);
+    /// for key in keys.split() {
+    ///     same.extend(key)?;
+    /// }
+    /// assert_eq!(same.to_bytes(), keys.to_bytes());
+    /// assert_eq!(keys.split().len(), 4);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    #[must_use]
+    pub fn split(&self) -> Vec<Self> {
+        let none = Self {
+            relinearisation: None,
+            galois: BTreeMap::new(),
+            products: BTreeMap::new(),
+            encapsulation: None,
+            ..self.clone()
+        };
+        let mut each = Vec::new();
+        if let Some(key) = &self.relinearisation {
+            each.push(Self { relinearisation: Some(key.clone()), ..none.clone() });
+        }
+        for (&element, key) in &self.galois {
+            each.push(Self { galois: BTreeMap::from([(element, key.clone())]), ..none.clone() });
+        }
+        for (&element, key) in &self.products {
+            each.push(Self { products: BTreeMap::from([(element, key.clone())]), ..none.clone() });
+        }
+        if let Some(keys) = &self.encapsulation {
+            each.push(Self { encapsulation: Some(keys.clone()), ..none.clone() });
+        }
+        if each.is_empty() { vec![none] } else { each }
+    }
+
     /// Forgets the uniform halves of all keys, which are then expanded whenever a key is used: half
     /// the memory, and more time. Keys that are shared with others are copied.
     pub fn keep_seeds(&mut self) {
