@@ -20,6 +20,7 @@ from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
 from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
 from cloakwork.programs.ir.vectors import LaneProgram
+from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
@@ -135,7 +136,7 @@ class _RelinearisingBgv(Bgv):
         keys: ByPrime,
         *,
         cache_bytes: int,
-        key_bytes: int | None = None,  # noqa: ARG002
+        expansion: KeyExpansion | None = None,  # noqa: ARG002
     ) -> BgvBackend:
         return _Relinearising(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 

@@ -123,7 +123,7 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
     found = answers(network, inputs.double().numpy(), memory_limit=job.memory_limit)
     outputs = found.outputs.reshape(expected.shape)
     errors = np.abs(outputs - expected)
-    estimate = cw.estimate(network)
+    estimate = cw.estimate(network, memory_limit=job.memory_limit)
     body, scheme = network.body, network.scheme
     assert isinstance(body, SlotProgram)
     memory = process_memory(

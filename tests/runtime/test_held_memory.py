@@ -65,9 +65,8 @@ def test_diagonals_are_encoded_ahead_where_there_is_memory_for_them(program: cw.
     client, evaluator = program.keygen()
     evaluator.cache_bytes = held.encoded
     inputs = client.encrypt(X)
-    expanded = held.least + held.uniform + peak
-    encoded = expanded + held.encoded
-    limits = {held.most + peak: True, encoded: True, encoded - 1: False, expanded: False}
+    encoded = held.least + held.encoded + peak
+    limits = {held.most + peak: True, encoded: True, encoded - 1: False, held.least + peak: False}
     cached = cached_bytes()
     results: list[np.ndarray] = []
     for limit, keeps in limits.items():
@@ -91,13 +90,17 @@ def test_keys_are_expanded_where_there_is_memory_for_them(
     # Of keys that were read one half is seeds.
     assert evaluator.key_bytes == held.keys - held.uniform
     inputs = client.encrypt(X)
-    expanded = held.least + held.uniform + peak
-    limits = {expanded: held.uniform, expanded - 1: 0, held.most + peak: held.uniform}
+    each_key = program.scheme.parameters.evaluation_key_bytes(program.scheme.parameters.levels)
+    most = held.most + peak
     results: list[np.ndarray] = []
-    for limit, uniform in limits.items():
+    for limit in (most, most - held.uniform // 2, most - held.uniform, held.least + peak):
         evaluator.memory_limit = limit
         results.append(client.decrypt(evaluator.run(inputs, threads=1)))
-        assert evaluator.key_bytes == held.keys - held.uniform + uniform
+        left = max(0, limit - (most - held.uniform))
+        expanded = evaluator.key_bytes - (held.keys - held.uniform)
+        # All of them, or so many that one more does not fit.
+        assert left - each_key // 2 < expanded <= left
+        assert (expanded == held.uniform) == (limit == most)
     for each in results[1:]:
         np.testing.assert_array_equal(results[0], each)
 

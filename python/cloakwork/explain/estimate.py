@@ -9,7 +9,7 @@ from typing import Any
 from cloakwork._native import threads
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.modelled import modelled_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counts
 from cloakwork.plan.analysis.memory import kept_transforms
@@ -64,7 +64,7 @@ class Estimate:
         )
 
 
-def estimate(program: Program, runs: int = 1) -> Estimate:
+def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -> Estimate:
     """What runs of a program take on this machine, before they are run.
 
     For programs over bits the machine's costs are measured where they are not known yet, which
@@ -73,9 +73,12 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
     Args:
         program: The program.
         runs: How many runs; each takes `program.batch` evaluations.
+        memory_limit: Bytes that the evaluator's `memory_limit` is set to, below which keys are
+            expanded and diagonals of bootstraps encoded whenever they are used.
 
     Raises:
-        InvalidArgumentError: It is not a program, or `runs` is not an integer from 1 up.
+        InvalidArgumentError: It is not a program, or `runs` is not an integer from 1 up, or
+            `memory_limit` not one from 0 up.
 
     Example:
         >>> import cloakwork as cw
@@ -86,16 +89,29 @@ def estimate(program: Program, runs: int = 1) -> Estimate:
     if not isinstance(program, Program):
         raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
     runs = integer(runs, "runs", "estimate", least=1, most=1 << 40)
+    if memory_limit is not None:
+        memory_limit = integer(memory_limit, "memory_limit", "estimate", least=0, most=1 << 63)
     body: Any = program.body
     found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     return Estimate(
         {name: runs * count for name, count in found.operations.items()},
-        found.seconds + (runs - 1) * (_later_seconds(program, body) if runs > 1 else 0.0),
+        found.seconds
+        + (runs - 1) * (_later_seconds(program, body) if runs > 1 else 0.0)
+        + runs * _seconds_of_limit(program, body, memory_limit),
         found.key_bytes,
         runs * found.input_bytes,
         runs * found.output_bytes,
         found.memory_bytes + (runs - 1) * (found.input_bytes + found.output_bytes),
     )
+
+
+def _seconds_of_limit(
+    program: Program, body: SlotProgram | BootstrapProgram, memory_limit: int | None
+) -> float:
+    """What every run takes more within a limit of memory."""
+    if memory_limit is None or not isinstance(body, SlotProgram) or body.numbers != "real":
+        return 0.0
+    return seconds_of_limit(body, program.scheme, memory_limit) if program.scheme.encrypts else 0.0
 
 
 def _later_seconds(program: Program, body: SlotProgram | BootstrapProgram) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 from cloakwork._native import WORD_BYTES, Parameters, ntt_seconds
 from cloakwork.plan.cost.measure import known
 from cloakwork.programs.bsgs import split
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
+from cloakwork.runtime.held_memory import held_memory
+from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.schemes.transform_cache import transform_bytes
 
 _TRANSFORMS = 20
@@ -32,6 +36,8 @@ _SHARES = {
     "gathering": 0.1,
 }
 _SHARE_OF_BOOTSTRAPS = 0.85
+# What expanding a limb of a key from its seed takes, in transforms, as measured at N = 2^16.
+_EXPANDED_LIMB = 1.5
 # What switches keys. The shares are those of up to three digits; every further one adds to them.
 _OF_FEW_DIGITS = 3
 _MORE_BY_DIGIT = {
@@ -90,6 +96,50 @@ def costs_with_bootstraps(scheme: Any) -> Costs:
         bootstrap=seconds * counted.bootstrap,
         bootstrap_pair=seconds * counted.bootstrap_pair,
     )
+
+
+def seconds_of_limit(program: SlotProgram, scheme: Any, limit: int) -> float:
+    """Seconds that a run takes more within a limit of memory, added up over threads.
+
+    Diagonals of bootstraps that do not fit are encoded in each of them, and uniform halves of keys
+    are expanded whenever the keys are used.
+
+    Args:
+        program: The program, over real numbers.
+        scheme: The scheme that it runs under.
+        limit: Bytes, as of the evaluator's `memory_limit`.
+    """
+    parameters, refreshing = scheme.parameters, scheme.refreshing
+    whole = held_memory(program, parameters, refreshing)
+    within = whole.within(limit - predicted_peak_bytes(program, scheme.bytes_at))
+    transform = ntt_seconds(parameters, _TRANSFORMS)
+    more = 0.0
+    if within.encoded < whole.encoded:
+        counted = modelled_for(parameters)
+        encoding = counted.with_bootstrap(refreshing).bootstrap
+        encoding -= counted.kept().with_bootstrap(refreshing).bootstrap
+        more += _SHARES["diagonal"] * encoding * refreshes(program)
+    if within.uniform < whole.uniform:
+        limb = parameters.n * WORD_BYTES
+        more += _EXPANDED_LIMB * _expanded_bytes(program, scheme, within.uniform) / limb
+    return more * transform
+
+
+def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
+    """Bytes of uniform halves that a run expands, of which so many are expanded ahead."""
+    uses = list(scheme.rotations_used(program))
+    counted = Counter(step for step, _ in uses)
+    key_bytes = scheme.parameters.evaluation_key_bytes
+    needed = scheme.required_keys(program)
+    left = ahead - scheme.bytes_of(replace(needed, rotations={})) // 2
+    seeds: set[int] = set()
+    for step, _ in counted.most_common():
+        half = key_bytes(needed.rotations[step]) // 2
+        if half > left:
+            seeds.add(step)
+        else:
+            left -= half
+    return math.fsum(key_bytes(level) / 2 for step, level in uses if step in seeds)
 
 
 def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = ()) -> list[float]:

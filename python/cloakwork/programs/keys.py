@@ -117,6 +117,38 @@ def _joined(one: Mapping[int, int], other: Mapping[int, int]) -> dict[int, int]:
     return levels
 
 
+@dataclass(frozen=True, slots=True)
+class KeyExpansion:
+    """The uniform halves of evaluation keys that are expanded ahead, not whenever they are used.
+
+    Args:
+        nbytes: Bytes that they may take.
+        uses: How often a run uses the Galois key of each rotation. The most used come first.
+    """
+
+    nbytes: int
+    uses: Mapping[int, int]
+
+
+def rotations_used(program: SlotProgram) -> Iterator[tuple[int, int]]:
+    """Every use of a Galois key of a rotation: the rotation, and the level of the ciphertext.
+
+    Args:
+        program: The program.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add, Input, Output, Rotate
+        >>> operations = (
+        ...     Input("x", 3), Rotate(0, 2), Rotate(1, 2), Rotate(2, 1), Output(3))
+        >>> list(rotations_used(SlotProgram("", 8, operations, (None,) * 5)))
+        [(2, 3), (2, 3), (1, 3)]
+    """
+    for operation, state in zip(program.operations, program.states, strict=True):
+        if state.level is not None:
+            for step in operation.rotations(program.slots):
+                yield step, state.level
+
+
 def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) -> KeyRequirements:
     """The keys that a program needs, read off its operations.
 

@@ -31,6 +31,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import work_of
@@ -151,13 +152,15 @@ class Evaluator(KeyHolder):
             return self.program.scheme.device_backend(
                 self._key, open_device(self._device), cache_bytes=self._cache_bytes
             )
-        kept, key_bytes = self._cache_bytes, None
+        kept, expansion = self._cache_bytes, None
         if self._memory.least:
             held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.
             kept = min(kept, held.left_to_transforms(left))
-            key_bytes = held.keys if held.keys < self._memory.keys else None
-        return self.program.scheme.backend(self._key, cache_bytes=kept, key_bytes=key_bytes)
+            if held.uniform < self._memory.uniform:
+                used = self.program.scheme.rotations_used(self.program.body)
+                expansion = KeyExpansion(held.uniform, Counter(step for step, _ in used))
+        return self.program.scheme.backend(self._key, cache_bytes=kept, expansion=expansion)
 
     def run(
         self,

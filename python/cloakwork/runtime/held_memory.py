@@ -54,6 +54,9 @@ class HeldMemory:
     def within(self, limit: int) -> HeldMemory:
         """The same with as much encoded and expanded ahead, and cached, as a limit allows.
 
+        The diagonals of bootstraps come first, whose encoding takes longest for their bytes, and
+        uniform halves of keys last, some of which are better than none.
+
         Args:
             limit: Bytes. Below the least it is the least.
 
@@ -61,15 +64,14 @@ class HeldMemory:
             >>> memory = HeldMemory(
             ...     keys=50, numbers=1, encoded=20, uniform=25, work=5, cached=15)
             >>> [memory.within(limit).most for limit in (91, 90, 76, 75, 50, 31, 30)]
-            [91, 90, 76, 71, 46, 31, 31]
+            [91, 90, 76, 75, 50, 31, 31]
         """
         left = max(0, limit - self.least)
-        uniform = self.uniform if self.uniform <= left else 0
-        left -= uniform
         encoded = self.encoded if self.encoded <= left else 0
         left -= encoded
-        keys = self.keys - self.uniform + uniform
         cached = min(self.cached, left)
+        uniform = min(self.uniform, left - cached)
+        keys = self.keys - self.uniform + uniform
         return replace(self, keys=keys, uniform=uniform, encoded=encoded, cached=cached)
 
     def left_to_transforms(self, limit: int) -> int:

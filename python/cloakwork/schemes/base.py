@@ -19,7 +19,7 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
-from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
 
@@ -427,14 +427,16 @@ class SlotScheme(Scheme, Protocol):
         parameters = cls.read_parameters(fields, limits)
         return cls(*parameters, public_inputs=fields.value("public_inputs", bool))
 
-    def backend(self, keys: Any, *, cache_bytes: int, key_bytes: int | None = None) -> Backend[Any]:
+    def backend(
+        self, keys: Any, *, cache_bytes: int, expansion: KeyExpansion | None = None
+    ) -> Backend[Any]:
         """What a program runs on.
 
         Args:
             keys: The evaluation keys.
             cache_bytes: Bytes that encoded linear transforms may take, to be used again.
-            key_bytes: Bytes that the keys may take. Where they are fewer than all, keys that can
-                be are expanded from seeds whenever they are used. None for all.
+            expansion: Which uniform halves of keys are expanded ahead. Those of others are expanded
+                from seeds whenever they are used. None for all halves.
         """
 
     def required_keys(self, body: SlotProgram) -> KeyRequirements:

@@ -28,7 +28,7 @@ from cloakwork._native import (
     BgvSecretKey,
 )
 from cloakwork.base.record import Fields
-from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
 from cloakwork.programs.vectors import uniform_integer
@@ -343,7 +343,7 @@ class Bgv(IntegerScheme):
         return joined(residues, self._moduli).reshape(ROWS, -1)
 
     def backend(
-        self, keys: ByPrime, *, cache_bytes: int, key_bytes: int | None = None
+        self, keys: ByPrime, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> BgvBackend:
         return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 

@@ -29,7 +29,7 @@ from cloakwork._native import (
 )
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.keys import KeyExpansion, KeyRequirements
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Basis,
@@ -335,12 +335,12 @@ class Ckks(RealScheme):
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
     def backend(
-        self, keys: EvaluationKeys, *, cache_bytes: int, key_bytes: int | None = None
+        self, keys: EvaluationKeys, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> CkksBackend:
-        if key_bytes is None or keys.expanded_nbytes <= key_bytes:
+        if expansion is None:
             keys.expand()
         else:
-            keys.keep_seeds()
+            keys.expand_within(expansion.nbytes, expansion.uses)
         return CkksBackend(
             self.parameters, keys, cache_bytes=cache_bytes, refreshing=self.refreshing
         )

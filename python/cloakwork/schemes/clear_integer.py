@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork._native import BgvParameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.keys import required_keys
+from cloakwork.programs.keys import KeyExpansion, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
@@ -231,7 +231,7 @@ class ClearInteger(ClearScheme, IntegerScheme):
         return {number: exact(vector, levels[number]) for number, vector in vectors.items()}
 
     def backend(
-        self, keys: NoKey, *, cache_bytes: int, key_bytes: int | None = None
+        self, keys: NoKey, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> ClearIntegersBackend:
         return ClearIntegersBackend()
 

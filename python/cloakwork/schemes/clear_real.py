@@ -7,7 +7,7 @@ error of the size that it would have on ciphertexts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -20,7 +20,13 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.keys import KeyRequirements, required_keys
+from cloakwork.programs.keys import (
+    KeyExpansion,
+    KeyRequirements,
+    required_keys,
+    rotations_used,
+)
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Basis,
@@ -400,6 +406,13 @@ class RealScheme(SlotScheme):
             return needed
         return needed.joined(self.refreshing.keys)
 
+    def rotations_used(self, body: SlotProgram) -> Iterator[tuple[int, int]]:
+        """Every use of a Galois key of a rotation, those of bootstraps too, with its level."""
+        if self.refreshing is not None:
+            for _ in range(refreshes(body)):
+                yield from self.refreshing.keys.rotations.items()
+        yield from rotations_used(body)
+
     def bytes_of(self, keys: KeyRequirements) -> int:
         """Bytes of evaluation keys."""
         nbytes = keys.nbytes(self.parameters.evaluation_key_bytes)
@@ -501,7 +514,7 @@ class ClearReal(ClearScheme, RealScheme):
         return Decrypted([value.slots for value in values], self.error)
 
     def backend(
-        self, keys: NoKey, *, cache_bytes: int, key_bytes: int | None = None
+        self, keys: NoKey, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> ClearBackend:
         return ClearBackend(self.noise)
 

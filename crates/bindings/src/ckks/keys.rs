@@ -258,6 +258,21 @@ impl EvaluationKeys {
         engine::run(py, || self.lock().expand())
     }
 
+    /// Expand as many uniform halves as so many bytes hold, and forget the others.
+    ///
+    /// Args:
+    ///     nbytes: The bytes.
+    ///     uses: How often each rotation is used. Other keys come first, then what is used most.
+    fn expand_within(
+        &self,
+        py: Python<'_>,
+        nbytes: Number<usize>,
+        uses: Bound<'_, PyMapping>,
+    ) -> PyResult<()> {
+        let uses = levels_by(&uses)?.into_iter().collect();
+        engine::run(py, || self.lock().expand_within(nbytes.0, &uses))
+    }
+
     /// Bytes in memory where all uniform halves are expanded.
     #[getter]
     fn expanded_nbytes(&self) -> usize {

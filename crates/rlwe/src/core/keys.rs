@@ -1,5 +1,6 @@
 //! Secret, public and switching keys.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
@@ -632,7 +633,7 @@ impl EvaluationKeys {
     /// the memory, and more time. Keys that are shared with others are copied.
     pub fn keep_seeds(&mut self) {
         let parameters = self.parameters.clone();
-        self.switching_keys().for_each(|key| key.keep_seed(&parameters));
+        self.switching_keys().for_each(|(_, key)| key.keep_seed(&parameters));
     }
 
     /// Expands the uniform halves of all keys that have seeds alone.
@@ -640,14 +641,56 @@ impl EvaluationKeys {
     /// # Errors
     /// Those of expanding a seed, which a key that was made or read does not give.
     pub fn expand(&mut self) -> Result<()> {
-        let parameters = self.parameters.clone();
-        self.switching_keys().try_for_each(|key| key.expand(&parameters))
+        self.expand_within(usize::MAX, &BTreeMap::new())
     }
 
-    fn switching_keys(&mut self) -> impl Iterator<Item = &mut SwitchingKey> {
-        let each = self.relinearisation.iter_mut().chain(self.galois.values_mut());
-        let each = each.chain(self.products.values_mut()).map(Arc::make_mut);
-        each.chain(self.encapsulation.iter_mut().map(|keys| &mut Arc::make_mut(keys).from_sparse))
+    /// Expands as many uniform halves as `bytes` hold, and forgets the others. Those of rotations
+    /// come last, the rotation first that is used most often.
+    ///
+    /// # Errors
+    /// As [`Self::expand`].
+    ///
+    /// ```
+    /// use rlwe::ckks::{Parameters, ParametersLiteral};
+    /// use rlwe::keys::{EvaluationKeysRequest, SecretKey};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// let secret = SecretKey::generate(&parameters)?;
+    /// let request = EvaluationKeysRequest { rotations: vec![(3, 0), (5, 0)], ..Default::default() };
+    /// let mut keys = secret.evaluation_keys(&request)?;
+    /// let expanded = keys.nbytes();
+    /// keys.expand_within(expanded / 4, &[(3, 1), (5, 2)].into())?;
+    /// assert_eq!(keys.nbytes(), expanded * 3 / 4);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn expand_within(&mut self, bytes: usize, uses: &BTreeMap<i64, usize>) -> Result<()> {
+        let parameters = self.parameters.clone();
+        let of_element = |(&rotation, &count): (&i64, &usize)| {
+            (rotation_element(parameters.log_n(), rotation), count)
+        };
+        let uses: BTreeMap<usize, usize> = uses.iter().map(of_element).collect();
+        let count = |element: Option<usize>| element.and_then(|each| uses.get(&each).copied());
+        let mut keys: Vec<_> = self.switching_keys().collect();
+        keys.sort_by_key(|(element, _)| Reverse(count(*element).unwrap_or(usize::MAX)));
+        let mut left = bytes;
+        let (expanded, seeds): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, key)| {
+            let half = parameters.key_bytes(key.level) / 2;
+            let fits = half <= left;
+            left -= if fits { half } else { 0 };
+            fits
+        });
+        // First, so that there is never more than in the end or the beginning.
+        seeds.into_iter().for_each(|(_, key)| key.keep_seed(&parameters));
+        parallel::over(expanded).shared().try_for_each(|(_, key)| key.expand(&parameters))
+    }
+
+    /// Every key, those of rotations and of conjugation with their Galois elements.
+    fn switching_keys(&mut self) -> impl Iterator<Item = (Option<usize>, &mut SwitchingKey)> {
+        let galois = self.galois.iter_mut().map(|(&element, key)| (Some(element), key));
+        let others = self.relinearisation.iter_mut().chain(self.products.values_mut());
+        let encapsulation = self.encapsulation.iter_mut();
+        (others.map(|key| (None, key)).chain(galois))
+            .map(|(element, key)| (element, Arc::make_mut(key)))
+            .chain(encapsulation.map(|keys| (None, &mut Arc::make_mut(keys).from_sparse)))
     }
 
     /// Bytes in memory.

@@ -132,3 +132,22 @@ class PairedBootstrap(Bootstrap):
 
     def deviation(self, at: Errors) -> float:
         return math.hypot(*at.before, at.model.paired_bootstrapping)
+
+
+def refreshes(program: Any) -> int:
+    """How often the circuit of a bootstrap is run: once for two values of a pair.
+
+    Args:
+        program: The slot program.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Output, SlotProgram
+        >>> operations = (
+        ...     Input("x", 0), Input("y", 0), PairedBootstrap(0, 0, 2, 1),
+        ...     PairedBootstrap(1, 0, 2, 0), Output(2), Output(3))
+        >>> refreshes(SlotProgram("", 4, operations, (None,) * 6))
+        1
+    """
+    refreshed = [each for each in program.operations if isinstance(each, Bootstrap)]
+    paired = sum(isinstance(each, PairedBootstrap) for each in refreshed)
+    return len(refreshed) - paired // 2
