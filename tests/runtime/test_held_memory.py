@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork._native import cached_bytes
-from cloakwork.errors import MemoryBudgetError
+from cloakwork._native import WORD_BYTES, cached_bytes
+from cloakwork.errors import InvalidArgumentError, MemoryBudgetError
+from cloakwork.explain.modelled import seconds_of_limit
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.slots import Bootstrap, Input, Output, SlotProgram
 from cloakwork.runtime.held_memory import (
@@ -103,6 +105,31 @@ def test_keys_are_expanded_where_there_is_memory_for_them(
         assert (expanded == held.uniform) == (limit == most)
     for each in results[1:]:
         np.testing.assert_array_equal(results[0], each)
+
+
+def test_the_model_says_what_a_limit_costs(
+    program: cw.Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, peak = memory_of(program)
+    # The package's function of the name hides the module from paths.
+    monkeypatch.setattr(import_module("cloakwork.explain.modelled"), "ntt_seconds", lambda *_: 1.0)
+    most, least = held.most + peak, held.least + peak
+    halves = most - held.uniform // 2
+    limits = (most, halves, most - held.uniform, least)
+    more = [seconds_of_limit(program.body, program.scheme, limit) for limit in limits]
+    assert more[0] == 0.0
+    assert more == sorted(more)
+    assert len(set(more)) == len(more)
+    # With no key expanded each use expands a half, and without a limit nothing is added.
+    limb = program.scheme.parameters.n * WORD_BYTES
+    key_bytes = program.scheme.parameters.evaluation_key_bytes
+    uses = program.scheme.rotations_used(program.body)
+    expanded = sum(key_bytes(level) / 2 for _, level in uses) / limb
+    assert more[2] == pytest.approx(1.5 * expanded)
+    whole, within = (cw.estimate(program, memory_limit=limit).seconds for limit in (most, least))
+    assert within > whole + more[3] / 2
+    with pytest.raises(InvalidArgumentError, match=r"cannot estimate: .*memory_limit"):
+        cw.estimate(program, memory_limit=-1)
 
 
 def test_below_the_least_a_run_is_refused_by_it(program: cw.Program) -> None:
