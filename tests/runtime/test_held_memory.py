@@ -116,6 +116,7 @@ def test_the_model_says_what_a_limit_costs(
     most, least = held.most + peak, held.least + peak
     halves = most - held.uniform // 2
     limits = (most, halves, most - held.uniform, least)
+    assert isinstance(program.body, SlotProgram)
     more = [seconds_of_limit(program.body, program.scheme, limit) for limit in limits]
     assert more[0] == 0.0
     assert more == sorted(more)

@@ -133,3 +133,31 @@ def test_errors_that_are_alike_count_as_they_are_seen() -> None:
     fitted = fit(bounded(graph, [2.0]), calibration, 8)
     seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
     assert likely_difference(graph, fitted, rows) >= 2 * seen
+
+
+def test_the_error_of_one_fit_has_no_tail() -> None:
+    graph = network((1,), [g.Activation("tanh")])
+    rows = np.ones((1, 1))
+    fitted = fit(bounded(graph, [1.0]), calibrate(graph, [rows]), 12)
+    assert likely_difference(graph, fitted, rows) == pytest.approx(2 * fitted.fits[0].error)
+
+
+def test_a_softmax_multiplies_errors_by_little() -> None:
+    """Of scores up to 6 the error is near what is asked, not near the largest result."""
+    rng = np.random.default_rng(2)
+    nodes = [g.node("x", g.Input((10,)), (), [])]
+    sums = g.Linear(np.ones((10, 10)), np.zeros(10))
+    layers: list[tuple[g.Operation, tuple[int, ...]]] = [
+        (g.Activation("exp", unit=1.0), (0,)),
+        (sums, (1,)),
+        (g.Activation("reciprocal"), (2,)),
+        (g.Multiply(), (1, 3)),
+        (g.Output(), (4,)),
+    ]
+    for operation, operands in layers:
+        nodes.append(g.node("softmax", operation, operands, nodes))
+    graph, samples = g.build(nodes), rng.uniform(-6, 6, (500, 10))
+    calibration = calibrate(graph, [samples])
+    fitted = fit(bounded(graph, [6.5]), calibration, 10)
+    seen = np.abs(results(fitted.graph, samples) - results(graph, samples)).max()
+    assert seen < likely_difference(graph, fitted, calibration.spread[:64]) < 8 * seen

@@ -14,6 +14,11 @@ assumed:
   as errors are small.
 - Inputs are such as the given ones, along which errors grow at most half as much as along any.
 
+No error of a fit exceeds its largest, so that a few of them add up to less than Gaussian tails
+allow for. So bounds are followed beside deviations, and after layers whose bounds exceed the tails,
+these are the bounds. What a softmax at the end of a deep network adds to errors is bounded so, and
+does not have tails of its own.
+
 Polynomials are off by the same amount for the same number, so that errors may be more alike than
 that: what is seen on the given inputs counts as well.
 """
@@ -21,8 +26,9 @@ that: what is seen on the given inputs counts as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -61,36 +67,69 @@ def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
     """
     if not any(each.error for each in fitted.fits):
         return 0.0
-    deviation = math.sqrt(float(_variances(graph, fitted, rows).max()))
+    largest = float(_largest_errors(graph, fitted, rows).max())
     seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
-    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
-    count = sum(math.prod(node.shape) for node in graph.outputs)
-    largest = deviation * math.sqrt(2 * math.log(2 * count / _EXCESS))
     return _UNSEEN * max(largest, seen)
 
 
-def _variances(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
-    """The variances of the results' errors, for each input."""
-    # A batch of twice as many: numbers first, then the variances of their errors.
-    doubled = np.concatenate([rows, np.zeros_like(rows)])
-    is_variance = np.arange(len(doubled)) >= len(rows)
+def _largest_errors(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
+    """The largest errors of the results to expect, for each input."""
+    # A batch of three times as many: numbers, the variances of their errors, and their bounds.
+    tripled = np.concatenate([rows, np.zeros_like(rows), np.zeros_like(rows)])
+    part = np.repeat(np.arange(3), len(rows))
     fits = iter([each for each in fitted.fits if each.function != "polynomial"])
     own: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         if isinstance(node.operation, g.Activation):
-            along = is_variance.reshape(-1, *(1 for _ in node.shape))
-            own[number] = np.where(along, next(fits).error ** 2, 0.0)
-    made = enumerate(values(graph, doubled, own, _with_variances))
-    found = [value for number, value in made if number in graph.output_numbers]
-    return np.concatenate([value[len(rows) :].reshape(len(rows), -1) for value in found], axis=1)
+            error = next(fits).error
+            along = part.reshape(-1, *(1 for _ in node.shape))
+            own[number] = np.choose(along, [0.0, error**2, error])
+    after = partial(_with_errors, _tail(math.prod(node.shape) for node in graph.nodes))
+    made = enumerate(values(graph, tripled, own, after))
+    found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
+    tail = _tail(math.prod(node.shape) for node in graph.outputs)
+    return np.concatenate(
+        [
+            np.minimum(tail * np.sqrt(variances), bounds).reshape(len(rows), -1)
+            for _, variances, bounds in found
+        ],
+        axis=1,
+    )
 
 
-def _with_variances(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
-    """The numbers that an operation makes, and below them the variances of their errors."""
-    halves = [np.split(each, 2) for each in operands]
-    numbers, variances = zip(*halves, strict=True)
-    made = _variances_after(operation, numbers, variances)
-    return np.concatenate([applied(operation, numbers), made])
+def _tail(counts: Iterable[int]) -> float:
+    """The deviations that none of so many Gaussian numbers exceeds, but for a chance."""
+    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
+    return math.sqrt(2 * math.log(2 * sum(counts) / _EXCESS))
+
+
+def _with_errors(tail: float, operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+    """The numbers that an operation makes, the variances of their errors, and their bounds."""
+    thirds = [np.split(each, 3) for each in operands]
+    numbers, variances, bounds = zip(*thirds, strict=True)
+    variance = _variances_after(operation, numbers, variances)
+    bound = np.minimum(_bounds_after(operation, numbers, bounds), tail * np.sqrt(variance))
+    return np.concatenate([applied(operation, numbers), np.minimum(variance, bound**2), bound])
+
+
+def _bounds_after(
+    operation: g.Operation, numbers: Sequence[g.Array], bounds: Sequence[g.Array]
+) -> g.Array:
+    match operation:
+        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
+            absolute = replace(operation, weight=np.abs(weight), bias=np.zeros_like(bias))
+            return applied(absolute, bounds)
+        case g.Affine(scale=scale, shift=shift):
+            return applied(g.Affine(np.abs(scale), np.zeros_like(shift)), bounds)
+        case g.Multiply():
+            (left, right), (wrong, amiss) = numbers, bounds
+            return np.asarray(np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss)
+        case g.Activation() | g.Polynomial():
+            there = applied(operation, numbers)
+            ends = (applied(operation, [numbers[0] + each]) for each in (bounds[0], -bounds[0]))
+            return np.asarray(np.maximum(*(np.abs(end - there) for end in ends)))
+        case _:
+            return applied(operation, bounds)
 
 
 def _variances_after(
