@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
-from cloakwork.programs.ir.layer_values import Compute, applied, by_parts, values
+from cloakwork.programs.ir.layer_values import Compute, by_parts, computed, values
 
 # Numbers as small beside the largest are those of errors.
 _NEXT_TO_ZERO = 2.0**-40
@@ -72,14 +72,14 @@ class Calibration:
 
 
 def calibrate(
-    graph: g.Graph, batches: Iterable[g.Array], compute: Compute = applied
+    graph: g.Graph, batches: Iterable[g.Array], compute: Compute = computed
 ) -> Calibration:
     """Run sample inputs through a network, all of them; only some are retained.
 
     Args:
         graph: The network.
         batches: Batches of inputs as `joined_rows` makes them, such as `Samples`.
-        compute: How an operation is computed.
+        compute: How the operation of a node is computed.
 
     Raises:
         InvalidArgumentError: There is no sample.

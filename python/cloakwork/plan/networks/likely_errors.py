@@ -17,7 +17,8 @@ assumed:
 No error of a fit exceeds its largest, so that a few of them add up to less than Gaussian tails
 allow for. So bounds are followed beside deviations, and after layers whose bounds exceed the tails,
 these are the bounds. What a softmax at the end of a deep network adds to errors is bounded so, and
-does not have tails of its own.
+does not have tails of its own. Where numbers are divided by their sum, the error of one is an error
+of the sum, too, and what it does to both nearly cancels where the number is most of the sum.
 
 Polynomials are off by the same amount for the same number, so that errors may be more alike than
 that: what is seen on the given inputs counts as well.
@@ -26,9 +27,8 @@ that: what is seen on the given inputs counts as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -74,18 +74,13 @@ def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
 
 def _largest_errors(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
     """The largest errors of the results to expect, for each input."""
+    activations = (node for node in graph.nodes if isinstance(node.operation, g.Activation))
+    fits = (each.error for each in fitted.fits if each.function != "polynomial")
+    errors = {id(node): error for node, error in zip(activations, fits, strict=True)}
+    tail = _tail(math.prod(node.shape) for node in graph.nodes)
     # A batch of three times as many: numbers, the variances of their errors, and their bounds.
     tripled = np.concatenate([rows, np.zeros_like(rows), np.zeros_like(rows)])
-    part = np.repeat(np.arange(3), len(rows))
-    fits = iter([each for each in fitted.fits if each.function != "polynomial"])
-    own: dict[int, g.Array] = {}
-    for number, node in enumerate(graph.nodes):
-        if isinstance(node.operation, g.Activation):
-            error = next(fits).error
-            along = part.reshape(-1, *(1 for _ in node.shape))
-            own[number] = np.choose(along, [0.0, error**2, error])
-    after = partial(_with_errors, _tail(math.prod(node.shape) for node in graph.nodes))
-    made = enumerate(values(graph, tripled, own, after))
+    made = enumerate(values(graph, tripled, compute=_Errors(graph, errors, tail).after))
     found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
     tail = _tail(math.prod(node.shape) for node in graph.outputs)
     return np.concatenate(
@@ -103,13 +98,80 @@ def _tail(counts: Iterable[int]) -> float:
     return math.sqrt(2 * math.log(2 * sum(counts) / _EXCESS))
 
 
-def _with_errors(tail: float, operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
-    """The numbers that an operation makes, the variances of their errors, and their bounds."""
-    thirds = [np.split(each, 3) for each in operands]
-    numbers, variances, bounds = zip(*thirds, strict=True)
-    variance = _variances_after(operation, numbers, variances)
-    bound = np.minimum(_bounds_after(operation, numbers, bounds), tail * np.sqrt(variance))
-    return np.concatenate([applied(operation, numbers), np.minimum(variance, bound**2), bound])
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """The errors of a network, followed along inputs.
+
+    Args:
+        graph: The network.
+        fits: The largest error of each activation, by the identity of its node.
+        tail: The deviations that no error is expected to exceed.
+    """
+
+    graph: g.Graph
+    fits: Mapping[int, float]
+    tail: float
+
+    def after(self, node: g.Node, operands: Sequence[g.Array]) -> g.Array:
+        """The numbers that a node makes, the variances of their errors, and their bounds."""
+        thirds = [np.split(each, 3) for each in operands]
+        numbers, variances, bounds = zip(*thirds, strict=True)
+        variance = _variances_after(node.operation, numbers, variances)
+        bound = _bounds_after(node.operation, numbers, bounds)
+        sums = self._sums_divided_by(node)
+        if sums is not None:
+            own = self.fits[id(self.graph.nodes[node.inputs[1]])]
+            of_shares = _errors_of_shares(sums, own, numbers[0], variances[0], bounds[0])
+            variance, bound = np.minimum(variance, of_shares[0]), np.minimum(bound, of_shares[1])
+        bound = np.minimum(bound, self.tail * np.sqrt(variance))
+        variance = np.minimum(variance, bound**2)
+        own = self.fits.get(id(node), 0.0)
+        return np.concatenate([applied(node.operation, numbers), variance + own**2, bound + own])
+
+    def _sums_divided_by(self, node: g.Node) -> g.Linear | None:
+        """What sums up the first factor of a product where it is divided by that, as in softmax."""
+        if not isinstance(node.operation, g.Multiply):
+            return None
+        left, right = node.inputs
+        divisor = self.graph.nodes[right].operation
+        if not isinstance(divisor, g.Activation) or divisor.function != "reciprocal":
+            return None
+        sums = self.graph.nodes[self.graph.nodes[right].inputs[0]]
+        if not isinstance(sums.operation, g.Linear) or sums.inputs != (left,):
+            return None
+        weight = sums.operation.weight
+        has_each = weight.shape[0] == weight.shape[1] and bool((np.diagonal(weight) == 1).all())
+        return sums.operation if has_each else None
+
+
+def _errors_of_shares(
+    sums: g.Linear, own: float, numbers: g.Array, variances: g.Array, bounds: g.Array
+) -> tuple[g.Array, g.Array]:
+    """Variances and bounds of the errors of numbers that are divided by sums of all of them.
+
+    What is wrong with a number is wrong with its sum, too. With e_i + d_i for e_i and S + D for S,
+    e_i / S becomes larger by (d_i - e_i / S * D) / (S + D), and D has d_i in it.
+
+    Args:
+        sums: What makes the sums; each number is in its own.
+        own: The largest error of the reciprocal of a sum.
+        numbers: The numbers.
+        variances: Of their errors.
+        bounds: Of their errors.
+    """
+    plain = replace(sums, weight=np.abs(sums.weight), bias=np.zeros_like(sums.bias))
+    squared = replace(plain, weight=sums.weight**2)
+    whole, wrong = applied(sums, [numbers]), applied(plain, [bounds])
+    least = np.maximum(np.abs(whole) - wrong, 0.0)
+    shares = np.abs(numbers) / np.abs(whole)
+    rest = np.abs(1.0 - numbers / whole)
+    of_reciprocal = np.abs(numbers) * own
+    others = np.maximum(applied(squared, [variances]) - variances, 0.0)
+    variance = (rest**2 * variances + shares**2 * others) / whole**2 + of_reciprocal**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = (rest * bounds + shares * (wrong - bounds)) / least + of_reciprocal
+    # A sum that may be 0 says nothing.
+    return np.where(least > 0.0, variance, np.inf), np.where(least > 0.0, bound, np.inf)
 
 
 def _bounds_after(

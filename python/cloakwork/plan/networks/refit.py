@@ -18,7 +18,7 @@ from cloakwork.plan.networks.fit import Fit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
-from cloakwork.programs.ir.layer_values import applied, results
+from cloakwork.programs.ir.layer_values import computed, results
 
 _ROUNDS = 12
 # Of precision, where functions of positive numbers receive others.
@@ -186,12 +186,12 @@ def _most_precise(fit_of: Callable[[int], Fitted], asked: int, least: int) -> tu
     return bits, fitted
 
 
-def _within_range(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
-    """An operation, its operands clipped to the ranges that it expects."""
-    ranges = g.expected_ranges(operation)
+def _within_range(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
+    """The operation of a node, its operands clipped to the ranges that it expects."""
+    ranges = g.expected_ranges(node.operation)
     if ranges:
         operands = [np.clip(each, *ends) for each, ends in zip(operands, ranges, strict=True)]
-    return applied(operation, operands)
+    return computed(node, operands)
 
 
 def _is_within_ranges(graph: g.Graph, received: Calibration) -> bool:

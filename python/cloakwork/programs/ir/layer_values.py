@@ -28,7 +28,7 @@ _NUMBERS_OF_A_PART = 1 << 18
 _NO_ERRORS: Mapping[int, g.Array] = MappingProxyType({})
 
 _Made = TypeVar("_Made")
-Compute: TypeAlias = Callable[[g.Operation, Sequence[g.Array]], g.Array]
+Compute: TypeAlias = Callable[[g.Node, Sequence[g.Array]], g.Array]
 
 
 def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
@@ -150,15 +150,15 @@ def values(
         graph: The network.
         rows: A batch as `joined_rows` makes it.
         errors: What is added to the results of nodes, by their numbers.
-        compute: How an operation is computed, by default `applied`.
+        compute: How the operation of a node is computed, by default by `computed`.
     """
-    compute = compute or applied
+    compute = compute or computed
     sizes = [prod(each.shape) for each in graph.inputs]
     inputs = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
     live: dict[int, g.Array] = {}
     for number, node in enumerate(graph.nodes):
         if node.inputs:
-            value = compute(node.operation, [live[operand] for operand in node.inputs])
+            value = compute(node, [live[operand] for operand in node.inputs])
         else:
             value = inputs[number].reshape(len(rows), *node.shape)
         live[number] = value = value + errors[number] if number in errors else value
@@ -166,6 +166,11 @@ def values(
         for operand in {*node.inputs}:
             if graph.users[operand][-1] == number:
                 del live[operand]
+
+
+def computed(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
+    """What the operation of a node makes of its operands; see `applied`."""
+    return applied(node.operation, operands)
 
 
 def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:
