@@ -122,10 +122,15 @@ def test_the_model_says_what_a_limit_costs(
     assert more == sorted(more)
     assert len(set(more)) == len(more)
     # With no key expanded each use expands a half, and without a limit nothing is added.
-    limb = program.scheme.parameters.n * WORD_BYTES
-    key_bytes = program.scheme.parameters.evaluation_key_bytes
-    uses = program.scheme.rotations_used(program.body)
-    expanded = sum(key_bytes(level) / 2 for _, level in uses) / limb
+    parameters, keys = program.scheme.parameters, program.scheme.required_keys(program.body)
+    special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
+    expanded = 0.0
+    for step, level in program.scheme.rotations_used(program.body):
+        top = keys.rotations[step]
+        digits = parameters.evaluation_key_bytes(top) / (
+            2 * parameters.n * WORD_BYTES * (parameters.prime_count(top) + special)
+        )
+        expanded += digits * (parameters.prime_count(level) + special)
     assert more[2] == pytest.approx(1.5 * expanded)
     whole, within = (cw.estimate(program, memory_limit=limit).seconds for limit in (most, least))
     assert within > whole + more[3] / 2

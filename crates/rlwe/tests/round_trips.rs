@@ -98,8 +98,24 @@ fn everything_comes_back(literal: ParametersLiteral) {
     assert_eq!(expanded.nbytes(), read.nbytes());
     assert_eq!(expanded.to_bytes(), bytes);
 
+    let mut joined = EvaluationKeys::none(&original);
+    read.split().into_iter().for_each(|key| joined.extend(key).unwrap());
+    assert_eq!((joined.to_bytes(), read.split().len()), (bytes.clone(), 5));
+
+    // Keys for products and conjugation, then of rotations the one that is used more.
+    let halves: usize =
+        [top, 1, 0].iter().map(|&level| parameters.evaluation_key_bytes(level).unwrap() / 2).sum();
+    let mut partly = read.clone();
+    partly.expand_within(halves, &[(1, 1), (-3, 2)].into()).unwrap();
+    assert_eq!(partly.nbytes(), read.nbytes() + halves);
+    assert_eq!((partly.to_bytes(), 2 * read.nbytes()), (bytes, keys.nbytes()));
+    partly.expand_within(0, &[].into()).unwrap();
+    assert_eq!(partly.nbytes(), read.nbytes());
+    partly.expand_within(halves, &[(1, 1), (-3, 2)].into()).unwrap();
+
     // Of keys that were read the uniform halves are expanded whenever they are used.
     let (before, after) = (Evaluator::new(keys), Evaluator::new(read));
+    let partly = Evaluator::new(partly);
     let operations: [&dyn Fn(&Evaluator) -> Ciphertext; 8] = [
         &|e| e.multiply_lazily(&a, &b).unwrap(),
         &|e| e.multiply(&a, &b).unwrap(),
@@ -113,6 +129,7 @@ fn everything_comes_back(literal: ParametersLiteral) {
     for operation in operations {
         let result = operation(&after);
         assert_eq!(result, operation(&before));
+        assert_eq!(result, operation(&partly));
         assert_eq!(Ciphertext::from_bytes(&parameters, &result.to_bytes()).unwrap(), result);
         secret.decrypt(&result, result.estimate()).unwrap().decode().unwrap();
     }

@@ -1,9 +1,10 @@
 """Records: what objects are saved as, plain data with arrays and bytes as leaves.
 
 A record is a mapping of names to numbers, text, truth values, None, arrays, bytes, lists of
-these, and further records. Whoever reads one from a file does it through `Fields`, which
-checks every entry as it is taken. A dataclass is a record of its fields: `record_of` makes it,
-and `Fields.made` reads it as the annotations of the fields say.
+these, and further records. In place of a list there may be an iterator, with which a record is
+written once. Whoever reads one from a file does it through `Fields`, which checks every entry as it
+is taken. A dataclass is a record of its fields: `record_of` makes it, and `Fields.made` reads it as
+the annotations of the fields say.
 """
 
 from __future__ import annotations

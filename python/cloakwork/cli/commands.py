@@ -141,12 +141,14 @@ def explain(program: Path, plot: Path | None, insecure: bool) -> None:
 @cloakwork.command()
 @click.argument("program", type=_FILE)
 @click.option("--runs", type=int, default=1, show_default=True, help="How many runs.")
+@click.option("--memory-limit", type=int, help="Bytes that each may take.")
 @_INSECURE
-def estimate(program: Path, runs: int, insecure: bool) -> None:
+def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool) -> None:
     """Print what runs take on this machine, before they are run."""
     import cloakwork as cw  # noqa: PLC0415
 
-    click.echo(cw.estimate(cw.load(program, cw.Program, insecure=insecure), runs))
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    click.echo(cw.estimate(loaded, runs, memory_limit))
 
 
 @cloakwork.command()

@@ -17,8 +17,10 @@ from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.cost.tfhe import measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.devices import CPU
 from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
@@ -74,7 +76,8 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         program: The program.
         runs: How many runs; each takes `program.batch` evaluations.
         memory_limit: Bytes that the evaluator's `memory_limit` is set to, below which keys are
-            expanded and diagonals of bootstraps encoded whenever they are used.
+            expanded and diagonals encoded whenever they are used. Below the least that a run may
+            have, the time is that of the least.
 
     Raises:
         InvalidArgumentError: It is not a program, or `runs` is not an integer from 1 up, or
@@ -96,7 +99,7 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
     return Estimate(
         {name: runs * count for name, count in found.operations.items()},
         found.seconds
-        + (runs - 1) * (_later_seconds(program, body) if runs > 1 else 0.0)
+        + (runs - 1) * (_later_seconds(program, body, memory_limit) if runs > 1 else 0.0)
         + runs * _seconds_of_limit(program, body, memory_limit),
         found.key_bytes,
         runs * found.input_bytes,
@@ -111,11 +114,15 @@ def _seconds_of_limit(
     """What every run takes more within a limit of memory."""
     if memory_limit is None or not isinstance(body, SlotProgram) or body.numbers != "real":
         return 0.0
+    if program.device != CPU:
+        return 0.0
     return seconds_of_limit(body, program.scheme, memory_limit) if program.scheme.encrypts else 0.0
 
 
-def _later_seconds(program: Program, body: SlotProgram | BootstrapProgram) -> float:
-    """What a run takes after the first."""
+def _later_seconds(
+    program: Program, body: SlotProgram | BootstrapProgram, memory_limit: int | None
+) -> float:
+    """What a run takes after the first, but for what the limit adds to each."""
     scheme = program.scheme
     if not scheme.encrypts:
         return 0.0
@@ -123,7 +130,12 @@ def _later_seconds(program: Program, body: SlotProgram | BootstrapProgram) -> fl
         return _of_bits(program, body).seconds
     kept: Collection[int] = ()
     if body.numbers == "real":
-        kept = kept_transforms(body, scheme.parameters, default_cache_bytes(), scheme.refreshing)
+        kept_bytes = default_cache_bytes()
+        if memory_limit is not None:
+            left = memory_limit - predicted_peak_bytes(body, scheme.bytes_at)
+            held = held_memory(body, scheme.parameters, scheme.refreshing).within(left)
+            kept_bytes = min(kept_bytes, held.left_to_transforms(left))
+        kept = kept_transforms(body, scheme.parameters, kept_bytes, scheme.refreshing)
     return sum(modelled_seconds(body, scheme, kept))
 
 

@@ -126,7 +126,11 @@ def seconds_of_limit(program: SlotProgram, scheme: Any, limit: int) -> float:
 
 
 def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
-    """Bytes of uniform halves that a run expands, of which so many are expanded ahead."""
+    """Bytes of uniform halves that a run expands, of which so many are expanded ahead.
+
+    Those of rotations: other keys are few, and come first. Of a key all digits are expanded, over
+    the primes that the level has.
+    """
     uses = list(scheme.rotations_used(program))
     counted = Counter(step for step, _ in uses)
     key_bytes = scheme.parameters.evaluation_key_bytes
@@ -139,7 +143,14 @@ def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
             seeds.add(step)
         else:
             left -= half
-    return math.fsum(key_bytes(level) / 2 for step, level in uses if step in seeds)
+    limbs = scheme.parameters.prime_count
+    special = scheme.parameters.key_prime_count - limbs(scheme.parameters.levels)
+    tops = needed.rotations
+    return math.fsum(
+        key_bytes(tops[step]) / 2 * (limbs(level) + special) / (limbs(tops[step]) + special)
+        for step, level in uses
+        if step in seeds
+    )
 
 
 def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = ()) -> list[float]:

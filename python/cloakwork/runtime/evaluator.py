@@ -88,7 +88,8 @@ class Evaluator(KeyHolder):
     def key_bytes(self) -> int:
         """Bytes that the evaluation keys take.
 
-        Of keys that were read that is half as much until a run expands the other halves.
+        Of keys that were read, and of more than 4 GiB of keys, that is half as much until a run
+        expands the other halves.
         """
         return int(self._key.nbytes)
 
@@ -98,8 +99,9 @@ class Evaluator(KeyHolder):
 
         A run whose prediction exceeds it raises MemoryBudgetError; one that may come close takes
         one thread. Of a network, or any program that bootstraps, keys, diagonals and work count,
-        too: below what all of them take, the engine caches less, and then expands keys and encodes
-        diagonals whenever they are used.
+        too: below what all of them take, keys are expanded from seeds whenever they are used, the
+        least used first, then the engine caches less, and then diagonals of bootstraps are encoded
+        whenever they are used.
         On a cluster one that was set is each worker's, for inputs and the values of tasks.
 
         Setting it to None restores the default; what is no integer from 0 up raises

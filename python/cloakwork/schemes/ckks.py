@@ -30,11 +30,10 @@ from cloakwork._native import (
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Basis,
-    Bootstrap,
-    PairedBootstrap,
     SlotProgram,
     State,
     Vector,
@@ -247,11 +246,9 @@ class Ckks(RealScheme):
         all numbers wrong with the probability that a coefficient overflows.
         """
         failure = len(levels_of(body, "outputs")) * 2.0**-PRECISION_FAILURE_BITS
-        # Two that are refreshed at once are wrong at once.
-        shares = {Bootstrap: 1.0, PairedBootstrap: 0.5}
-        bootstraps = sum(shares.get(type(operation), 0.0) for operation in body.operations)
         if self.refreshing is not None:
-            failure += bootstraps * 2.0**-self.refreshing.parameters.failure_bits
+            # Two that are refreshed at once are wrong at once.
+            failure += refreshes(body) * 2.0**-self.refreshing.parameters.failure_bits
         return math.log2(failure)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearReal:
@@ -279,22 +276,30 @@ class Ckks(RealScheme):
         return secret.public_key()
 
     def evaluation_keys(self, secret: SecretKey, body: SlotProgram) -> EvaluationKeys:
-        return self.keys_for(secret, self.required_keys(body))
+        """Exactly the evaluation keys that a body needs.
 
-    def keys_for(self, secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
-        """Evaluation keys at the levels asked for.
-
-        Of many keys each is made, and its uniform half given up for its seed, before the next ones:
-        whoever makes them writes them to a file, and has no need of the halves.
+        Of many keys some are made at once, and their uniform halves given up for their seeds before
+        the next ones: whoever makes them writes them to a file, and has no need of the halves.
         """
+        needed = self.required_keys(body)
         if self.bytes_of(needed) <= _WHOLE_KEY_BYTES:
-            return _generated(secret, needed)
-        keys = _generated(secret, KeyRequirements())
+            return self.keys_for(secret, needed)
+        keys = self.keys_for(secret, KeyRequirements())
         for part in needed.parts(_KEYS_AT_ONCE):
-            made = _generated(secret, part)
+            made = self.keys_for(secret, part)
             made.keep_seeds()
             keys.extend(made)
         return keys
+
+    def keys_for(self, secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
+        """Evaluation keys at the levels asked for."""
+        return secret.evaluation_keys(
+            relinearisation_level=needed.relinearisation_level,
+            rotations=needed.rotations,
+            conjugation_level=needed.conjugation_level,
+            rotated_products=needed.rotated_products,
+            encapsulation_weight=needed.encapsulation_weight,
+        )
 
     def generated_key_bytes(self, body: SlotProgram) -> int:
         whole = self.key_bytes(body)
@@ -394,16 +399,6 @@ class Ckks(RealScheme):
 
     def __str__(self) -> str:
         return str(self.parameters)
-
-
-def _generated(secret: SecretKey, needed: KeyRequirements) -> EvaluationKeys:
-    return secret.evaluation_keys(
-        relinearisation_level=needed.relinearisation_level,
-        rotations=needed.rotations,
-        conjugation_level=needed.conjugation_level,
-        rotated_products=needed.rotated_products,
-        encapsulation_weight=needed.encapsulation_weight,
-    )
 
 
 _KEYS: Mapping[str, Any] = {"secret_key": SecretKey, "public_key": PublicKey}

@@ -407,7 +407,7 @@ class RealScheme(SlotScheme):
         return needed.joined(self.refreshing.keys)
 
     def rotations_used(self, body: SlotProgram) -> Iterator[tuple[int, int]]:
-        """Every use of a Galois key of a rotation, those of bootstraps too, with its level."""
+        """Every use of a Galois key of a rotation, with its level; each of a bootstrap's once."""
         if self.refreshing is not None:
             for _ in range(refreshes(body)):
                 yield from self.refreshing.keys.rotations.items()

@@ -165,3 +165,25 @@ def test_errors_of_a_softmax_are_near_what_is_seen(halvings: int) -> None:
     fitted = fit(bounded(graph, [2.5]), calibration, 10)
     seen = np.abs(results(fitted.graph, samples) - results(graph, samples)).max()
     assert seen < likely_difference(graph, fitted, calibration.spread[:64]) < 20 * seen
+
+
+@pytest.mark.parametrize("function", ["log", "reciprocal", "rsqrt", "sqrt"])
+def test_errors_that_reach_where_a_function_is_not_defined(function: str) -> None:
+    """The worst case of sixteen errors goes below 0, which their deviation is far from."""
+    low = 8 * np.tanh(1.0) + 0.02
+    sums = g.Linear(np.full((1, 16), 0.5), np.array([low]))
+    graph = network((16,), [g.Activation("tanh"), sums, g.Activation(function)])
+    samples = np.stack([np.full(16, -1.0), np.full(16, 1.0)])
+    calibration = calibrate(graph, [samples])
+    fitted = fit(bounded(graph, [1.0]), calibration, 8, margin=0.0)
+    seen = np.abs(results(fitted.graph, samples) - results(graph, samples)).max()
+    assert 2 * seen <= likely_difference(graph, fitted, samples) < np.inf
+
+
+def test_the_error_of_a_square_is_not_none_where_it_is_flat() -> None:
+    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -2, 2)
+    graph = network((1,), [g.Activation("tanh"), square])
+    rows = np.zeros((1, 1))
+    fitted = fit(bounded(graph, [1.0]), calibrate(graph, [np.array([[-1.0], [1.0]])]), 8)
+    error = fitted.fits[0].error
+    assert likely_difference(graph, fitted, rows) == pytest.approx(2 * error**2)

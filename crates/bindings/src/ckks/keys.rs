@@ -273,12 +273,6 @@ impl EvaluationKeys {
         engine::run(py, || self.lock().expand_within(nbytes.0, &uses))
     }
 
-    /// Bytes in memory where all uniform halves are expanded.
-    #[getter]
-    fn expanded_nbytes(&self) -> usize {
-        self.lock().expanded_nbytes()
-    }
-
     /// Rotations that there are keys for, with the level of each.
     fn rotations(&self) -> BTreeMap<i64, usize> {
         self.lock().rotations()

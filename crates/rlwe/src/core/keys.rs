@@ -538,6 +538,9 @@ impl EncapsulationKeys {
     }
 }
 
+/// Keys whose uniform halves are expanded side by side.
+const EXPANDED_AT_ONCE: usize = 4;
+
 impl EvaluationKeys {
     /// No keys at all: enough for additions and plaintext products.
     pub fn none(secret: &SecretKey) -> Self {
@@ -667,20 +670,33 @@ impl EvaluationKeys {
         let of_element = |(&rotation, &count): (&i64, &usize)| {
             (rotation_element(parameters.log_n(), rotation), count)
         };
-        let uses: BTreeMap<usize, usize> = uses.iter().map(of_element).collect();
-        let count = |element: Option<usize>| element.and_then(|each| uses.get(&each).copied());
+        let mut by_element = BTreeMap::new();
+        for (element, count) in uses.iter().map(of_element) {
+            *by_element.entry(element).or_insert(0) += count;
+        }
+        let conjugation = conjugation_element(parameters.log_n());
+        let uses = |element: Option<usize>| match element {
+            Some(element) if element != conjugation => {
+                by_element.get(&element).copied().unwrap_or(0)
+            }
+            _ => usize::MAX,
+        };
         let mut keys: Vec<_> = self.switching_keys().collect();
-        keys.sort_by_key(|(element, _)| Reverse(count(*element).unwrap_or(usize::MAX)));
+        keys.sort_by_key(|(element, _)| Reverse(uses(*element)));
         let mut left = bytes;
-        let (expanded, seeds): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, key)| {
+        let (mut expanded, seeds): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, key)| {
             let half = parameters.key_bytes(key.level) / 2;
             let fits = half <= left;
             left -= if fits { half } else { 0 };
             fits
         });
-        // First, so that there is never more than in the end or the beginning.
         seeds.into_iter().for_each(|(_, key)| key.keep_seed(&parameters));
-        parallel::over(expanded).shared().try_for_each(|(_, key)| key.expand(&parameters))
+        // A few at a time, each of which is there twice meanwhile.
+        for keys in expanded.chunks_mut(EXPANDED_AT_ONCE) {
+            let each = parallel::chunks_mut(keys, 1).shared().flatten_iter();
+            each.try_for_each(|(_, key)| key.expand(&parameters))?;
+        }
+        Ok(())
     }
 
     /// Every key, those of rotations and of conjugation with their Galois elements.

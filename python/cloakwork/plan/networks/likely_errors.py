@@ -34,6 +34,7 @@ import numpy as np
 
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results, values
 
 # How likely any result of an input has an error that exceeds the largest to expect.
@@ -42,6 +43,8 @@ _EXCESS = 2.0**-20
 _UNSEEN = 2.0
 # Slopes are those between two points that are no nearer than this part of the numbers.
 _NEAREST = 1e-6
+# Where within its bounds a function is looked at.
+_PARTS = (-1.0, -0.5, 0.5, 1.0)
 
 
 def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
@@ -163,13 +166,13 @@ def _errors_of_shares(
     squared = replace(plain, weight=sums.weight**2)
     whole, wrong = applied(sums, [numbers]), applied(plain, [bounds])
     least = np.maximum(np.abs(whole) - wrong, 0.0)
-    shares = np.abs(numbers) / np.abs(whole)
-    rest = np.abs(1.0 - numbers / whole)
-    of_reciprocal = np.abs(numbers) * own
     others = np.maximum(applied(squared, [variances]) - variances, 0.0)
-    variance = (rest**2 * variances + shares**2 * others) / whole**2 + of_reciprocal**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        bound = (rest * bounds + shares * (wrong - bounds)) / least + of_reciprocal
+        shares, rest = np.abs(numbers / whole), np.abs(1.0 - numbers / whole)
+        variance = (rest**2 * variances + shares**2 * others) / whole**2
+        bound = (rest * bounds + shares * (wrong - bounds)) / least
+    variance += (numbers**2 + variances) * own**2
+    bound += (np.abs(numbers) + bounds) * own
     # A sum that may be 0 says nothing.
     return np.where(least > 0.0, variance, np.inf), np.where(least > 0.0, bound, np.inf)
 
@@ -187,9 +190,7 @@ def _bounds_after(
             (left, right), (wrong, amiss) = numbers, bounds
             return np.asarray(np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss)
         case g.Activation() | g.Polynomial():
-            there = applied(operation, numbers)
-            ends = (applied(operation, [numbers[0] + each]) for each in (bounds[0], -bounds[0]))
-            return np.asarray(np.maximum(*(np.abs(end - there) for end in ends)))
+            return _changes(operation, numbers[0], bounds[0])
         case _:
             return applied(operation, bounds)
 
@@ -217,5 +218,27 @@ def _variances_after(
 def _slopes(operation: g.Operation, numbers: g.Array, variances: g.Array) -> g.Array:
     """The slopes of a function about numbers that have errors."""
     step = np.maximum(np.sqrt(variances), _NEAREST * np.maximum(np.abs(numbers), 1.0))
-    above, below = (applied(operation, [numbers + each]) for each in (step, -step))
-    return np.asarray((above - below) / (2 * step))
+    if _is_of_positive(operation):
+        step = np.minimum(step, np.abs(numbers) / 2)
+    there = applied(operation, [numbers])
+    # One by one, as at the middle of a square both are alike and would cancel.
+    sides = (np.abs(applied(operation, [numbers + each]) - there) for each in (step, -step))
+    return np.asarray(np.maximum(*sides) / step)
+
+
+def _changes(operation: g.Operation, numbers: g.Array, bounds: g.Array) -> g.Array:
+    """What a function changes by within bounds; infinite where it is not defined all over them.
+
+    It is seen at the ends and halfway, beyond which those of activations do not rise by much.
+    """
+    undefined = np.abs(numbers) <= bounds if _is_of_positive(operation) else np.array(False)
+    there, reach = applied(operation, [numbers]), np.where(undefined, 0.0, bounds)
+    farthest = np.zeros_like(there)
+    for part in _PARTS:
+        change = np.abs(applied(operation, [numbers + part * reach]) - there)
+        np.maximum(farthest, change, out=farthest)
+    return np.where(undefined, np.inf, farthest)
+
+
+def _is_of_positive(operation: g.Operation) -> bool:
+    return isinstance(operation, g.Activation) and operation.function in OF_POSITIVE
