@@ -66,6 +66,7 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     np.testing.assert_allclose(json.loads(command("decrypt", "c", "o")), x @ w.T, atol=2**-20)
     estimate = command("estimate", "p.cw")
     assert "seconds" in estimate or "ms" in estimate
+    assert "keys" in command("estimate", "p.cw", "--runs", "2", "--memory-limit", "100000000")
     assert "differs   by up to" in command("bench", "p.cw", "--runs", "1")
 
 
