@@ -117,7 +117,8 @@ def test_the_model_says_what_a_limit_costs(
     halves = most - held.uniform // 2
     limits = (most, halves, most - held.uniform, least)
     assert isinstance(program.body, SlotProgram)
-    more = [seconds_of_limit(program.body, program.scheme, limit) for limit in limits]
+    within = [held.within(limit - peak) for limit in limits]
+    more = [seconds_of_limit(program.body, program.scheme, held, each) for each in within]
     assert more[0] == 0.0
     assert more == sorted(more)
     assert len(set(more)) == len(more)
@@ -132,8 +133,8 @@ def test_the_model_says_what_a_limit_costs(
         )
         expanded += digits * (parameters.prime_count(level) + special)
     assert more[2] == pytest.approx(1.5 * expanded)
-    whole, within = (cw.estimate(program, memory_limit=limit).seconds for limit in (most, least))
-    assert within > whole + more[3] / 2
+    at_most, at_least = (cw.estimate(program, memory_limit=each).seconds for each in (most, least))
+    assert at_least > at_most + more[3] / 2
     with pytest.raises(InvalidArgumentError, match=r"cannot estimate: .*memory_limit"):
         cw.estimate(program, memory_limit=-1)
 

@@ -96,11 +96,12 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         memory_limit = integer(memory_limit, "memory_limit", "estimate", least=0, most=1 << 63)
     body: Any = program.body
     found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
+    limited = _limited(program, memory_limit)
     return Estimate(
         {name: runs * count for name, count in found.operations.items()},
         found.seconds
-        + (runs - 1) * (_later_seconds(program, body, memory_limit) if runs > 1 else 0.0)
-        + runs * _seconds_of_limit(program, body, memory_limit),
+        + (runs - 1) * (_later_seconds(program, body, limited) if runs > 1 else 0.0)
+        + runs * (limited.seconds if limited is not None else 0.0),
         found.key_bytes,
         runs * found.input_bytes,
         runs * found.output_bytes,
@@ -108,19 +109,35 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
     )
 
 
-def _seconds_of_limit(
-    program: Program, body: SlotProgram | BootstrapProgram, memory_limit: int | None
-) -> float:
-    """What every run takes more within a limit of memory."""
+@dataclass(frozen=True, slots=True)
+class _Limited:
+    """What a limit of memory means to a run.
+
+    Args:
+        seconds: What every run takes more.
+        transform_bytes: What encoded transforms may take.
+    """
+
+    seconds: float
+    transform_bytes: int
+
+
+def _limited(program: Program, memory_limit: int | None) -> _Limited | None:
+    """What the limit means; None where there is none, or none that counts keys and diagonals."""
+    body, scheme = program.body, program.scheme
     if memory_limit is None or not isinstance(body, SlotProgram) or body.numbers != "real":
-        return 0.0
-    if program.device != CPU:
-        return 0.0
-    return seconds_of_limit(body, program.scheme, memory_limit) if program.scheme.encrypts else 0.0
+        return None
+    if program.device != CPU or not scheme.encrypts:
+        return None
+    left = memory_limit - predicted_peak_bytes(body, scheme.bytes_at)
+    whole = held_memory(body, scheme.parameters, scheme.refreshing)
+    within = whole.within(left)
+    seconds = seconds_of_limit(body, scheme, whole, within)
+    return _Limited(seconds, within.left_to_transforms(left))
 
 
 def _later_seconds(
-    program: Program, body: SlotProgram | BootstrapProgram, memory_limit: int | None
+    program: Program, body: SlotProgram | BootstrapProgram, limited: _Limited | None
 ) -> float:
     """What a run takes after the first, but for what the limit adds to each."""
     scheme = program.scheme
@@ -131,10 +148,8 @@ def _later_seconds(
     kept: Collection[int] = ()
     if body.numbers == "real":
         kept_bytes = default_cache_bytes()
-        if memory_limit is not None:
-            left = memory_limit - predicted_peak_bytes(body, scheme.bytes_at)
-            held = held_memory(body, scheme.parameters, scheme.refreshing).within(left)
-            kept_bytes = min(kept_bytes, held.left_to_transforms(left))
+        if limited is not None:
+            kept_bytes = min(kept_bytes, limited.transform_bytes)
         kept = kept_transforms(body, scheme.parameters, kept_bytes, scheme.refreshing)
     return sum(modelled_seconds(body, scheme, kept))
 

@@ -14,8 +14,7 @@ from cloakwork.programs.bsgs import split
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
-from cloakwork.runtime.held_memory import held_memory
-from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.schemes.transform_cache import transform_bytes
 
 _TRANSFORMS = 20
@@ -98,7 +97,9 @@ def costs_with_bootstraps(scheme: Any) -> Costs:
     )
 
 
-def seconds_of_limit(program: SlotProgram, scheme: Any, limit: int) -> float:
+def seconds_of_limit(
+    program: SlotProgram, scheme: Any, whole: HeldMemory, within: HeldMemory
+) -> float:
     """Seconds that a run takes more within a limit of memory, added up over threads.
 
     Diagonals of bootstraps that do not fit are encoded in each of them, and uniform halves of keys
@@ -107,11 +108,10 @@ def seconds_of_limit(program: SlotProgram, scheme: Any, limit: int) -> float:
     Args:
         program: The program, over real numbers.
         scheme: The scheme that it runs under.
-        limit: Bytes, as of the evaluator's `memory_limit`.
+        whole: What is held without a limit.
+        within: What is held within it.
     """
     parameters, refreshing = scheme.parameters, scheme.refreshing
-    whole = held_memory(program, parameters, refreshing)
-    within = whole.within(limit - predicted_peak_bytes(program, scheme.bytes_at))
     transform = ntt_seconds(parameters, _TRANSFORMS)
     more = 0.0
     if within.encoded < whole.encoded:

@@ -137,7 +137,7 @@ def rotations_used(program: SlotProgram) -> Iterator[tuple[int, int]]:
         program: The program.
 
     Example:
-        >>> from cloakwork.programs.slots import Add, Input, Output, Rotate
+        >>> from cloakwork.programs.slots import Input, Output, Rotate
         >>> operations = (
         ...     Input("x", 3), Rotate(0, 2), Rotate(1, 2), Rotate(2, 1), Output(3))
         >>> list(rotations_used(SlotProgram("", 8, operations, (None,) * 5)))

@@ -239,7 +239,7 @@ impl EvaluationKeys {
         self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
     }
 
-    /// Each key by itself, shared with these; at least one object, which may hold no key.
+    /// One object for each key, which is shared with these; an empty one if there are no keys.
     fn split(&self) -> Vec<Self> {
         self.snapshot().split().into_iter().map(Self::new).collect()
     }

@@ -584,8 +584,8 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Each key by itself, shared with these; where there is none, what holds none. What
-    /// [`Self::extend`] joins again, so that many keys need not be written or read at once.
+    /// One `EvaluationKeys` for each key, which is shared with these; an empty one if there are no
+    /// keys. [`Self::extend`] joins them again, so that keys can be written and read one by one.
     ///
     /// ```
     /// use rlwe::ckks::{Parameters, ParametersLiteral};
@@ -667,12 +667,9 @@ impl EvaluationKeys {
     /// ```
     pub fn expand_within(&mut self, bytes: usize, uses: &BTreeMap<i64, usize>) -> Result<()> {
         let parameters = self.parameters.clone();
-        let of_element = |(&rotation, &count): (&i64, &usize)| {
-            (rotation_element(parameters.log_n(), rotation), count)
-        };
         let mut by_element = BTreeMap::new();
-        for (element, count) in uses.iter().map(of_element) {
-            *by_element.entry(element).or_insert(0) += count;
+        for (&rotation, &count) in uses {
+            *by_element.entry(rotation_element(parameters.log_n(), rotation)).or_insert(0) += count;
         }
         let conjugation = conjugation_element(parameters.log_n());
         let uses = |element: Option<usize>| match element {
@@ -693,8 +690,7 @@ impl EvaluationKeys {
         seeds.into_iter().for_each(|(_, key)| key.keep_seed(&parameters));
         // A few at a time, each of which is there twice meanwhile.
         for keys in expanded.chunks_mut(EXPANDED_AT_ONCE) {
-            let each = parallel::chunks_mut(keys, 1).shared().flatten_iter();
-            each.try_for_each(|(_, key)| key.expand(&parameters))?;
+            parallel::over(keys).shared().try_for_each(|(_, key)| key.expand(&parameters))?;
         }
         Ok(())
     }

@@ -70,7 +70,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
                 errors.append(_slope(polynomial, off) * wrong[0])
             case _:
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
-                errors.append(_after(node.operation, operands, wrong))
+                errors.append(errors_after(node.operation, operands, wrong))
     return max(float(errors[number].max()) for number in graph.output_numbers)
 
 
@@ -127,10 +127,16 @@ def _slope(polynomial: g.Polynomial, beyond: float) -> float:
     return _BETWEEN * float(np.abs(slopes).max())
 
 
-def _after(
+def errors_after(
     operation: g.Operation, operands: Sequence[g.Array], errors: Sequence[g.Array]
 ) -> g.Array:
-    """Bounds on the errors of an operation's result."""
+    """Bounds on the errors of the result of an operation that is linear, or a product.
+
+    Args:
+        operation: The operation.
+        operands: The absolute values of its operands, or bounds on them.
+        errors: Bounds on their errors.
+    """
     if isinstance(operation, g.Multiply):
         (left, right), (wrong, amiss) = operands, errors
         return np.asarray(left * amiss + right * wrong + wrong * amiss)

@@ -33,6 +33,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cloakwork.plan.networks.fit import Fitted
+from cloakwork.plan.networks.fitted_errors import errors_after
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results, values
@@ -123,8 +124,8 @@ class _Errors:
         bound = _bounds_after(node.operation, numbers, bounds)
         sums = self._sums_divided_by(node)
         if sums is not None:
-            own = self.fits[id(self.graph.nodes[node.inputs[1]])]
-            of_shares = _errors_of_shares(sums, own, numbers[0], variances[0], bounds[0])
+            of_divisor = self.fits[id(self.graph.nodes[node.inputs[1]])]
+            of_shares = _errors_of_shares(sums, of_divisor, numbers[0], variances[0], bounds[0])
             variance, bound = np.minimum(variance, of_shares[0]), np.minimum(bound, of_shares[1])
         bound = np.minimum(bound, self.tail * np.sqrt(variance))
         variance = np.minimum(variance, bound**2)
@@ -162,11 +163,9 @@ def _errors_of_shares(
         variances: Of their errors.
         bounds: Of their errors.
     """
-    plain = replace(sums, weight=np.abs(sums.weight), bias=np.zeros_like(sums.bias))
-    squared = replace(plain, weight=sums.weight**2)
-    whole, wrong = applied(sums, [numbers]), applied(plain, [bounds])
+    whole, wrong = applied(sums, [numbers]), errors_after(sums, [np.abs(numbers)], [bounds])
     least = np.maximum(np.abs(whole) - wrong, 0.0)
-    others = np.maximum(applied(squared, [variances]) - variances, 0.0)
+    others = np.maximum(_variances_after(sums, [numbers], [variances]) - variances, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares, rest = np.abs(numbers / whole), np.abs(1.0 - numbers / whole)
         variance = (rest**2 * variances + shares**2 * others) / whole**2
@@ -181,18 +180,10 @@ def _bounds_after(
     operation: g.Operation, numbers: Sequence[g.Array], bounds: Sequence[g.Array]
 ) -> g.Array:
     match operation:
-        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
-            absolute = replace(operation, weight=np.abs(weight), bias=np.zeros_like(bias))
-            return applied(absolute, bounds)
-        case g.Affine(scale=scale, shift=shift):
-            return applied(g.Affine(np.abs(scale), np.zeros_like(shift)), bounds)
-        case g.Multiply():
-            (left, right), (wrong, amiss) = numbers, bounds
-            return np.asarray(np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss)
         case g.Activation() | g.Polynomial():
             return _changes(operation, numbers[0], bounds[0])
         case _:
-            return applied(operation, bounds)
+            return errors_after(operation, list(map(np.abs, numbers)), bounds)
 
 
 def _variances_after(
