@@ -90,3 +90,22 @@ def test_elements_that_are_always_zero_have_places() -> None:
     costs = modelled([1] * (network.depth + 1), 1)
     packings, _ = chosen_packings(network, SLOTS, costs)
     assert [len(each.places) for each in packings] == [2, 6, 6]
+
+
+def test_sums_of_which_some_are_always_zero_have_places() -> None:
+    nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
+    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
+    repeat = g.Rearrange(np.array([0, 0, 1, 1, 2, 2]), (6,))
+    weights = np.zeros((5, 6))
+    weights[0, :3] = weights[4, 3:] = 1
+    nodes.append(g.node("repeat", repeat, (0,), nodes))
+    nodes.append(g.node("square", square, (1,), nodes))
+    nodes.append(g.node("sums", g.Linear(weights, np.zeros(5)), (2,), nodes))
+    nodes.append(g.node("square_1", square, (3,), nodes))
+    nodes.append(g.node("y", g.Output(), (4,), nodes))
+    graph = g.build(nodes)
+    stages = stages_of(graph)
+    network = StagedNetwork(graph, stages.all, stages.outputs)
+    costs = modelled([1] * (network.depth + 1), 1)
+    packings, _ = chosen_packings(network, SLOTS, costs)
+    assert [len(each.places) for each in packings] == [3, 6, 6, 5, 5]

@@ -135,14 +135,15 @@ def _in_gaps(copies: _Copies, operand: Places) -> Iterator[Places]:
 
 
 def _summed(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
-    """Each sum at the first of its terms.
+    """Each sum at the first of its terms, where every sum has one.
 
     Example:
         >>> pairs = ClearMatrix(np.array([0, 0, 1, 1]), np.arange(4), np.ones(4))
         >>> next(_summed(pairs, Places(8, np.array([4, 5, 6, 7])))).places.tolist()
         [4, 6]
     """
-    if len(np.unique(matrix.columns)) == len(matrix.columns) > _rows(matrix):
+    has_terms = len(np.unique(matrix.rows)) == _rows(matrix)
+    if has_terms and len(np.unique(matrix.columns)) == len(matrix.columns) > _rows(matrix):
         first = np.full(_rows(matrix), np.iinfo(np.int64).max)
         np.minimum.at(first, matrix.rows, operand.places[matrix.columns])
         yield Places(operand.slots, first, f"at the first of terms, {operand.name}")
