@@ -13,6 +13,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 
 _SAMPLES = 16
+_INPUTS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,27 +33,22 @@ class Case:
     expected: NDArray[np.float64]
 
 
-def random_case(graph: g.Graph, count: int) -> Case:
+def random_case(graph: g.Graph) -> Case:
     """A network of random weights on uniform noise."""
     samples = np.random.default_rng(0).uniform(0, 1, (_SAMPLES, *graph.inputs[0].shape))
-    inputs = np.random.default_rng(1).uniform(0, 1, (count, *graph.inputs[0].shape))
+    inputs = np.random.default_rng(1).uniform(0, 1, (_INPUTS, *graph.inputs[0].shape))
     return Case(lambda: graph, samples, inputs, evaluate(graph, inputs))
 
 
-def trained_case(name: str, count: int) -> Case:
-    """A network of the examples, trained, on images of digits that it has not seen.
-
-    Args:
-        name: Of its training.
-        count: How many images.
-    """
+def trained_case(name: str) -> Case:
+    """A network of the examples, trained as `name` says, on digits that it has not seen."""
     # The other networks are measured without PyTorch, too.
     import torch  # noqa: PLC0415
 
     from examples.nn import training  # noqa: PLC0415
 
     trained = getattr(training, f"train_{name}")()
-    module, images = trained.module.double(), trained.data.test[:count].double()
+    module, images = trained.module.double(), trained.data.test[:_INPUTS].double()
     with torch.no_grad():
         expected = module(images).numpy()
     samples = trained.data.train.double().numpy()

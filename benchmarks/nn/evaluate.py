@@ -105,7 +105,7 @@ class Evaluation:
 
 def evaluate(job: Job, device: str = CPU) -> Evaluation:
     """Compile a network, run it in an evaluator's process, compare it with the clear."""
-    case = job.make(job.runs * job.batch)
+    case = job.make()
     start = time.perf_counter()
     network = compile_graph(
         case.capture(),
@@ -113,9 +113,11 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
         NetworkOptions(title=job.name, precision=PRECISION, batch=job.batch),
     )
     compile_seconds = time.perf_counter() - start
-    found = answers(network, case.inputs, device)
-    outputs = found.outputs.reshape(len(case.inputs), -1)
-    expected = case.expected.reshape(outputs.shape)
+    # As often as it takes for the batches of all runs.
+    turns = np.arange(job.runs * network.batch) % len(case.inputs)
+    found = answers(network, case.inputs[turns], device)
+    outputs = found.outputs.reshape(len(turns), -1)
+    expected = case.expected[turns].reshape(outputs.shape)
     error = float(np.abs(outputs - expected).mean())
     body, parameters = network.body, network.scheme.parameters
     assert isinstance(body, SlotProgram)
@@ -127,8 +129,8 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
         n=parameters.n,
         level=parameters.levels,
         threads=_native.threads(),
-        batch=job.batch,
-        inputs=len(case.inputs),
+        batch=network.batch,
+        inputs=len(turns),
         cpu_seconds=statistics.median(found.cpu[1:]),
         wall_seconds=statistics.median(found.wall[1:]),
         first_seconds=found.cpu[0],

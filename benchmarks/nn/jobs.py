@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from benchmarks.nn.cases import Case, random_case, trained_case
 from benchmarks.nn.networks import Weights, network
@@ -12,6 +13,7 @@ from cloakwork.programs.ir import layers as g
 
 PRECISION = 18
 IMAGES = 100
+_FULL_RUNS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +24,21 @@ class Job:
         name: What it is called in the report.
         make: Makes it, with so many inputs.
         runs: Runs; the first encodes the layers.
-        batch: Inputs of a run.
+        batch: Inputs of a run, or `throughput` for as many as cost least each.
         orion_seconds: CPU seconds of Orion at 17 to 19 bits on a 2-core Zen 3.
         speed_up: How many times faster it is to be.
         most_gb: The most memory that the evaluator's process may take.
+        one_by_one: The job that takes the same inputs one by one.
     """
 
     name: str
-    make: Callable[[int], Case]
+    make: Callable[[], Case]
     runs: int = 6
-    batch: int = 1
+    batch: int | Literal["throughput"] = 1
     orion_seconds: float | None = None
     speed_up: float | None = None
     most_gb: float | None = None
+    one_by_one: str | None = None
 
 
 def _trained(
@@ -44,7 +48,12 @@ def _trained(
     return Job(name, make, IMAGES, 1, orion_seconds, speed_up, most_gb)
 
 
-def _one(shape: g.Shape, layer: g.Operation) -> Callable[[int], Case]:
+def _full(job: Job) -> Job:
+    """A network with as many inputs at once as cost least each."""
+    return Job(f"{job.name}, full", job.make, _FULL_RUNS, batch="throughput", one_by_one=job.name)
+
+
+def _one(shape: g.Shape, layer: g.Operation) -> Callable[[], Case]:
     return partial(random_case, network(shape, layer))
 
 
@@ -54,7 +63,7 @@ def _convolution(
     kernel: g.Pair,
     stride: g.Pair = (1, 1),
     padding: g.Pair = (0, 0),
-) -> Callable[[int], Case]:
+) -> Callable[[], Case]:
     down, right = padding
     square = Weights().convolution(outer, shape[0], max(kernel))
     layer = g.Convolution(
@@ -70,10 +79,15 @@ _PADDED = _convolution((16, 32, 32), 16, (3, 3), padding=(1, 1))
 _STRIDED = _convolution((16, 32, 32), 32, (3, 3), stride=(2, 2), padding=(1, 1))
 _WIDE = _one((1024,), Weights().linear(1024, 1024))
 
-JOBS = (
+_TRAINED = (
     _trained("MLP 784-128-128-10", "mlp", orion_seconds=1.2, speed_up=4, most_gb=1),
     _trained("LoLA", "lola", orion_seconds=0.9, speed_up=4, most_gb=1),
     _trained("LeNet", "lenet", orion_seconds=4.5, speed_up=5, most_gb=3),
+)
+
+JOBS = (
+    *_TRAINED,
+    *map(_full, _TRAINED),
     Job("padded convolution", _PADDED),
     Job("strided convolution", _STRIDED),
     Job("wide linear layer", _WIDE),

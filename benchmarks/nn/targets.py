@@ -14,6 +14,7 @@ _MEMORY_PERCENT = 20.0
 _MOST_COMPILE_SECONDS = 20.0
 _AGREEING_PERCENT = 99.0
 _RANGE_PRECISION = 14.0
+_TIMES_ONE_BY_ONE = 14.0
 
 
 def is_wrong(evaluation: Evaluation) -> bool:
@@ -23,14 +24,22 @@ def is_wrong(evaluation: Evaluation) -> bool:
 
 def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
     """Every target for what was measured."""
+    seconds = {each.job: each.cpu_seconds / each.batch for each in evaluations}
     for each in evaluations:
         job = _JOBS[each.job]
-        if job.orion_seconds is None or job.speed_up is None or job.most_gb is None:
+        if job.orion_seconds is None and job.one_by_one is None:
             continue
-        found = job.orion_seconds / each.cpu_seconds
-        yield Target(f"{each.job}, times Orion", job.speed_up, found, at_most=False)
-        gigabytes = each.process_bytes / 1e9
-        yield Target(f"{each.job}, peak memory of the evaluator, GB", job.most_gb, gigabytes)
+        if job.orion_seconds is not None and job.speed_up is not None:
+            times = job.orion_seconds / each.cpu_seconds
+            yield Target(f"{each.job}, times Orion", job.speed_up, times, at_most=False)
+        if job.one_by_one is not None:
+            alone = seconds.get(job.one_by_one)
+            fewer = None if alone is None else alone / seconds[each.job]
+            what = f"{each.job}, times its inputs one by one"
+            yield Target(what, _TIMES_ONE_BY_ONE, fewer, at_most=False)
+        if job.most_gb is not None:
+            gigabytes = each.process_bytes / 1e9
+            yield Target(f"{each.job}, peak memory of the evaluator, GB", job.most_gb, gigabytes)
         agreeing = 100 * each.agreeing / each.inputs
         what = f"{each.job}, images classified as in the clear, percent"
         yield Target(what, _AGREEING_PERCENT, agreeing, at_most=False)

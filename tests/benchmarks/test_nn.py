@@ -31,8 +31,10 @@ def test_a_layer_is_measured_and_right() -> None:
     assert made.cpu_seconds > 0
 
 
-def test_there_are_three_networks_and_nine_layers() -> None:
-    assert len(JOBS) == 12
+def test_there_are_three_networks_one_by_one_and_in_full_batches_and_nine_layers() -> None:
+    assert len(JOBS) == 15
+    full = {job.name: job.one_by_one for job in JOBS if job.batch == "throughput"}
+    assert full == {f"{name}, full": name for name in ("MLP 784-128-128-10", "LoLA", LENET)}
     assert [job.name for job in JOBS if job.orion_seconds] == ["MLP 784-128-128-10", "LoLA", LENET]
 
 
@@ -59,6 +61,14 @@ def test_targets_tell_met_from_not_met() -> None:
         found = list(targets([evaluation_of(LENET, **figures), evaluation_of("odd sizes")]))
         assert len(found) == 7
         assert {target.outcome for target in found} == {outcome}
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(8192 / 15, "met"), (8192 / 13, "not met")])
+def test_a_full_batch_is_compared_with_its_inputs_one_by_one(seconds: float, outcome: str) -> None:
+    full = evaluation_of(f"{LENET}, full", batch=8192, cpu_seconds=seconds)
+    for measured, expected in (([full, evaluation_of(LENET)], outcome), ([full], "not measured")):
+        [found] = [each for each in targets(measured) if each.what.endswith("one by one")]
+        assert found.outcome == expected
 
 
 def test_every_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
