@@ -66,9 +66,9 @@ def _matmul(size: int) -> Case:
 def _lenet(images: int) -> Case:
     """A LeNet of random weights on images of noise, one a run."""
     graph = lenet()
-    case = random_case(graph, images)
+    case = random_case(graph)
     program = compile_graph(graph, case.samples, NetworkOptions(title="LeNet", precision=PRECISION))
-    return Case(program, (case.inputs,), case.expected)
+    return Case(program, (case.inputs[:images],), case.expected[:images])
 
 
 @cw.circuit(x=cw.vector(16, bounds=(-9, 9)), y=cw.vector(16, bounds=(-9, 9)))

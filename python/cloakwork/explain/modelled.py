@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 from cloakwork._native import WORD_BYTES, Parameters, ntt_seconds
 from cloakwork.plan.cost.measure import known
 from cloakwork.programs.bsgs import split
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.operations.bootstrapping import refreshes
-from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.schemes.transform_cache import transform_bytes
@@ -171,13 +172,21 @@ def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = 
     return [sum(seconds) for seconds in zip(*by_prime, strict=True)]
 
 
+def _period(diagonals: Mapping[int, Vector]) -> int:
+    """Slots after which diagonals repeat themselves, as far as it is known."""
+    if isinstance(diagonals, SparseDiagonals):
+        return diagonals.period
+    return len(next(iter(diagonals.values())))
+
+
 def seconds_with_kept(
     program: SlotProgram, parameters: Parameters, costs: Costs, kept: Collection[int]
 ) -> list[float]:
     """Seconds of every operation of a program over real numbers, by given costs.
 
     A diagonal takes as long as it has limbs; costs are those of one with all limbs of the
-    key-switching modulus, which those of a transform of many diagonals lack.
+    key-switching modulus, which those of a transform of many diagonals lack. One that repeats
+    itself is encoded sooner.
 
     Args:
         program: The program.
@@ -195,6 +204,8 @@ def seconds_with_kept(
         steps = split(operation.diagonals, program.slots, operation.baby_steps)
         limbs = transform_bytes(parameters, steps, level) / (count * parameters.n * WORD_BYTES)
         share = limbs / (parameters.prime_count(level) + special)
-        each = (encoded if number in kept else costs).at(level).diagonal
+        each = encoded.at(level).diagonal
+        if number not in kept:
+            each = costs.repeated_diagonal(level, parameters.slots / _period(operation.diagonals))
         seconds[number] += count * (share * each - costs.at(level).diagonal)
     return seconds

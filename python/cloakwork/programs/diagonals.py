@@ -237,6 +237,20 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return len(self._targets) * len(self._copies)
 
     @property
+    def period(self) -> int:
+        """Slots after which all diagonals repeat themselves, as far as their copies tell.
+
+        Example:
+            >>> first, ones = np.array([0]), np.ones(1)
+            >>> SparseDiagonals.repeated(8, first, first, ones, np.arange(0, 8, 2)).period
+            2
+            >>> SparseDiagonals.repeated(8, first, first, ones, np.arange(0, 6, 2)).period
+            8
+        """
+        steps = np.arange(len(self._copies)) * self.slots // len(self._copies)
+        return int(self.slots // len(steps)) if np.array_equal(self._copies, steps) else self.slots
+
+    @property
     def nbytes(self) -> int:
         """Bytes in memory."""
         arrays = (

@@ -10,6 +10,7 @@ use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
 use super::plaintext::{Slot, check_values};
+use crate::ring::bundle::Bundle;
 use crate::ring::poly::{Basis, Poly};
 use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
@@ -185,7 +186,8 @@ impl Numbers {
         (largest(&sums), largest(&squares))
     }
 
-    /// A diagonal, rotated to the right by a giant step and encoded.
+    /// A diagonal, rotated to the right by a giant step and encoded, in as few words as a bundle
+    /// takes.
     pub(super) fn encoded(
         &self,
         parameters: &Parameters,
@@ -197,14 +199,14 @@ impl Numbers {
             Self::Dense(diagonals) => {
                 let mut values = diagonals[&index].clone();
                 values.rotate_right(step);
-                parameters.encode_over(&values, estimate, basis)
+                encoded(parameters, &values, estimate, basis)
             }
             Self::Sparse(diagonals) => {
                 let mut values = Wiped::new(0.0, diagonals.slots);
                 for (slot, value) in diagonals.elements.within(diagonals.spans[&index].clone()) {
                     values[(slot + step) % diagonals.slots] += value;
                 }
-                parameters.encode_over(&values[..], estimate, basis)
+                encoded(parameters, &values, estimate, basis)
             }
         }
     }
@@ -216,6 +218,28 @@ impl Numbers {
             Self::Sparse(diagonals) => diagonals.elements.nbytes(),
         }
     }
+}
+
+fn encoded<T: Slot + PartialEq>(
+    parameters: &Parameters,
+    values: &[T],
+    estimate: &Estimate,
+    basis: &Basis,
+) -> Result<Poly> {
+    let once = once(values);
+    let length = (2 * once.len()).max(Bundle::least_words(parameters.n()));
+    parameters.encode_over(once, estimate, basis, length)
+}
+
+/// Values that repeat themselves, once: fewer are encoded in less time.
+fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
+    while let (first, second) = values.split_at(values.len() / 2)
+        && !first.is_empty()
+        && first == second
+    {
+        values = first;
+    }
+    values
 }
 
 /// Indices brought between minus and plus `slots`, no two the same rotation.

@@ -43,7 +43,7 @@ impl Slot for f64 {
     }
 
     fn embed(embedding: &Embedding, values: &[Self]) -> Result<Wiped<f64>> {
-        embedding.embed_real(values)
+        embedding.embed_each(values, |value| Complex64::new(value, 0.0))
     }
 }
 
@@ -58,7 +58,7 @@ impl Slot for Complex64 {
     }
 
     fn embed(embedding: &Embedding, values: &[Self]) -> Result<Wiped<f64>> {
-        embedding.embed(values)
+        embedding.embed_each(values, |value| value)
     }
 }
 
@@ -98,7 +98,8 @@ impl Parameters {
     fn encode_slots<T: Slot>(&self, values: &[T], encoding: Encoding) -> Result<Plaintext> {
         let bound = check_values(values, encoding.bound)?;
         let estimate = self.plaintext_estimate(values.len(), encoding, bound, "encode")?;
-        let poly = self.encode_over(values, &estimate, self.level_basis(encoding.level))?;
+        let basis = self.level_basis(encoding.level);
+        let poly = self.encode_over(values, &estimate, basis, self.n())?;
         let declares_bound = encoding.bound.is_some();
         Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
     }
@@ -112,17 +113,21 @@ impl Parameters {
     ) -> Result<Plaintext> {
         let bound = check_values(&[value], encoding.bound)?;
         let estimate = self.plaintext_estimate(slots, encoding, bound, "encode")?;
-        let poly = self.encode_over(&[value], &estimate, self.level_basis(encoding.level))?;
+        let basis = self.level_basis(encoding.level);
+        let poly = self.encode_over(&[value], &estimate, basis, self.n())?;
         let declares_bound = encoding.bound.is_some();
         Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
     }
 
-    /// The polynomial of values, at the level and scale of `estimate`, over any basis.
+    /// The polynomial of values, at the level and scale of `estimate`, over any basis; each limb of
+    /// `length` words. That of n values is 2n words, each N / 2n times in a row: where there are
+    /// fewer words than N, each stands as often as there is room.
     pub(crate) fn encode_over<T: Slot>(
         &self,
         values: &[T],
         estimate: &Estimate,
         basis: &Basis,
+        length: usize,
     ) -> Result<Poly> {
         let coefficients = T::embed(self.embedding(), values)?;
         let rounded = super::rounding::scale_and_round(&coefficients, estimate.scale)?;
@@ -133,11 +138,11 @@ impl Parameters {
             return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
         }
         let ring = self.ring();
-        let mut poly = ring.unwritten(basis);
+        let mut poly = Poly::unwritten(length, basis.clone());
         poly.par_limbs_mut().shared().try_for_each(|(position, limb)| {
             let prime = &ring.primes[position];
-            rounded.residues(prime.modulus.q, limb)?;
-            prime.forward(limb);
+            rounded.residues(prime.modulus.q, &mut limb[..rounded.len()])?;
+            prime.forward_sparse(limb, rounded.len());
             Ok::<_, Error>(())
         })?;
         Ok(poly)

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::buffers;
-use super::poly::{Basis, Poly};
+use super::poly::{Basis, Poly, SHORTEST};
 use crate::parallel;
 
 /// Residues of one polynomial that stand together.
@@ -52,16 +52,25 @@ impl Bundle {
         Self { basis: basis.clone(), n, count, data }
     }
 
+    /// The fewest words of a limb that [`Self::set`] takes.
+    pub(crate) fn least_words(n: usize) -> usize {
+        (n / TILE).max(SHORTEST)
+    }
+
     /// Overwrites as many polynomials as are given, from number `first` on.
+    ///
+    /// Limbs of fewer than n words, a power of two and no fewer than [`Self::least_words`], have
+    /// words that stand many times in a row.
     pub(crate) fn set(&mut self, first: usize, polys: &[Poly]) {
         let (n, count, tile) = (self.n, self.count, TILE.min(self.n));
         let limbs = parallel::chunks_mut(&mut self.data, (n * count).max(1));
         limbs.zip(parallel::over(self.basis.positions())).shared().for_each(|(limb, &position)| {
             for (index, poly) in (first..).zip(polys) {
-                let tiles = poly.limb(usize::from(position)).chunks_exact(tile);
+                let from = poly.limb(usize::from(position));
+                let tiles = from.chunks_exact(tile * from.len() / n);
                 for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles)
                 {
-                    to.copy_from_slice(from);
+                    repeat_each(from, to);
                 }
             }
         });
@@ -103,6 +112,25 @@ impl Bundle {
     /// Gives the memory back to the system, where nothing of its length will be asked for again.
     pub(crate) fn release(mut self) {
         drop(std::mem::take(&mut self.data));
+    }
+}
+
+/// Each word as often as it takes to fill `to`.
+fn repeat_each(words: &[u32], to: &mut [u32]) {
+    match to.len() / words.len() {
+        1 => to.copy_from_slice(words),
+        2 => repeat_each_times::<2>(words, to),
+        4 => repeat_each_times::<4>(words, to),
+        8 => repeat_each_times::<8>(words, to),
+        times => {
+            to.chunks_exact_mut(times).zip(words).for_each(|(to, &word)| to.fill(word));
+        }
+    }
+}
+
+fn repeat_each_times<const TIMES: usize>(words: &[u32], to: &mut [u32]) {
+    for (to, &word) in to.as_chunks_mut::<TIMES>().0.iter_mut().zip(words) {
+        *to = [word; TIMES];
     }
 }
 

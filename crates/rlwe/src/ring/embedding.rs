@@ -104,7 +104,7 @@ impl Embedding {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn embed(&self, values: &[Complex64]) -> Result<Wiped<f64>> {
-        self.embed_each(values, |value| value)
+        Ok(self.spread(&self.embed_each(values, |value| value)?))
     }
 
     /// [`embed`](Self::embed) for values without an imaginary part.
@@ -123,10 +123,22 @@ impl Embedding {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn embed_real(&self, values: &[f64]) -> Result<Wiped<f64>> {
-        self.embed_each(values, |value| Complex64::new(value, 0.0))
+        Ok(self.spread(&self.embed_each(values, |value| Complex64::new(value, 0.0))?))
     }
 
-    fn embed_each<T: Copy>(
+    /// Coefficients of a polynomial in a power of X, those between them zero.
+    fn spread(&self, coefficients: &[f64]) -> Wiped<f64> {
+        let mut all = Wiped::new(0.0, self.degree());
+        let stride = self.degree() / coefficients.len();
+        for (place, &coefficient) in all.iter_mut().step_by(stride).zip(coefficients) {
+            *place = coefficient;
+        }
+        all
+    }
+
+    /// The coefficients that [`embed`](Self::embed) makes other than zero, two for each value, and
+    /// of values that `complex` makes complex numbers of.
+    pub(crate) fn embed_each<T: Copy>(
         &self,
         values: &[T],
         complex: impl Fn(T) -> Complex64,
@@ -142,11 +154,10 @@ impl Embedding {
         }
         process(&*transform.to_coefficients, &mut points);
 
-        let mut coefficients = Wiped::new(0.0, self.degree());
-        let (low, high) = coefficients.split_at_mut(self.degree() / 2);
-        let stride = low.len() / slots;
+        let mut coefficients = Wiped::new(0.0, 2 * slots);
+        let (low, high) = coefficients.split_at_mut(slots);
         let share = 1.0 / slots as f64;
-        let outputs = low.iter_mut().step_by(stride).zip(high.iter_mut().step_by(stride));
+        let outputs = low.iter_mut().zip(high);
         for ((point, twist), (low, high)) in points.iter().zip(&transform.twists).zip(outputs) {
             let folded = point * twist.conj();
             *low = folded.re * share;

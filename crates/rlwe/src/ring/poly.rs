@@ -1,6 +1,6 @@
 //! Polynomials over a set of word primes, in the evaluation domain.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use tfhe_ntt::prime32::Plan;
@@ -18,23 +18,61 @@ use crate::{Error, Result};
 pub(crate) struct Prime {
     pub(crate) modulus: Modulus,
     plan: Plan,
+    /// Entry k is for 2^k coefficients; made at its first use.
+    shorter: Vec<OnceLock<Plan>>,
     /// N^-1 in Montgomery form.
     degree_inverse: u32,
 }
+
+/// The fewest coefficients that there are transforms of.
+pub(crate) const SHORTEST: usize = 32;
 
 impl Prime {
     fn new(log_n: u32, q: u32) -> Result<Self> {
         let plan = Plan::try_new(1 << log_n, q).ok_or_else(|| {
             Error::InvalidParameters(format!("{q} is no prime for transforms of length 2^{log_n}"))
         })?;
+        let shorter = (0..log_n).map(|_| OnceLock::new()).collect();
         let modulus = Modulus::new(q);
         let degree_inverse = modulus.to_montgomery(modulus.inv(modulus.reduce(1 << log_n)));
-        Ok(Self { modulus, plan, degree_inverse })
+        Ok(Self { modulus, plan, shorter, degree_inverse })
     }
 
     /// Coefficients to values.
     pub(crate) fn forward(&self, limb: &mut [u32]) {
         self.plan.fwd(limb);
+    }
+
+    /// Coefficients to values, the first `count` those of a polynomial in X^(N / count); what the
+    /// others are is not read. Of values that stand many times in a row, a limb of fewer than N
+    /// has each as often as it has room.
+    ///
+    /// With g = N / count, b(X^g) at a root zeta^(2j + 1) of X^N + 1 is b at (zeta^g)^(2j + 1), a
+    /// root of X^count + 1. Values are in the order of j's bits read from the last, and so each of
+    /// b's stands g times in a row.
+    pub(crate) fn forward_sparse(&self, limb: &mut [u32], count: usize) {
+        let length = count.max(SHORTEST);
+        let between = length / count;
+        if between > 1 {
+            for place in (0..length).rev() {
+                limb[place] = if place % between == 0 { limb[place / between] } else { 0 };
+            }
+        }
+        match self.shorter.get(length.ilog2() as usize) {
+            None => self.forward(limb),
+            Some(plan) => plan
+                .get_or_init(|| {
+                    Plan::try_new(length, self.modulus.q).expect("a prime of longer transforms")
+                })
+                .fwd(&mut limb[..length]),
+        }
+        let times = limb.len() / length;
+        if times > 1 {
+            for place in (0..length).rev() {
+                let value = limb[place];
+                limb[times * place..][..times].fill(value);
+            }
+        }
     }
 
     /// Values to coefficients times N.
@@ -327,5 +365,34 @@ impl Ring {
             kernels::permute(automorphism, a.limb(position), limb);
         });
         image
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ring::primes::ntt_primes;
+
+    #[test]
+    fn polynomials_in_a_power_of_x_have_the_values_that_they_have_as_any() -> Result<()> {
+        for log_n in [5, 6, 9, 16] {
+            for q in ntt_primes(log_n, 1 << 20..1 << 30).rev().take(3) {
+                let prime = Prime::new(log_n, q as u32)?;
+                for log_count in 0..=log_n {
+                    let coefficients = (1..=1 << log_count).map(|k: u64| (k * k * k % q) as u32);
+                    let stride = 1 << (log_n - log_count);
+                    let mut whole = vec![0; 1 << log_n];
+                    let mut sparse = vec![u32::MAX; 1 << log_n];
+                    for (place, coefficient) in coefficients.enumerate() {
+                        whole[stride * place] = coefficient;
+                        sparse[place] = coefficient;
+                    }
+                    prime.forward(&mut whole);
+                    prime.forward_sparse(&mut sparse, 1 << log_count);
+                    assert_eq!(sparse, whole, "{q}: 2^{log_count} of 2^{log_n} coefficients");
+                }
+            }
+        }
+        Ok(())
     }
 }
