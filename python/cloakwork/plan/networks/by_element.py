@@ -147,6 +147,7 @@ class _Writer:
         self._dropped: dict[tuple[int, int], int] = {}
         self._sums: dict[int, list[_SumsOfElements]] = {}
         self._sum_of: dict[tuple[int, int], int] = {}
+        self._titles = [stage_title(stage, places_of(stage)) for stage in network.stages]
         for number, stage in enumerate(network.stages):
             if isinstance(stage, EncryptedInput):
                 self._append_input(number, stage)
@@ -157,7 +158,7 @@ class _Writer:
                         self._sum_of[number, row] = place
 
     def _append_input(self, number: int, stage: EncryptedInput) -> None:
-        self._builder.stage = stage_title(stage, places_of(stage))
+        self._builder.stage = self._titles[number]
         for element in range(_size(stage)):
             made = Input(f"{stage.name}{element}", self._network.levels[number])
             self._values[number, element] = self._builder.append(made)
@@ -198,7 +199,7 @@ class _Writer:
                 self._append_sums(number, self._sums[number][self._sum_of[number, element]], level)
             else:
                 operands = [self.at_level(each, element, level) for each in operands_of(stage)]
-                self._builder.stage = stage_title(stage, places_of(stage))
+                self._builder.stage = self._titles[number]
                 self._values[number, element] = self._made(stage, operands, element)
         return self._values[number, element]
 
@@ -206,7 +207,7 @@ class _Writer:
         stage = self._network.stages[number]
         assert isinstance(stage, MatrixProduct)
         operands = tuple(self.at_level(*term, level) for term in sums.terms)
-        self._builder.stage = stage_title(stage, places_of(stage))
+        self._builder.stage = self._titles[number]
         made = self._builder.append(WeightedSums(operands, sums.weights, stage.bias[sums.rows]))
         for place, row in enumerate(sums.rows.tolist()):
             self._values[number, row] = self._builder.append(TakeSum(made, place))
