@@ -93,7 +93,9 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
     runs = integer(runs, "runs", "estimate", least=1, most=1 << 40)
     if memory_limit is not None:
-        memory_limit = integer(memory_limit, "memory_limit", "estimate", least=0, most=1 << 63)
+        memory_limit = integer(
+            memory_limit, "memory_limit", "estimate", least=0, most=(1 << 63) - 1
+        )
     body: Any = program.body
     found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     limited = _limited(program, memory_limit)

@@ -336,3 +336,22 @@ def test_a_refusal_quotes_the_line_that_the_user_wrote() -> None:
     line = Sorted.forward.__code__.co_firstlineno + 1
     written = f"at {__file__}:{line}: y = torch.sort(2 * x)[0]; leave it out"
     assert written in str(caught.value)
+
+
+def test_what_torch_cannot_tell_the_numbers_of_is_refused() -> None:
+    def slope(x: torch.Tensor) -> torch.Tensor:
+        made: torch.Tensor = torch.func.grad(lambda each: (each**3).sum())(x)
+        return made
+
+    with pytest.raises(CaptureError, match="no numbers of 'lifted_tensor_0'"):
+        capture(Function(slope).eval(), torch.ones(2, 3))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:FutureWarning")
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+def test_a_module_that_was_traced_is_refused() -> None:
+    traced: nn.Module = torch.jit.trace(  # type: ignore[no-untyped-call]
+        nn.Linear(3, 2).eval(), torch.ones(1, 3)
+    )
+    with pytest.raises(CaptureError, match="give the module that it was traced from"):
+        capture(traced, torch.ones(2, 3))

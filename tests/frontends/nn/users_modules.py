@@ -500,6 +500,22 @@ class LateFusion(nn.Module):
         return F.mish(features)
 
 
+class Frozen(nn.Module):
+    """A head on layers that were not trained along, each in the precision of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.backbone, self.head = nn.Linear(6, 5), nn.Linear(5, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            features = self.backbone(x)
+            features += 1
+        with torch.autocast("cpu", enabled=False):
+            scores: torch.Tensor = self.head(features * features)
+        return scores
+
+
 class ArgMax(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -649,6 +665,7 @@ COMPILED: Mapping[str, Written] = {
     "weight norm": (Normed, ((4,),)),
     "cosine": (Cosine, (VECTOR,)),
     "late fusion": (LateFusion, (SMALL, (3,))),
+    "frozen": (Frozen, (VECTOR,)),
 }
 # With the line that cannot be computed.
 REFUSED: Mapping[str, tuple[Written, str]] = {

@@ -55,10 +55,15 @@ def _mask(call: Call, shape: g.Shape) -> g.Array:
         mask = np.where(np.tril(np.ones(shape[-2:])), 0.0, -np.inf)
     elif given is None:
         mask = np.zeros(shape[-2:])
-    elif isinstance(given, Term) or given.ndim > 2:
-        raise call.unsupported("a mask that differs between inputs or heads", "give it two axes")
+    elif isinstance(given, Term):
+        raise call.unsupported("a mask that depends on the input", "give it as a known tensor")
     else:
         mask = array_of(given)
+        if mask.ndim > len(shape):
+            # Its first axis is the batch.
+            if (mask != mask[:1]).any():
+                raise call.unsupported("a mask that differs between inputs", "give all one mask")
+            mask = mask[0]
         if str(given.dtype) == "torch.bool":
             mask = np.where(mask, 0.0, -np.inf)
     if not (np.isfinite(mask) | np.isneginf(mask)).all() or np.isneginf(mask).all(axis=-1).any():
@@ -72,7 +77,7 @@ def with_batch_first(module: torch.nn.Module) -> torch.nn.Module:
     """The same network, its layers of several heads written so that the batch stays first.
 
     Torch's own move the batch behind the sequence, where operations would mix inputs. What a layer
-    has that is not written here, such as the mask of a padding, keeps torch's way.
+    has that is not written here, such as biases as further keys, keeps torch's way.
 
     >>> import pytest
     >>> torch = pytest.importorskip("torch")
@@ -110,11 +115,10 @@ def _several_heads(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """Torch's forward of nn.MultiheadAttention for three axes, without a mask of a padding."""
-    import torch  # noqa: PLC0415
+    """Torch's forward of nn.MultiheadAttention for three axes."""
     from torch.nn import functional  # noqa: PLC0415
 
-    if key_padding_mask is not None or query.ndim != 3 or (is_causal and attn_mask is None):
+    if query.ndim != 3 or (is_causal and attn_mask is None):
         return type(layer).forward(
             layer,
             query,
@@ -136,17 +140,25 @@ def _several_heads(
         return made.reshape(*made.shape[:-1], layer.num_heads, layer.head_dim).transpose(1, 2)
 
     q, k, v = map(heads, (query, key, value), projections, biases)
-    mask = attn_mask
-    if mask is not None and not mask.is_floating_point():
-        # Torch's layer leaves out what is marked, its function what is not.
-        mask = mask.logical_not()
+    mask = None if attn_mask is None else _added(attn_mask)
+    if mask is not None and mask.ndim == 3:
+        mask = mask.reshape(len(query), layer.num_heads, *mask.shape[1:])
+    if key_padding_mask is not None:
+        padding = _added(key_padding_mask)[:, None, None, :]
+        mask = padding if mask is None else mask + padding
     made = functional.scaled_dot_product_attention(q, k, v, mask)
     found = layer.out_proj(made.transpose(1, 2).flatten(-2))
     if not need_weights:
         return found, None
     scores = q @ k.transpose(-2, -1) / math.sqrt(layer.head_dim)
     if mask is not None:
-        is_added = mask.is_floating_point()
-        scores = scores + (mask if is_added else torch.where(mask, 0.0, -torch.inf))
+        scores = scores + mask
     weights = scores.softmax(-1)
     return found, weights.mean(1) if average_attn_weights else weights
+
+
+def _added(mask: torch.Tensor) -> torch.Tensor:
+    """What a mask of torch's layer adds to scores: it leaves out what a boolean one marks."""
+    import torch  # noqa: PLC0415
+
+    return mask if mask.is_floating_point() else torch.where(mask, -torch.inf, 0.0)

@@ -121,9 +121,9 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
         # Torch prints and logs operations that it cannot follow; the error says so, too.
         with redirect_stderr(StringIO()):
             exported: ExportedProgram = torch.export.export(module, inputs.args, inputs.kwargs)
-            if any(_is_mutable(node) for node in exported.graph.nodes):
-                # What changes a tensor in place becomes what makes a new one; this takes longer
-                # than all the rest.
+            if any(_is_mutable(node) or node.op == "get_attr" for node in exported.graph.nodes):
+                # What changes a tensor in place becomes what makes a new one, and what stands under
+                # no_grad or autocast a part of the graph; this takes longer than all the rest.
                 exported = exported.run_decompositions({})
         exported.graph.eliminate_dead_code()
         return exported
@@ -237,6 +237,7 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
 def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
     """Parameters, buffers and constants, by the names of the graph's inputs for them."""
     import torch  # noqa: PLC0415
+    from torch._subclasses.fake_tensor import FakeTensor  # noqa: PLC0415
 
     signature = exported.graph_signature
     tensors = {**exported.constants, **exported.state_dict}
@@ -247,6 +248,11 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
     }
     for name, target in names.items():
         tensor = tensors[target].detach()
+        if isinstance(tensor, FakeTensor):
+            raise CaptureError(
+                f"cannot read a network: torch.export knows no numbers of {target!r}, which "
+                "forward makes by itself; make it before, as a buffer, and take no gradients there"
+            )
         if tensor.is_meta or tensor.is_complex():
             came = "none, as it is on the device 'meta'" if tensor.is_meta else f"{tensor.dtype}"
             raise NotRealError(

@@ -66,7 +66,7 @@ def kept(
 
 
 def _folder(given: str | os.PathLike[str]) -> Path:
-    path = file_path(given, "keep programs")
+    path = file_path(given, "keep programs in")
     with named_writing(path):
         path.mkdir(parents=True, exist_ok=True)
     return path

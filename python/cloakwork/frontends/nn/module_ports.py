@@ -66,14 +66,20 @@ def module_inputs(module: torch.nn.Module, sample: Any) -> ModuleInputs:
     Raises:
         InputNameError: `forward` has no parameter of a name, or lacks one without a default.
         InvalidArgumentError: A batch is not one of real numbers, or batches differ in length.
-        CaptureError: `forward` does not take as many inputs.
+        CaptureError: `forward` does not take as many inputs, or does not say what it takes.
 
     >>> import pytest
     >>> torch = pytest.importorskip("torch")
     >>> module_inputs(torch.nn.Bilinear(2, 3, 4), (torch.ones(5, 2), torch.ones(5, 3))).names
     ('input1', 'input2')
     """
-    signature = inspect.signature(module.forward)
+    try:
+        signature = inspect.signature(module.forward)
+    except ValueError as error:
+        raise CaptureError(
+            f"cannot read a network: the forward of {type(module).__name__} does not say what it "
+            "takes; give the module that it was traced from"
+        ) from error
     try:
         if isinstance(sample, Mapping):
             bound = signature.bind(**sample)

@@ -155,9 +155,13 @@ class _Extremes:
         function = f"{operation.function} of " if isinstance(operation, g.Activation) else ""
         ranges = [f"{self.lows[each]:.4g} to {self.highs[each]:.4g}" for each in node.inputs]
         taken = f", of numbers from {' and from '.join(ranges)}" * bool(ranges)
+        # Beyond 709 the exp of a double is infinite.
+        is_exp = isinstance(operation, g.Activation) and operation.function == "exp"
+        of_exp = "bring the scores of a softmax closer together, as none may lie 700 from another"
         return NotFiniteError(
             "cannot calibrate the network: expected finite numbers, got NaN or an infinity at "
-            f"{function}{node.name!r}{taken}; look at the samples and weights"
+            f"{function}{node.name!r}{taken}; "
+            f"{of_exp if is_exp and ranges else 'look at the samples and weights'}"
         )
 
     def take_in(self, other: _Extremes) -> None:

@@ -159,6 +159,8 @@ def _growth(graph: g.Graph, rows: g.Array, draws: list[dict[int, g.Array]]) -> g
     """For each input how large the error of any of its results is."""
     exact = results(graph, rows)
     squares = np.zeros_like(exact)
-    for errors in draws:
-        squares += (results(graph, rows, errors) - exact) ** 2
+    # Errors that outgrow every number are the largest.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for errors in draws:
+            squares += (results(graph, rows, errors) - exact) ** 2
     return np.asarray(squares.max(axis=1))
