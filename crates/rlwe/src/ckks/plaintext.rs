@@ -138,7 +138,7 @@ impl Parameters {
             return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
         }
         let ring = self.ring();
-        let mut poly = Poly::unwritten(length, basis.clone());
+        let mut poly = ring.unwritten(basis).with_limbs_of(length);
         poly.par_limbs_mut().shared().try_for_each(|(position, limb)| {
             let prime = &ring.primes[position];
             rounded.residues(prime.modulus.q, &mut limb[..rounded.len()])?;

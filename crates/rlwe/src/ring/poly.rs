@@ -150,8 +150,15 @@ impl Poly {
         Self { basis, n, data }
     }
 
+    /// The same memory for limbs of fewer words, of any content: other lengths would be cached
+    /// beside those that every operation works in.
+    pub(crate) fn with_limbs_of(mut self, words: usize) -> Self {
+        self.n = words.min(self.n);
+        self
+    }
+
     pub(crate) fn words(&self) -> &[u32] {
-        &self.data
+        &self.data[..self.n * self.basis.len()]
     }
 
     /// Residues modulo the prime at `position`, which must be in the basis.
@@ -174,7 +181,8 @@ impl Poly {
     pub(crate) fn par_limbs_mut(
         &mut self,
     ) -> Source<impl IndexedParallelIterator<Item = (usize, &mut [u32])>> {
-        let limbs = parallel::chunks_mut(&mut self.data, self.n);
+        let words = self.n * self.basis.len();
+        let limbs = parallel::chunks_mut(&mut self.data[..words], self.n);
         parallel::over(self.basis.iter().collect::<Vec<usize>>()).zip(limbs)
     }
 
@@ -191,7 +199,7 @@ impl Poly {
 impl Clone for Poly {
     fn clone(&self) -> Self {
         let mut copy = Self::unwritten(self.n, self.basis.clone());
-        copy.data.copy_from_slice(&self.data);
+        copy.data.copy_from_slice(self.words());
         copy
     }
 }
