@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from contextlib import suppress
 from functools import cache
+
+# As malloc.h has it.
+_M_MMAP_THRESHOLD = -3
+_LARGE_BYTES = 1 << 20
 
 
 @cache
@@ -15,3 +21,17 @@ def physical_bytes() -> int:
         True
     """
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+@cache
+def return_large_blocks() -> None:
+    """Make the process give blocks of a megabyte back to the system as soon as they are freed.
+
+    Of itself glibc keeps ever larger ones, up to 32 MiB, between others that are in use: a
+    bootstrapping network took 9 percent more memory so. Other C libraries keep none.
+
+    Example:
+        >>> return_large_blocks()
+    """
+    with suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)

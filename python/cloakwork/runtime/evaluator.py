@@ -18,7 +18,7 @@ from weakref import finalize
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
-from cloakwork.base.machine import physical_bytes
+from cloakwork.base.machine import physical_bytes, return_large_blocks
 from cloakwork.base.progress import shows_bars
 from cloakwork.base.record import digest_of
 from cloakwork.errors import (
@@ -535,11 +535,10 @@ class Evaluator(KeyHolder):
     def _within_engine_cache(self) -> AbstractContextManager[None]:
         """The engine caches as much as the limit leaves to it, where one counts."""
         is_limited = self._memory_limit is not None or self._bootstraps
-        return (
-            caching(self._held_memory.cached)
-            if is_limited and self._memory.least
-            else nullcontext()
-        )
+        if not (is_limited and self._memory.least):
+            return nullcontext()
+        return_large_blocks()
+        return caching(self._held_memory.cached)
 
     @cached_property
     def _bootstraps(self) -> bool:
