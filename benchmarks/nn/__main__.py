@@ -2,8 +2,8 @@
 
 Each network is compiled; a process of its own evaluates it on ciphertexts, from files alone, and
 its results are compared with those in the clear. MLP, LoLA and LeNet are trained on
-scikit-learn's digits and run on 100 images that they have not seen; single layers are random. A
-result that is off makes the run fail.
+scikit-learn's digits and run on 100 images that they have not seen, one by one, and in full batches
+of these again and again; single layers are random. A result that is off makes the run fail.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 
 _SAMPLES = 16
-_INPUTS = 100
+INPUTS = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Case:
 def random_case(graph: g.Graph) -> Case:
     """A network of random weights on uniform noise."""
     samples = np.random.default_rng(0).uniform(0, 1, (_SAMPLES, *graph.inputs[0].shape))
-    inputs = np.random.default_rng(1).uniform(0, 1, (_INPUTS, *graph.inputs[0].shape))
+    inputs = np.random.default_rng(1).uniform(0, 1, (INPUTS, *graph.inputs[0].shape))
     return Case(lambda: graph, samples, inputs, evaluate(graph, inputs))
 
 
@@ -48,7 +48,7 @@ def trained_case(name: str) -> Case:
     from examples.nn import training  # noqa: PLC0415
 
     trained = getattr(training, f"train_{name}")()
-    module, images = trained.module.double(), trained.data.test[:_INPUTS].double()
+    module, images = trained.module.double(), trained.data.test[:INPUTS].double()
     with torch.no_grad():
         expected = module(images).numpy()
     samples = trained.data.train.double().numpy()

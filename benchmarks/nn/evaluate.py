@@ -38,7 +38,7 @@ class Evaluation:
         level: Levels that it takes.
         threads: Threads of the engine.
         batch: Inputs of a run.
-        inputs: Inputs of all runs.
+        inputs: Inputs of all runs; of the same some are run often.
         cpu_seconds: Of one run, all threads together, its layers encoded before.
         wall_seconds: Of one run.
         first_seconds: CPU seconds of the first run, which encodes the layers.

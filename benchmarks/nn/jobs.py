@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from benchmarks.nn.cases import Case, random_case, trained_case
+from benchmarks.nn.cases import INPUTS, Case, random_case, trained_case
 from benchmarks.nn.networks import Weights, network
 from cloakwork.programs.ir import layers as g
 
 PRECISION = 18
-IMAGES = 100
 _FULL_RUNS = 2
 
 
@@ -22,7 +21,7 @@ class Job:
 
     Args:
         name: What it is called in the report.
-        make: Makes it, with so many inputs.
+        make: Makes it.
         runs: Runs; the first encodes the layers.
         batch: Inputs of a run, or `throughput` for as many as cost least each.
         orion_seconds: CPU seconds of Orion at 17 to 19 bits on a 2-core Zen 3.
@@ -45,7 +44,7 @@ def _trained(
     name: str, training: str, orion_seconds: float, speed_up: float, most_gb: float
 ) -> Job:
     make = partial(trained_case, training)
-    return Job(name, make, IMAGES, 1, orion_seconds, speed_up, most_gb)
+    return Job(name, make, INPUTS, 1, orion_seconds, speed_up, most_gb)
 
 
 def _full(job: Job) -> Job:

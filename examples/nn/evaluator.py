@@ -51,7 +51,7 @@ def main() -> None:
         evaluator.memory_limit = int(sys.argv[3])
     inputs = range(len(list(folder.glob("input*"))))
     took = [_run(evaluator, folder, number) for number in tqdm(inputs, disable=None, leave=False)]
-    cpu, wall = zip(*took, strict=True)
+    cpu, wall = ([each[number] for each in took] for number in range(2))
     print(json.dumps({"cpu": cpu, "wall": wall, "peak_bytes": peak_bytes()}))
 
 

@@ -25,13 +25,11 @@ def physical_bytes() -> int:
 
 @cache
 def return_large_blocks() -> None:
-    """Make the process give blocks of a megabyte back to the system as soon as they are freed.
+    """Let the process give blocks of a megabyte, allocated from now on, back once they are freed.
 
-    Of itself glibc keeps ever larger ones, up to 32 MiB, between others that are in use: a
-    bootstrapping network took 9 percent more memory so. Other C libraries keep none.
-
-    Example:
-        >>> return_large_blocks()
+    Of itself glibc keeps ever larger ones, up to 32 MiB, between others that are in use: a network
+    that bootstraps took 9 percent more memory so. It is for the whole process, and cannot be
+    undone. C libraries without `mallopt` are left as they are.
     """
     with suppress(AttributeError):
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)

@@ -246,9 +246,15 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             2
             >>> SparseDiagonals.repeated(8, first, first, ones, np.arange(0, 6, 2)).period
             8
+            >>> SparseDiagonals.repeated(8, first, first, ones, np.array([0, 1, 4, 5])).period
+            4
         """
-        steps = np.arange(len(self._copies)) * self.slots // len(self._copies)
-        return int(self.slots // len(steps)) if np.array_equal(self._copies, steps) else self.slots
+        stands = np.zeros(self.slots, dtype=np.bool_)
+        stands[self._copies] = True
+        period = self.slots
+        while period > 1 and (stands[: period // 2] == stands[period // 2 : period]).all():
+            period //= 2
+        return period
 
     @property
     def nbytes(self) -> int:

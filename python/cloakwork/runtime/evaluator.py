@@ -18,7 +18,7 @@ from weakref import finalize
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
-from cloakwork.base.machine import physical_bytes, return_large_blocks
+from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import shows_bars
 from cloakwork.base.record import digest_of
 from cloakwork.errors import (
@@ -537,7 +537,6 @@ class Evaluator(KeyHolder):
         is_limited = self._memory_limit is not None or self._bootstraps
         if not (is_limited and self._memory.least):
             return nullcontext()
-        return_large_blocks()
         return caching(self._held_memory.cached)
 
     @cached_property

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from cloakwork._native import Parameters, cached_bytes, set_cached_bytes
+from cloakwork.base.machine import return_large_blocks
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram, WeightedSums
@@ -88,6 +89,8 @@ class HeldMemory:
 def caching(nbytes: int) -> Iterator[None]:
     """The engine, which is that of the process, caches so many bytes at most meanwhile.
 
+    What else is freed goes back to the system from now on, see `return_large_blocks`.
+
     Args:
         nbytes: The bytes.
 
@@ -96,6 +99,7 @@ def caching(nbytes: int) -> Iterator[None]:
         ...     cached_bytes()
         0
     """
+    return_large_blocks()
     before = cached_bytes()
     set_cached_bytes(min(before, nbytes))
     try:

@@ -355,3 +355,39 @@ def test_a_module_that_was_traced_is_refused() -> None:
     )
     with pytest.raises(CaptureError, match="give the module that it was traced from"):
         capture(traced, torch.ones(2, 3))
+
+
+def test_what_torch_exported_is_refused_by_advice_that_can_be_followed() -> None:
+    exported = torch.export.export(nn.Linear(3, 2).eval(), (torch.ones(1, 3),)).module()
+    with pytest.raises(TrainingModeError, match="give the module that it was exported from"):
+        capture(exported, torch.ones(2, 3))
+
+
+def test_results_of_one_name_are_refused() -> None:
+    with pytest.raises(CaptureError, match="got two of the name '1'"):
+        capture(Function(lambda x: {1: x, "1": 2 * x}).eval(), torch.ones(2, 3))
+
+
+def test_where_no_line_is_known_none_is_named() -> None:
+    class Nothing(nn.Module):
+        """It has no forward."""
+
+    with pytest.raises(CaptureError) as refused:
+        capture(Nothing().eval(), torch.ones(2, 3))
+    assert "<string>" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda x: x.T @ x, "got T, at .*permute the axes behind it"),
+        (lambda x: x.logsumexp(1), "use exp, sum and log"),
+        (lambda x: x % 2, "divide by /"),
+        (lambda x: torch.linalg.norm(x, dim=1), "use torch.linalg.vector_norm"),
+        (lambda x: x[:, torch.tensor([True, False, True])], "take places by integers"),
+        (torch.func.vmap(lambda each: 2 * each), "got a call of _add_batch_dim, at"),
+    ],
+)
+def test_a_refusal_says_what_would_do(function: Any, said: str) -> None:
+    with pytest.raises(UnsupportedLayerError, match=said):
+        capture(Function(function).eval(), torch.ones(2, 3))

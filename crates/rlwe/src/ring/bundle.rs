@@ -115,7 +115,8 @@ impl Bundle {
     }
 }
 
-/// Each word as often as it takes to fill `to`.
+/// Each word as often as it takes to fill `to`. The usual numbers of times are known when this is
+/// compiled, so that whole vectors are stored.
 fn repeat_each(words: &[u32], to: &mut [u32]) {
     match to.len() / words.len() {
         1 => to.copy_from_slice(words),

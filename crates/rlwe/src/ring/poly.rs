@@ -150,10 +150,10 @@ impl Poly {
         Self { basis, n, data }
     }
 
-    /// The same memory for limbs of fewer words, of any content: other lengths would be cached
-    /// beside those that every operation works in.
+    /// The same memory for limbs of so many words, no more than they have, of any content: other
+    /// lengths would be cached beside those that every operation works in.
     pub(crate) fn with_limbs_of(mut self, words: usize) -> Self {
-        self.n = words.min(self.n);
+        self.n = words;
         self
     }
 

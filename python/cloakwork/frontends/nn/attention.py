@@ -13,6 +13,7 @@ import numpy as np
 
 from cloakwork.frontends.nn.call import Call, array_of
 from cloakwork.frontends.nn.contraction import contracted
+from cloakwork.frontends.nn.masked import apart
 from cloakwork.frontends.nn.norms import softmax_of_last
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -61,11 +62,13 @@ def _mask(call: Call, shape: g.Shape) -> g.Array:
         mask = array_of(given)
         if mask.ndim > len(shape):
             # Its first axis is the batch.
-            if (mask != mask[:1]).any():
+            if not np.array_equal(mask, np.broadcast_to(mask[:1], mask.shape), equal_nan=True):
                 raise call.unsupported("a mask that differs between inputs", "give all one mask")
             mask = mask[0]
         if str(given.dtype) == "torch.bool":
             mask = np.where(mask, 0.0, -np.inf)
+    added, hidden = apart(mask)
+    mask = np.where(hidden, -np.inf, added)
     if not (np.isfinite(mask) | np.isneginf(mask)).all() or np.isneginf(mask).all(axis=-1).any():
         raise call.unsupported(
             "a mask that leaves a query no key, or is NaN or infinite", "leave each query a key"

@@ -34,6 +34,7 @@ _COMPARISON = (
     "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
 )
 _DIVISION = "encrypted numbers have no whole parts; leave rounding_mode out"
+_WHOLE = "encrypted numbers have no whole parts; divide by / and keep what it gives"
 _PARTS = "put parts side by side by torch.cat"
 _ROOT = "use a whole power from 0 up, -1, 1/2 or -1/2, an activation, or a polynomial near it"
 _LOGARITHM = "use log, the natural one, and known factors"
@@ -45,7 +46,7 @@ _CHANCE = (
 )
 
 # A call in the text of a traceback.
-_CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(.+)')
+_CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(?! |File ")(.+)')
 
 # What users write for operations that torch.export names otherwise.
 _WRITTEN: Mapping[str, str] = MappingProxyType(
@@ -63,6 +64,8 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
         "linalg_vector_norm": "norm",
         "native_dropout": "dropout",
         "native_layer_norm": "layer_norm",
+        "numpy_T": "T",
+        "sym_size": "a size that depends on numbers",
         "upsample_bicubic2d": "interpolate with mode='bicubic'",
         "upsample_trilinear3d": "interpolate with mode='trilinear'",
     }
@@ -73,7 +76,12 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
         **dict.fromkeys(("round", "sign"), _COMPARISON),
-        **dict.fromkeys(("div", "floor_divide", "remainder"), _DIVISION),
+        "div": _DIVISION,
+        **dict.fromkeys(("floor_divide", "remainder"), _WHOLE),
+        "linalg_norm": "use torch.linalg.vector_norm",
+        "numpy_T": "keep the batch first, and permute the axes behind it",
+        "logsumexp": "use exp, sum and log",
+        "sym_size": "take places by integers where they are taken by booleans",
         "pow": _ROOT,
         **dict.fromkeys(("column_stack", "copy", "index_put", "vstack"), _PARTS),
         **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), _STEPS),

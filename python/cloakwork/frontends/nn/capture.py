@@ -108,9 +108,12 @@ def _require_eval(module: torch.nn.Module) -> None:
         name or type(module).__name__ for name, part in module.named_modules() if part.training
     ]
     if training:
+        # What torch.export made has no eval().
+        exported = hasattr(module, "graph")
+        advice = "give the module that it was exported from" if exported else "call module.eval()"
         raise TrainingModeError(
             f"cannot read a network: expected every layer in eval mode, got {training[0]!r} in "
-            "training mode; call module.eval() first"
+            f"training mode; {advice} first"
         )
 
 
@@ -277,7 +280,7 @@ def _called(
         return sequence[position] if position < len(sequence) else []
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        raise _unread(node, f"a call of {node.target}")
+        raise _unread(node, f"a call of {getattr(node.target, '__name__', node.target)}")
     name = schema.name.split("::")[-1]
     if name in _CHECKS:
         return []
@@ -400,6 +403,11 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
                 f"cannot read a network: expected a result with elements, got {name!r} of shape "
                 f"(batch, {', '.join(map(str, trace.shape(result)))}); return tensors with elements"
             )
+        if name in found:
+            raise CaptureError(
+                f"cannot read a network: expected results of different names, got two of the name "
+                f"{name!r}; give their keys other texts"
+            )
         found[name] = result
     trace.finish(found)
     return form
@@ -408,6 +416,6 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
 def _unread(node: torch.fx.Node, what: str) -> UnsupportedLayerError:
     return UnsupportedLayerError(
         f"cannot compute layer {_layer(node)!r} on encrypted numbers: expected operations of "
-        f"tensors, got {what}{written_at(_stack(node))}; write it without control flow on the "
-        "network's values"
+        f"tensors, got {what}{written_at(_stack(node))}; write it by operations of tensors, "
+        "without control flow on the network's values"
     )

@@ -18,8 +18,8 @@ from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
 _INTERPRETER_BYTES = 54 << 20
 # Of the tables of one prime's transforms, for each coefficient: roots and inverse roots, each
-# with its quotient.
-_TABLE_WORDS = 4
+# with its quotient. Those of shorter transforms, which encode what repeats itself, come to as much.
+_TABLE_WORDS = 2 * 4
 
 
 @dataclass(frozen=True, slots=True)

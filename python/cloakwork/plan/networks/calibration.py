@@ -157,7 +157,7 @@ class _Extremes:
         taken = f", of numbers from {' and from '.join(ranges)}" * bool(ranges)
         # Beyond 709 the exp of a double is infinite.
         is_exp = isinstance(operation, g.Activation) and operation.function == "exp"
-        of_exp = "bring the scores of a softmax closer together, as none may lie 700 from another"
+        of_exp = "keep what exp takes below 700, as by bringing scores of a softmax closer together"
         return NotFiniteError(
             "cannot calibrate the network: expected finite numbers, got NaN or an infinity at "
             f"{function}{node.name!r}{taken}; "

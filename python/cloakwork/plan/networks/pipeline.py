@@ -152,9 +152,11 @@ def _refusal(
 
 def batch_refusal(options: NetworkOptions) -> InvalidArgumentError:
     """What a batch is refused with that no ring has the slots for."""
+    asked = options.log_n is not None
+    ring, advice = ("ring of log_n", " or a larger ring") if asked else ("largest ring", "")
     return InvalidArgumentError(
         f"cannot compile {options.title}: a batch of {options.batch} has more inputs than the "
-        f"largest ring has slots; ask for fewer"
+        f"{ring} has slots; ask for fewer{advice}"
     )
 
 

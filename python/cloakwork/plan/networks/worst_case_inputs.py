@@ -163,4 +163,4 @@ def _growth(graph: g.Graph, rows: g.Array, draws: list[dict[int, g.Array]]) -> g
     with np.errstate(over="ignore", invalid="ignore"):
         for errors in draws:
             squares += (results(graph, rows, errors) - exact) ** 2
-    return np.asarray(squares.max(axis=1))
+    return np.asarray(np.nan_to_num(squares, nan=np.inf).max(axis=1))
