@@ -195,6 +195,9 @@ class Padded(nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         padding = torch.arange(4).expand(len(x), 4) == 3
         mask = None if self.mask is None else self.mask.repeat(len(x), 1, 1)
+        if mask is not None and mask.is_floating_point():
+            # Torch asks for two masks of one kind.
+            padding = torch.where(padding, -torch.inf, 0.0)
         found: tuple[torch.Tensor, torch.Tensor] = self.layer(x, x, x, padding, attn_mask=mask)
         return found
 
