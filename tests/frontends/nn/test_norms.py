@@ -185,7 +185,7 @@ class Weights(nn.Module):
 
 
 class Padded(nn.Module):
-    """Torch's own layer of several heads, of sequences whose last element is none."""
+    """Torch's own layer of several heads, of sequences whose last element is padding."""
 
     def __init__(self, mask: torch.Tensor | None = None) -> None:
         super().__init__()
@@ -203,7 +203,7 @@ class Padded(nn.Module):
 
 
 class PaddedEncoder(nn.Module):
-    """Torch's own encoder, of sequences whose second element is none."""
+    """Torch's own encoder, of sequences whose second element is padding."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -240,8 +240,6 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
     "encoder_with_a_padding": PaddedEncoder,
 }
 FEW = ("heads_with_a_mask_that_is_added", "heads_with_a_padding_and_a_mask_each")
-
-
 FURTHER = (
     "heads_with_a_padding",
     "heads_with_a_padding_and_an_added_mask_each",

@@ -77,35 +77,36 @@ def test_residuals_are_summed_once(stages_by: type) -> None:
     assert most_terms(2) == 3
 
 
-def test_elements_that_are_always_zero_have_places() -> None:
-    nodes = [g.node("x", g.Input((2,), 1.0), (), [])]
-    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
-    repeat = g.Rearrange(np.array([-1, -1, 0, 0, 1, 1]), (6,))
-    nodes.append(g.node("repeat", repeat, (0,), nodes))
-    nodes.append(g.node("square", square, (1,), nodes))
-    nodes.append(g.node("y", g.Output(), (2,), nodes))
+SQUARE = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
+
+
+def counts_of_places(nodes: list[g.Node]) -> list[int]:
+    """How many places the packing of each stage has."""
     graph = g.build(nodes)
     stages = stages_of(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
     costs = modelled([1] * (network.depth + 1), 1)
     packings, _ = chosen_packings(network, SLOTS, costs)
-    assert [len(each.places) for each in packings] == [2, 6, 6]
+    return [len(each.places) for each in packings]
+
+
+def test_elements_that_are_always_zero_have_places() -> None:
+    nodes = [g.node("x", g.Input((2,), 1.0), (), [])]
+    repeat = g.Rearrange(np.array([-1, -1, 0, 0, 1, 1]), (6,))
+    nodes.append(g.node("repeat", repeat, (0,), nodes))
+    nodes.append(g.node("square", SQUARE, (1,), nodes))
+    nodes.append(g.node("y", g.Output(), (2,), nodes))
+    assert counts_of_places(nodes) == [2, 6, 6]
 
 
 def test_sums_of_which_some_are_always_zero_have_places() -> None:
     nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
-    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
     repeat = g.Rearrange(np.array([0, 0, 1, 1, 2, 2]), (6,))
     weights = np.zeros((5, 6))
     weights[0, :3] = weights[4, 3:] = 1
     nodes.append(g.node("repeat", repeat, (0,), nodes))
-    nodes.append(g.node("square", square, (1,), nodes))
+    nodes.append(g.node("square", SQUARE, (1,), nodes))
     nodes.append(g.node("sums", g.Linear(weights, np.zeros(5)), (2,), nodes))
-    nodes.append(g.node("square_1", square, (3,), nodes))
+    nodes.append(g.node("square_1", SQUARE, (3,), nodes))
     nodes.append(g.node("y", g.Output(), (4,), nodes))
-    graph = g.build(nodes)
-    stages = stages_of(graph)
-    network = StagedNetwork(graph, stages.all, stages.outputs)
-    costs = modelled([1] * (network.depth + 1), 1)
-    packings, _ = chosen_packings(network, SLOTS, costs)
-    assert [len(each.places) for each in packings] == [3, 6, 6, 5, 5]
+    assert counts_of_places(nodes) == [3, 6, 6, 5, 5]

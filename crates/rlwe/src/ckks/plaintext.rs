@@ -120,8 +120,8 @@ impl Parameters {
     }
 
     /// The polynomial of values, at the level and scale of `estimate`, over any basis; each limb of
-    /// `length` words. That of n values is 2n words, each N / 2n times in a row: where there are
-    /// fewer words than N, each stands as often as there is room.
+    /// `length` words. A limb of n values is 2n words, each repeated N / 2n times; one of `length`
+    /// below N repeats each length / 2n times.
     pub(crate) fn encode_over<T: Slot>(
         &self,
         values: &[T],

@@ -43,13 +43,13 @@ impl Prime {
         self.plan.fwd(limb);
     }
 
-    /// Coefficients to values, the first `count` those of a polynomial in X^(N / count); what the
-    /// others are is not read. Of values that stand many times in a row, a limb of fewer than N
-    /// has each as often as it has room.
+    /// Coefficients to values, the first `count` those of a polynomial in X^(N / count); the others
+    /// are not read. The transform of such a polynomial is one of `count` words, each repeated N /
+    /// count times; a limb shorter than N repeats each as often as its length allows.
     ///
     /// With g = N / count, b(X^g) at a root zeta^(2j + 1) of X^N + 1 is b at (zeta^g)^(2j + 1), a
-    /// root of X^count + 1. Values are in the order of j's bits read from the last, and so each of
-    /// b's stands g times in a row.
+    /// root of X^count + 1. Values are in bit-reversed order of j, so that the g repetitions of
+    /// each value of b are next to one another.
     pub(crate) fn forward_sparse(&self, limb: &mut [u32], count: usize) {
         let length = count.max(SHORTEST);
         let between = length / count;
