@@ -184,6 +184,7 @@ class Fields:
 
     def value(self, name: str, kind: Any) -> Any:
         """An entry as an annotation says: of what it is made, and within which limits."""
+        kind = _unaliased(kind)
         parts = typing.get_args(kind)
         match typing.get_origin(kind) or kind:
             case builtins.bool:
@@ -249,6 +250,12 @@ def _fields_of(kind: Any) -> dict[str, Any]:
 
 
 _annotations: Callable[[Any], Mapping[str, Any]] = cache(_fields_of)
+
+
+def _unaliased(kind: Any) -> Any:
+    """What an alias with parameters stands for: `NDArray` is one from numpy 2.5 on."""
+    meaning = getattr(typing.get_origin(kind), "__value__", None)
+    return kind if meaning is None else meaning[typing.get_args(kind)]
 
 
 def record_of(value: Any) -> Any:
