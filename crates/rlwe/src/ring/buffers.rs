@@ -49,59 +49,87 @@ fn machine_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-#[derive(Default)]
+/// The part of its own that a buffer may have room for beyond what is asked of it. The diagonals of one
+/// giant step are seldom as many as those of the next.
+const PART_SPARE: usize = 8;
+
 struct Kept {
-    by_length: BTreeMap<usize, Vec<Vec<u32>>>,
+    by_capacity: BTreeMap<usize, Buffers>,
     words: usize,
+    /// How many buffers were asked for so far.
+    asked: u64,
+}
+
+/// Those of one capacity.
+#[derive(Default)]
+struct Buffers {
+    kept: Vec<Vec<u32>>,
+    /// The number of the last that was asked for.
+    asked: u64,
 }
 
 impl Kept {
-    /// The buffers beyond the limit: of the length of which most is cached.
+    /// The smallest buffer that has room for so many words, and little more.
+    fn fitting(&mut self, length: usize) -> Option<Vec<u32>> {
+        self.asked += 1;
+        let mut sizes = self.by_capacity.range_mut(length..=length + length / PART_SPARE);
+        let found = sizes.find_map(|(_, buffers)| Some((buffers.kept.pop()?, buffers)));
+        let Some((words, buffers)) = found else {
+            self.by_capacity.entry(length).or_default().asked = self.asked;
+            return None;
+        };
+        buffers.asked = self.asked;
+        self.words -= words.capacity();
+        Some(words)
+    }
+
+    fn keep(&mut self, words: Vec<u32>) {
+        self.words += words.capacity();
+        let buffers = self.by_capacity.entry(words.capacity()).or_default();
+        buffers.kept.push(words);
+    }
+
+    /// The buffers beyond the limit: of the size that was asked for longest ago.
     fn excess(&mut self) -> Vec<Vec<u32>> {
         let most_words = MAX_CACHED.load(Ordering::Relaxed);
         let mut forgotten = Vec::new();
         while self.words > most_words {
-            let most =
-                self.by_length.iter_mut().max_by_key(|(length, buffers)| *length * buffers.len());
-            let Some(buffer) = most.and_then(|(_, buffers)| buffers.pop()) else { break };
-            self.words -= buffer.len();
+            let oldest = (self.by_capacity.values_mut())
+                .filter(|buffers| !buffers.kept.is_empty())
+                .min_by_key(|buffers| buffers.asked);
+            let Some(buffer) = oldest.and_then(|buffers| buffers.kept.pop()) else { break };
+            self.words -= buffer.capacity();
             forgotten.push(buffer);
         }
         forgotten
     }
 }
 
-static CACHE: Mutex<Kept> = Mutex::new(Kept { by_length: BTreeMap::new(), words: 0 });
+static CACHE: Mutex<Kept> = Mutex::new(Kept { by_capacity: BTreeMap::new(), words: 0, asked: 0 });
 
 /// `length` words of any content.
 pub(crate) fn take(length: usize) -> Vec<u32> {
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    match cached.by_length.get_mut(&length).and_then(Vec::pop) {
-        Some(words) => {
-            cached.words -= length;
-            words
-        }
-        None => {
-            drop(cached);
-            vec![0; length]
-        }
-    }
+    let found = cached.fitting(length);
+    drop(cached);
+    let Some(mut words) = found else { return vec![0; length] };
+    // Within its memory, as it has room.
+    words.resize(length, 0);
+    words
 }
 
-/// Keeps `words` for a later [`take`], unless their memory has room for more, which would not be
-/// counted. They must hold no secret.
+/// Keeps `words` for a later [`take`]. They must hold no secret.
 ///
-/// Where the cache is full, the length of which most is cached is freed: results that pile up do
-/// not drive out the few buffers that every operation works in.
+/// Where the cache is full, the size is freed that was asked for longest ago: neither results that
+/// pile up nor what other levels worked in drive out the buffers that every operation works in.
 pub(crate) fn give(words: Vec<u32>) {
-    let length = words.len();
+    let capacity = words.capacity();
     let most = MAX_CACHED.load(Ordering::Relaxed);
-    if length == 0 || length > most || length < words.capacity() {
+    if capacity == 0 || capacity > most {
         return;
     }
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    cached.words += length;
-    cached.by_length.entry(length).or_default().push(words);
+    cached.keep(words);
     let forgotten = cached.excess();
     // Memory is given back to the system outside the lock.
     drop(cached);
@@ -127,5 +155,20 @@ mod tests {
         (0..2 * cached_words() / length).for_each(|_| give(vec![0; length]));
         assert!(CACHE.lock().unwrap_or_else(PoisonError::into_inner).words <= cached_words());
         (0..cached_words() / length).for_each(|_| drop(take(length)));
+    }
+
+    #[test]
+    fn memory_serves_what_is_little_shorter() {
+        // Lengths that no ring has, and no other test.
+        let length = 3_000_017;
+        give(vec![7; length]);
+        let shorter = take(length - length / 10);
+        assert_eq!((shorter.len(), shorter.capacity()), (length - length / 10, length));
+        give(shorter);
+        let whole = take(length);
+        assert_eq!((whole[0], whole.len(), whole.capacity()), (7, length, length));
+        give(whole);
+        assert!(take(length / 2).capacity() < length);
+        assert_eq!(take(length).capacity(), length);
     }
 }
