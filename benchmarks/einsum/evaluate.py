@@ -34,7 +34,7 @@ from cloakwork.plan.cost.measure import measured
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import total_seconds
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.devices import CPU, open_device
 
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further
 # once it has taken so many seconds.
@@ -200,7 +200,7 @@ def evaluate(job: Job, way: Way, runs: int, device: str = CPU) -> Evaluation:
     """Measure a job planned in one way, running it at least so many times besides the first."""
     prepared = PLANNINGS[way.planning](job, KEYS[way.keys], device)
     error = prepared.found - job.expected(*job.arrays())
-    cpu, wall, profiles = _measured_runs(prepared.run, runs)
+    cpu, wall, profiles = _measured_runs(prepared.run, runs, device)
     # Before the costs are measured, which takes memory of its own.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     costs = measured(prepared.parameters)
@@ -228,7 +228,7 @@ def evaluate(job: Job, way: Way, runs: int, device: str = CPU) -> Evaluation:
 
 
 def _measured_runs(
-    run: Callable[[], Sequence[Profile]], runs: int
+    run: Callable[[], Sequence[Profile]], runs: int, device: str
 ) -> tuple[float, float, Sequence[Profile]]:
     """Median CPU seconds and wall seconds, and the profiles of the last run."""
     cpu: list[float] = []
@@ -237,6 +237,9 @@ def _measured_runs(
     while len(cpu) < runs or (len(cpu) < _MOST_RUNS and sum(wall) < _ENOUGH_SECONDS):
         start, cpu_start = time.perf_counter(), time.process_time()
         profiles = run()
+        if device != CPU:
+            # What a session computes stays there, and need not be done yet.
+            open_device(device).native.synchronize()
         cpu.append(time.process_time() - cpu_start)
         wall.append(time.perf_counter() - start)
     return statistics.median(cpu), statistics.median(wall), profiles

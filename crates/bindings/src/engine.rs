@@ -34,6 +34,16 @@ pub fn run_boolean<T: Send>(
     detached(py, || threads.run_in_pool(work))?.map_err(|error| errors::boolean_refusal(py, &error))
 }
 
+/// Runs `work` on a device that launches kernels and no more, on the calling thread with the
+/// interpreter lock released: a pool of threads takes longer to begin than a kernel to launch.
+pub fn launch_on_device<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> device::Result<T> + Send,
+) -> PyResult<T> {
+    detached(py, || rlwe::parallel::on_this_thread(work))?
+        .map_err(|error| errors::device_refusal(py, &error))
+}
+
 /// Runs `work` on a device as [`run`] does: what it encodes and expands takes all threads.
 pub fn run_on_device<T: Send>(
     py: Python<'_>,

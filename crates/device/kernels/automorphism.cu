@@ -20,10 +20,10 @@ typedef struct {
 /* The images of limbs under an automorphism. */
 KERNEL(permute, Permutation) {
     const Row row = a.rows[BLOCK_ROW];
-    const Word *const from = a.from + ((Wide)row.first << a.log_n);
-    Word *const to = a.to + ((Wide)row.to << a.log_n);
+    const Word *const from = a.from + ((Wide)row.first << LOG_N);
+    Word *const to = a.to + ((Wide)row.to << LOG_N);
     EACH_THREAD {
         const Word at = BLOCK_COLUMN * THREADS + thread;
-        if (at < 1u << a.log_n) to[image_of(at, a.inverse, a.log_n)] = from[at];
+        if (at < 1u << LOG_N) to[image_of(at, a.inverse, LOG_N)] = from[at];
     }
 }

@@ -15,12 +15,20 @@ typedef unsigned long long Wide;
 typedef int SignedWord;
 typedef long long SignedWide;
 
+/* log2 of the ring degree. A GPU's compiler is given it, and the kernels are compiled for each ring
+ * by itself: all that follows from it is a constant then. Else it is the kernel's argument. */
+#ifndef LOG_N
+#define LOG_N a.log_n
+#endif
+
 #ifdef __CUDACC__
 
 #define FUNCTION static __device__ __forceinline__
 #define ALIGNED(bytes) __align__(bytes)
 #define UNROLLED _Pragma("unroll")
-#define KERNEL(name, Arguments) extern "C" __global__ void name(const Arguments a)
+/* No block has more threads: more registers are left for each. */
+#define KERNEL(name, Arguments)                                                                    \
+    extern "C" __global__ void __launch_bounds__(256) name(const Arguments a)
 #define EACH_THREAD for (Word thread = threadIdx.x, once = 1; once != 0; once = 0)
 #define BARRIER __syncthreads()
 #define SHARED(name) extern __shared__ Word name[]

@@ -44,7 +44,7 @@ KERNEL(sum_diagonals, DiagonalSums) {
     const Prime prime = a.primes[a.positions[BLOCK_ROW]];
     EACH_THREAD {
         const Word at = BLOCK_COLUMN * THREADS + thread;
-        if (at < 1u << a.log_n) {
+        if (at < 1u << LOG_N) {
             Word total0 = 0, total1 = 0;
             for (Word start = 0; start < a.count; start += LAZY_TERMS) {
                 const Word end = a.count - start < LAZY_TERMS ? a.count : start + LAZY_TERMS;
@@ -52,15 +52,15 @@ KERNEL(sum_diagonals, DiagonalSums) {
                 for (Word diagonal = start; diagonal < end; diagonal++) {
                     const Wide limb = (Wide)diagonal * a.limbs + BLOCK_ROW;
                     const Wide rotation = 2 * (Wide)a.babies[diagonal] * a.limbs + BLOCK_ROW;
-                    const Wide x = a.diagonals[(limb << a.log_n) + at];
-                    sum0 += x * a.rotations[(rotation << a.log_n) + at];
-                    sum1 += x * a.rotations[((rotation + a.limbs) << a.log_n) + at];
+                    const Wide x = a.diagonals[(limb << LOG_N) + at];
+                    sum0 += x * a.rotations[(rotation << LOG_N) + at];
+                    sum1 += x * a.rotations[((rotation + a.limbs) << LOG_N) + at];
                 }
                 total0 = add_residues(total0, reduce(sum0, prime), prime.q);
                 total1 = add_residues(total1, reduce(sum1, prime), prime.q);
             }
-            a.first[((Wide)BLOCK_ROW << a.log_n) + at] = total0;
-            a.second[((Wide)BLOCK_ROW << a.log_n) + at] = total1;
+            a.first[((Wide)BLOCK_ROW << LOG_N) + at] = total0;
+            a.second[((Wide)BLOCK_ROW << LOG_N) + at] = total1;
         }
     }
 }

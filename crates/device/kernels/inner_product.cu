@@ -35,8 +35,8 @@ KERNEL(inner_product, InnerProduct) {
     const Word *const digits = a.digits + BLOCK_ROW * a.count;
     EACH_THREAD {
         const Word at = BLOCK_COLUMN * THREADS + thread;
-        if (at < 1u << a.log_n) {
-            Word total0 = row.second == ABSENT ? 0 : a.addend[((Wide)row.second << a.log_n) + at];
+        if (at < 1u << LOG_N) {
+            Word total0 = row.second == ABSENT ? 0 : a.addend[((Wide)row.second << LOG_N) + at];
             Word total1 = 0;
             for (Word start = 0; start < a.count; start += LAZY_TERMS) {
                 const Word end = a.count - start < LAZY_TERMS ? a.count : start + LAZY_TERMS;
@@ -44,17 +44,17 @@ KERNEL(inner_product, InnerProduct) {
                 for (Word digit = start; digit < end; digit++) {
                     const Word limb = digits[digit];
                     const Word *const from = limb & OF_WHOLE ? a.whole : a.extensions;
-                    const Wide x = from[((Wide)(limb & ~OF_WHOLE) << a.log_n) + at];
+                    const Wide x = from[((Wide)(limb & ~OF_WHOLE) << LOG_N) + at];
                     const Wide half = 2 * (Wide)a.places[digit] * a.key_limbs + row.first;
-                    sum0 += x * a.key[(half << a.log_n) + at];
-                    sum1 += x * a.key[((half + a.key_limbs) << a.log_n) + at];
+                    sum0 += x * a.key[(half << LOG_N) + at];
+                    sum1 += x * a.key[((half + a.key_limbs) << LOG_N) + at];
                 }
                 total0 = add_residues(total0, reduce(sum0, prime), prime.q);
                 total1 = add_residues(total1, reduce(sum1, prime), prime.q);
             }
-            const Word image = image_of(at, a.inverse, a.log_n);
-            a.to[((Wide)row.to << a.log_n) + image] = total0;
-            a.to[((Wide)(row.to + a.limbs) << a.log_n) + image] = total1;
+            const Word image = image_of(at, a.inverse, LOG_N);
+            a.to[((Wide)row.to << LOG_N) + image] = total0;
+            a.to[((Wide)(row.to + a.limbs) << LOG_N) + image] = total1;
         }
     }
 }

@@ -4,3 +4,4 @@
 #include "inner_product.cu"
 #include "conversion.cu"
 #include "diagonals.cu"
+#include "combination.cu"

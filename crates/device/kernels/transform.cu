@@ -19,9 +19,15 @@ typedef struct {
     Word *to;
     const Word *from;
     const Row *rows;
-    /* Of the ring degree, the rows of the matrix, and a block's tile. */
-    Word log_n, log_rows, log_tile;
+    Word log_n;
 } Transform;
+
+/* log2 of the rows of the matrix, and of the residues of a block's tile: LOG_TILE of
+ * `src/launch/transform.rs`. */
+#define LOG_ROWS (LOG_N / 2)
+#define LOG_TILE (LOG_N < 12 ? LOG_N : 12)
+/* Threads of a block. */
+#define TRANSFORM_THREADS 256
 
 /* A block's tile: `count` transforms side by side of 2^log_length residues each. */
 typedef struct {
@@ -39,13 +45,13 @@ typedef struct {
 /* Rows of the matrix; a tile of them is one piece of the limb. */
 FUNCTION Tile tile_of_rows(const Transform a, Word number) {
     Tile tile;
-    tile.log_length = a.log_n - a.log_rows;
-    tile.log_count = a.log_tile - tile.log_length;
+    tile.log_length = LOG_N - LOG_ROWS;
+    tile.log_count = LOG_TILE - tile.log_length;
     tile.log_step = 0;
-    tile.first_stage = a.log_rows;
+    tile.first_stage = LOG_ROWS;
     tile.first_row = number << tile.log_count;
-    tile.offset = number << a.log_tile;
-    tile.log_width = a.log_tile;
+    tile.offset = number << LOG_TILE;
+    tile.log_width = LOG_TILE;
     tile.log_distance = 0;
     return tile;
 }
@@ -53,21 +59,22 @@ FUNCTION Tile tile_of_rows(const Transform a, Word number) {
 /* Columns of the matrix, a few neighbours. */
 FUNCTION Tile tile_of_columns(const Transform a, Word number) {
     Tile tile;
-    tile.log_length = a.log_rows;
-    tile.log_count = a.log_tile - a.log_rows;
+    tile.log_length = LOG_ROWS;
+    tile.log_count = LOG_TILE - LOG_ROWS;
     tile.log_step = tile.log_count;
     tile.first_stage = 0;
     tile.first_row = 0;
     tile.offset = number << tile.log_count;
     tile.log_width = tile.log_count;
-    tile.log_distance = a.log_n - a.log_rows;
+    tile.log_distance = LOG_N - LOG_ROWS;
     return tile;
 }
 
-/* Where a place of the tile lies in the limb. */
+/* How far from the tile's beginning in the limb a place of it lies. Of places that have no bit in
+ * common the distances add up; so they do in shared memory. */
 FUNCTION Word in_limb(Tile tile, Word place) {
     const Word mask = (1u << tile.log_width) - 1;
-    return tile.offset + (place >> tile.log_width << tile.log_distance) + (place & mask);
+    return (place >> tile.log_width << tile.log_distance) + (place & mask);
 }
 
 /* Where a place of the tile lies in shared memory: neighbours at 16 places fall to all its banks. */
@@ -78,7 +85,8 @@ FUNCTION Word passes_of(Word stages) { return (stages + MOST_STAGES - 1) / MOST_
 FUNCTION Word stages_of(Word stages, Word passes) { return (stages + passes - 1) / passes; }
 
 /* What one thread transforms in a pass: the place of the first residue and log2 of the distance to
- * the next; the transform's block of residues that they belong to, among all of their stage. */
+ * the next, in whose bits the first place has none; the transform's block of residues that they belong
+ * to, among all of their stage. */
 typedef struct {
     Word place, log_distance, block;
 } Group;
@@ -109,6 +117,22 @@ FUNCTION Group group_of(Tile tile, Word number, Word done, Word stages) {
     return group;
 }
 
+/* Two roots of unity, which a GPU reads at once. */
+typedef struct ALIGNED(16) {
+    Twiddle twiddle[2];
+} TwiddlePair;
+
+/* `count` roots of unity, a power of two, from a multiple of as many on. */
+FUNCTION void read_twiddles(Twiddle *to, const Twiddle *from, const Word count) {
+    if (count == 1) to[0] = from[0];
+    UNROLLED for (Word i = 0; i < MOST_RADIX / 4; i++) {
+        if (2 * i + 1 >= count) break;
+        const TwiddlePair pair = ((const TwiddlePair *)from)[i];
+        to[2 * i] = pair.twiddle[0];
+        to[2 * i + 1] = pair.twiddle[1];
+    }
+}
+
 /* Butterflies of Cooley and Tukey (1965) in the lazy form of Harvey (2014): residues stay below
  * 4 q. */
 FUNCTION void forward_stages(Word *x, const Twiddle *twiddles, Word stage, Word block, Word q,
@@ -116,7 +140,8 @@ FUNCTION void forward_stages(Word *x, const Twiddle *twiddles, Word stage, Word 
     UNROLLED for (Word done = 0; done < MOST_STAGES; done++) {
         if (done >= stages) break;
         const Word half = 1u << (stages - 1 - done);
-        const Twiddle *row = twiddles + (1u << (stage + done)) + (block << done);
+        Twiddle row[MOST_RADIX / 2];
+        read_twiddles(row, twiddles + (1u << (stage + done)) + (block << done), 1u << done);
         UNROLLED for (Word outer = 0; outer < MOST_RADIX / 2; outer++) {
             if (outer >= 1u << done) break;
             const Twiddle twiddle = row[outer];
@@ -140,10 +165,11 @@ FUNCTION void inverse_stages(Word *x, const Twiddle *twiddles, Word stage, Word 
         if (left_over > stages) continue;
         const Word done = left_over - 1;
         const Word half = 1u << (stages - 1 - done);
-        const Twiddle *row = twiddles + (2u << (stage + done)) - 1 - (block << done);
+        Twiddle row[MOST_RADIX / 2];
+        read_twiddles(row, twiddles + (2u << (stage + done)) - ((block + 1) << done), 1u << done);
         UNROLLED for (Word outer = 0; outer < MOST_RADIX / 2; outer++) {
             if (outer >= 1u << done) break;
-            const Twiddle twiddle = *(row - outer);
+            const Twiddle twiddle = row[(1u << done) - 1 - outer];
             UNROLLED for (Word inner = 0; inner < MOST_RADIX / 2; inner++) {
                 if (inner >= half) break;
                 const Word at = 2 * half * outer + inner;
@@ -155,84 +181,92 @@ FUNCTION void inverse_stages(Word *x, const Twiddle *twiddles, Word stage, Word 
     }
 }
 
-/* The residues of a group, from shared memory where `from` is null. */
-FUNCTION void read_group(Word *x, Tile tile, Group group, const Word *from, const Word *shared,
-                         const Word stages) {
+/* The residues of a group, from a limb or from shared memory. */
+FUNCTION void read_group(Word *x, Tile tile, Group group, const Word *from, const Word in_memory,
+                         const Word *shared, const Word stages) {
+    const Word *const first = from + tile.offset + in_limb(tile, group.place);
+    const Word *const first_shared = shared + in_shared(group.place);
     UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
         if (i >= 1u << stages) break;
-        const Word place = group.place + (i << group.log_distance);
-        x[i] = from ? from[in_limb(tile, place)] : shared[in_shared(place)];
+        const Word place = i << group.log_distance;
+        x[i] = in_memory ? first[in_limb(tile, place)] : first_shared[in_shared(place)];
     }
 }
 
-/* One pass of a thread's groups. `from` or `to` is null where the residues come from shared memory,
- * or stay there. */
-FUNCTION void forward_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from, Word *to,
-                           Word *shared, Word done, const Word stages, Word thread, Word threads) {
+/* The residues of a group, to a limb or to shared memory. */
+FUNCTION void write_group(const Word *x, Tile tile, Group group, Word *to, const Word in_memory,
+                          Word *shared, const Word stages) {
+    Word *const first = to + tile.offset + in_limb(tile, group.place);
+    Word *const first_shared = shared + in_shared(group.place);
+    UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
+        if (i >= 1u << stages) break;
+        const Word place = i << group.log_distance;
+        if (in_memory) {
+            first[in_limb(tile, place)] = x[i];
+        } else {
+            first_shared[in_shared(place)] = x[i];
+        }
+    }
+}
+
+/* One pass of a thread's groups. The residues come from a limb or from shared memory, and go to one
+ * or the other. */
+FUNCTION void forward_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from,
+                           const Word from_memory, Word *to, const Word to_memory, Word *shared,
+                           Word done, const Word stages, Word thread, Word threads) {
     Word x[MOST_RADIX];
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
     for (Word number = thread; number < groups; number += threads) {
         const Group group = group_of(tile, number, done, stages);
-        read_group(x, tile, group, from, shared, stages);
+        read_group(x, tile, group, from, from_memory, shared, stages);
         forward_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
-        UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
-            if (i >= 1u << stages) break;
-            const Word place = group.place + (i << group.log_distance);
-            if (to) {
-                to[in_limb(tile, place)] = x[i];
-            } else {
-                shared[in_shared(place)] = x[i];
-            }
-        }
+        write_group(x, tile, group, to, to_memory, shared, stages);
     }
 }
 
-FUNCTION void inverse_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from, Word *to,
-                           Word *shared, Word done, const Word stages, Word thread, Word threads) {
+FUNCTION void inverse_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from,
+                           const Word from_memory, Word *to, const Word to_memory, Word *shared,
+                           Word done, const Word stages, Word thread, Word threads) {
     Word x[MOST_RADIX];
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
     for (Word number = thread; number < groups; number += threads) {
         const Group group = group_of(tile, number, done, stages);
-        read_group(x, tile, group, from, shared, stages);
+        read_group(x, tile, group, from, from_memory, shared, stages);
         inverse_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
-        UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
-            if (i >= 1u << stages) break;
-            const Word place = group.place + (i << group.log_distance);
-            if (to) {
-                /* The last stage of all is followed by nothing that would reduce. */
-                to[in_limb(tile, place)] = tile.first_stage + done == 0 ? fold(x[i], q) : x[i];
-            } else {
-                shared[in_shared(place)] = x[i];
+        if (tile.first_stage + done == 0) {
+            /* The last stage of all is followed by nothing that would reduce. */
+            UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
+                if (i < 1u << stages) x[i] = fold(x[i], q);
             }
         }
+        write_group(x, tile, group, to, to_memory, shared, stages);
     }
 }
 
 /* Registers hold what a pass works on as long as the number of its stages is a constant. */
 #define WITH_STAGES(pass, stages, ...)                                                             \
     switch (stages) {                                                                              \
-    case 1: pass(__VA_ARGS__, 1, thread, THREADS); break;                                          \
-    case 2: pass(__VA_ARGS__, 2, thread, THREADS); break;                                          \
-    case 3: pass(__VA_ARGS__, 3, thread, THREADS); break;                                          \
-    default: pass(__VA_ARGS__, 4, thread, THREADS); break;                                         \
+    case 1: pass(__VA_ARGS__, 1, thread, TRANSFORM_THREADS); break;                                          \
+    case 2: pass(__VA_ARGS__, 2, thread, TRANSFORM_THREADS); break;                                          \
+    case 3: pass(__VA_ARGS__, 3, thread, TRANSFORM_THREADS); break;                                          \
+    default: pass(__VA_ARGS__, 4, thread, TRANSFORM_THREADS); break;                                         \
     }
 
 KERNEL(forward_columns, Transform) {
     SHARED(shared);
     const Row row = a.rows[BLOCK_ROW];
     const Tile tile = tile_of_columns(a, BLOCK_COLUMN);
-    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << a.log_n);
+    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << LOG_N);
     const Word q = a.primes[row.prime].q;
-    const Word *const from = a.from + ((Wide)row.first << a.log_n);
-    Word *const to = a.to + ((Wide)row.to << a.log_n);
+    const Word *const from = a.from + ((Wide)row.first << LOG_N);
+    Word *const to = a.to + ((Wide)row.to << LOG_N);
     const Word passes = passes_of(tile.log_length);
     Word done = 0;
-    for (Word left = passes; left > 0; left--) {
+    UNROLLED for (Word left = passes; left > 0; left--) {
         const Word stages = stages_of(tile.log_length - done, left);
-        const Word *const source = left == passes ? from : 0;
-        Word *const target = left == 1 ? to : 0;
         EACH_THREAD {
-            WITH_STAGES(forward_pass, stages, tile, twiddles, q, source, target, shared, done)
+            WITH_STAGES(forward_pass, stages, tile, twiddles, q, from, left == passes, to,
+                        left == 1, shared, done)
         }
         BARRIER;
         done += stages;
@@ -243,23 +277,23 @@ KERNEL(forward_rows, Transform) {
     SHARED(shared);
     const Row row = a.rows[BLOCK_ROW];
     const Tile tile = tile_of_rows(a, BLOCK_COLUMN);
-    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << a.log_n);
+    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << LOG_N);
     const Word q = a.primes[row.prime].q;
-    Word *const to = a.to + ((Wide)row.to << a.log_n);
+    Word *const to = a.to + ((Wide)row.to << LOG_N);
     const Word passes = passes_of(tile.log_length);
     Word done = 0;
-    for (Word left = passes; left > 0; left--) {
+    UNROLLED for (Word left = passes; left > 0; left--) {
         const Word stages = stages_of(tile.log_length - done, left);
-        const Word *const source = left == passes ? to : 0;
         EACH_THREAD {
-            WITH_STAGES(forward_pass, stages, tile, twiddles, q, source, 0, shared, done)
+            WITH_STAGES(forward_pass, stages, tile, twiddles, q, to, left == passes, to, 0, shared,
+                        done)
         }
         BARRIER;
         done += stages;
     }
     /* Neighbouring threads hold residues that lie far apart now: they go out in order. */
     EACH_THREAD {
-        for (Word place = thread; place < 1u << a.log_tile; place += THREADS) {
+        for (Word place = thread; place < 1u << LOG_TILE; place += TRANSFORM_THREADS) {
             to[tile.offset + place] = fold_twice(shared[in_shared(place)], q);
         }
     }
@@ -269,23 +303,23 @@ KERNEL(inverse_rows, Transform) {
     SHARED(shared);
     const Row row = a.rows[BLOCK_ROW];
     const Tile tile = tile_of_rows(a, BLOCK_COLUMN);
-    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << a.log_n);
+    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << LOG_N);
     const Word q = a.primes[row.prime].q;
-    const Word *const from = a.from + ((Wide)row.first << a.log_n);
-    Word *const to = a.to + ((Wide)row.to << a.log_n);
+    const Word *const from = a.from + ((Wide)row.first << LOG_N);
+    Word *const to = a.to + ((Wide)row.to << LOG_N);
     EACH_THREAD {
-        for (Word place = thread; place < 1u << a.log_tile; place += THREADS) {
+        for (Word place = thread; place < 1u << LOG_TILE; place += TRANSFORM_THREADS) {
             shared[in_shared(place)] = from[tile.offset + place];
         }
     }
     BARRIER;
     Word before = tile.log_length;
-    for (Word left = passes_of(tile.log_length); left > 0; left--) {
+    UNROLLED for (Word left = passes_of(tile.log_length); left > 0; left--) {
         const Word stages = stages_of(before, left);
         before -= stages;
-        Word *const target = left == 1 ? to : 0;
         EACH_THREAD {
-            WITH_STAGES(inverse_pass, stages, tile, twiddles, q, 0, target, shared, before)
+            WITH_STAGES(inverse_pass, stages, tile, twiddles, q, to, 0, to, left == 1, shared,
+                        before)
         }
         BARRIER;
     }
@@ -295,18 +329,17 @@ KERNEL(inverse_columns, Transform) {
     SHARED(shared);
     const Row row = a.rows[BLOCK_ROW];
     const Tile tile = tile_of_columns(a, BLOCK_COLUMN);
-    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << a.log_n);
+    const Twiddle *const twiddles = a.twiddles + ((Wide)row.prime << LOG_N);
     const Word q = a.primes[row.prime].q;
-    Word *const to = a.to + ((Wide)row.to << a.log_n);
+    Word *const to = a.to + ((Wide)row.to << LOG_N);
     const Word passes = passes_of(tile.log_length);
     Word before = tile.log_length;
-    for (Word left = passes; left > 0; left--) {
+    UNROLLED for (Word left = passes; left > 0; left--) {
         const Word stages = stages_of(before, left);
         before -= stages;
-        const Word *const source = left == passes ? to : 0;
-        Word *const target = left == 1 ? to : 0;
         EACH_THREAD {
-            WITH_STAGES(inverse_pass, stages, tile, twiddles, q, source, target, shared, before)
+            WITH_STAGES(inverse_pass, stages, tile, twiddles, q, to, left == passes, to, left == 1,
+                        shared, before)
         }
         BARRIER;
     }

@@ -4,10 +4,9 @@ use rlwe::ckks::{AlignmentTable, CombinationTable, Estimate};
 
 use crate::Result;
 use crate::ciphertext::Ciphertext;
-use crate::division::Division;
 use crate::evaluator::Evaluator;
 use crate::launch::{
-    Buffer, ConstantOperation, Operation, Row, Rows, Table, place, pointwise, with_constants,
+    Buffer, ConstantOperation, Operation, Table, combine, place, pointwise, with_constants,
 };
 
 impl Evaluator {
@@ -90,12 +89,11 @@ impl Evaluator {
         }
         let (from, to) = (self.basis_of(&a.estimate)?, self.basis_of(&estimate)?);
         let ring = self.ring();
-        let rows: Vec<Row> =
-            (0..a.polys()).flat_map(|poly| restricting(&from, &to, poly)).collect();
         self.require(ring.limb_bytes(a.polys() * to.len()), operation)?;
         let words = ring.words(a.polys() * to.len());
         let mut polys = Buffer::unwritten(ring.device(), words, operation)?;
-        place(ring, &mut polys, 0, &a.polys, &Rows::new(ring.device(), &rows)?)?;
+        let rows = self.parameters().restriction(a.polys(), from, to)?;
+        place(ring, &mut polys, 0, &a.polys, &rows)?;
         Ok(a.with(estimate, polys))
     }
 
@@ -114,47 +112,21 @@ impl Evaluator {
         });
         self.require(ring.limb_bytes(polys * (start.len() + divided)), operation)?;
         let mut sum = Buffer::unwritten(device, ring.words(polys * start.len()), operation)?;
-        let rows: Vec<Row> = (0..polys).flat_map(|poly| restricting(&from, start, poly)).collect();
-        let rows = Rows::new(device, &scaled(&rows))?;
-        for (index, (term, factors)) in terms.iter().zip(&table.factors).enumerate() {
-            let kind = match index {
-                0 => ConstantOperation::Scale,
-                _ => ConstantOperation::AddScaled,
-            };
-            let constants = Table::new(device, &factors.repeat(polys))?;
-            with_constants(ring, kind, &mut sum, Some(&term.polys), &rows, &constants)?;
-        }
+        let rows = self.parameters().restriction(polys, from, start)?;
+        let constants: Vec<u32> =
+            table.factors.iter().flat_map(|factors| factors.repeat(polys)).collect();
+        let limbs: Vec<&Buffer> = terms.iter().map(|term| &*term.polys).collect();
+        combine(ring, &mut sum, &limbs, &rows, &constants)?;
         let Some(division) = &table.division else {
             return Ok(first.with(table.estimate.clone(), sum));
         };
-        let prime = |position: usize| self.parameters().prime(position);
-        let division = Division::new(device, division, start, prime)?;
+        let division = self.parameters().division(start, division)?;
         let quotient = division.apply(ring, &sum, polys, operation)?;
         Ok(first.with(table.estimate.clone(), quotient))
     }
 
     /// Positions of the primes of an estimate's level.
-    fn basis_of(&self, estimate: &Estimate) -> Result<Vec<usize>> {
-        Ok(self.parameters().level(estimate.level())?.basis().to_vec())
+    fn basis_of(&self, estimate: &Estimate) -> Result<&[usize]> {
+        Ok(self.parameters().level(estimate.level())?.basis())
     }
-}
-
-/// The rows that take the limbs of a polynomial over some primes to those over fewer.
-fn restricting(from: &[usize], to: &[usize], poly: usize) -> Vec<Row> {
-    let row = |(limb, &position): (usize, &usize)| {
-        let place = from.iter().position(|&other| other == position);
-        let place = place.expect("the primes are among those before");
-        Row {
-            prime: position as u32,
-            to: (poly * to.len() + limb) as u32,
-            first: (poly * from.len() + place) as u32,
-            second: 0,
-        }
-    };
-    to.iter().enumerate().map(row).collect()
-}
-
-/// The same limbs as second operands, beside those of the result.
-fn scaled(rows: &[Row]) -> Vec<Row> {
-    rows.iter().map(|row| Row { first: row.to, second: row.first, ..*row }).collect()
 }

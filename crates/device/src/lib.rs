@@ -9,6 +9,7 @@
 mod bootstrapping;
 mod ciphertext;
 mod combination;
+mod combination_tables;
 mod decomposition;
 mod division;
 mod error;

@@ -107,10 +107,18 @@ impl LinearTransform {
         })
     }
 
+    /// Whether its diagonals are on the device.
+    pub fn is_there(&self) -> bool {
+        !self.giants.is_empty()
+    }
+
     /// Diagonals that are sent at once at most, whenever the transform is applied.
     fn streamed_diagonals(&self) -> usize {
-        let kept = !self.giants.is_empty();
-        if kept { 0 } else { self.host.diagonals().min(self.host.split().baby_steps.len()) }
+        if self.is_there() {
+            0
+        } else {
+            self.host.diagonals().min(self.host.split().baby_steps.len())
+        }
     }
 }
 

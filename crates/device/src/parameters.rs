@@ -3,9 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use rlwe::ckks;
-use rlwe::tables::PrimeTable;
+use rlwe::tables::{DivisionTable, PrimeTable};
 
-use crate::launch::{Device, Residues};
+use crate::combination_tables::CombinationTables;
+use crate::division::Division;
+use crate::launch::{Device, Residues, Rows};
 use crate::level::Level;
 use crate::{Error, Result};
 
@@ -23,6 +25,7 @@ struct Tables {
     residues: Residues,
     /// Made when first used.
     levels: Vec<OnceLock<Level>>,
+    combinations: CombinationTables,
 }
 
 impl Parameters {
@@ -43,7 +46,8 @@ impl Parameters {
         };
         let imaginary_units = ring.primes.iter().map(unit).collect();
         let host = host.clone();
-        Ok(Self(Arc::new(Tables { host, primes, imaginary_units, residues, levels })))
+        let combinations = CombinationTables::default();
+        Ok(Self(Arc::new(Tables { host, primes, imaginary_units, residues, levels, combinations })))
     }
 
     /// The parameter set itself.
@@ -85,5 +89,22 @@ impl Parameters {
         }
         let made = Level::new(self.device(), &table()?, |position| self.prime(position))?;
         Ok(cell.get_or_init(|| made))
+    }
+
+    /// The rows that take polynomials over the primes at positions `from` to some of these; see
+    /// [`CombinationTables::restriction`].
+    pub(crate) fn restriction(
+        &self,
+        polys: usize,
+        from: &[usize],
+        to: &[usize],
+    ) -> Result<Arc<Rows>> {
+        self.0.combinations.restriction(self.device(), polys, from, to)
+    }
+
+    /// The division of polynomials over the primes at positions `from`.
+    pub(crate) fn division(&self, from: &[usize], table: &DivisionTable) -> Result<Arc<Division>> {
+        let prime = |position| self.prime(position);
+        self.0.combinations.division(self.device(), from, table, prime)
     }
 }

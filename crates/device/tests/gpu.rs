@@ -26,16 +26,18 @@ fn a_gpu_starts_or_its_absence_is_named() {
 
 #[test]
 fn kernels_compile_for_gpus_where_there_is_a_compiler() {
-    match compile("sm_90") {
-        Ok(image) => {
-            assert!(!image.code.is_empty());
-            // Registers that did not suffice would lie in local memory, much slower.
-            assert!(no_spills(&image.log), "{}", image.log);
-            assert_eq!(compile("sm_90").unwrap(), image);
+    for log_n in 11..=17 {
+        match compile("sm_90", log_n) {
+            Ok(image) => {
+                assert!(!image.code.is_empty());
+                // Registers that did not suffice would lie in local memory, much slower.
+                assert!(no_spills(&image.log), "{}", image.log);
+                assert_eq!(compile("sm_90", log_n).unwrap(), image);
+            }
+            Err(error) => assert_eq!(error, Error::NoCompiler),
         }
-        Err(error) => assert_eq!(error, Error::NoCompiler),
     }
-    match compile("sm_1") {
+    match compile("sm_1", 16) {
         Ok(image) => panic!("no such architecture: {image:?}"),
         Err(error) => {
             assert!(matches!(error, Error::NoCompiler | Error::Compilation { .. }), "{error}");

@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{numbers, roomy};
+use common::{numbers, roomy, with_budget};
 use device::launch::{
-    Buffer, ConstantOperation, Operation, Residues, Row, Rows, Table, forward, permute, pointwise,
-    tensor, with_constants,
+    Buffer, ConstantOperation, Operation, Residues, Row, Rows, Table, combine, forward, permute,
+    pointwise, tensor, with_constants,
 };
 use rlwe::ring::primes::ntt_primes;
 use rlwe::tables::{PrimeTable, conjugation_element, rotation_element};
@@ -174,4 +174,51 @@ fn no_kernel_takes_primes_that_the_ring_does_not_have() {
     refused(Row { prime: 3, to: 0, first: 0, second: 0 }, |ring, to, from, rows| {
         forward(ring, to, Some(from), rows).unwrap();
     });
+}
+
+/// Sums are reduced after twelve terms: as many, one more, and extreme ones.
+#[test]
+fn multiples_are_summed() {
+    let (device, primes) = (roomy(), primes());
+    let ring = Residues::new(&device, LOG_N, &primes).unwrap();
+    let rows: Vec<Row> =
+        (0..3).map(|limb| Row { prime: limb, to: limb, first: limb, second: limb }).collect();
+    let rows = Rows::new(&device, &rows).unwrap();
+    for count in [1, 2, 12, 13, 30] {
+        let terms: Vec<Vec<u32>> =
+            (0..count as u64).map(|seed| residues(10 + seed, &primes)).collect();
+        let constant = |term: usize, limb: usize| match term % 3 {
+            0 => primes[limb].q - 1,
+            _ => numbers((term * 3 + limb) as u64, primes[limb].q, 1)[0],
+        };
+        let constants: Vec<u32> =
+            (0..count).flat_map(|term| (0..3).map(move |limb| constant(term, limb))).collect();
+        let sent: Vec<Buffer> =
+            terms.iter().map(|term| Buffer::copied(&device, term, "test").unwrap()).collect();
+        let mut sum = Buffer::unwritten(&device, 3 * N, "test").unwrap();
+        combine(&ring, &mut sum, &sent.iter().collect::<Vec<_>>(), &rows, &constants).unwrap();
+        for (at, found) in sum.read().unwrap().into_iter().enumerate() {
+            let q = u128::from(primes[at / N].q);
+            let product = |term: usize| {
+                u128::from(terms[term][at]) * u128::from(constants[3 * term + at / N])
+            };
+            let whole: u128 = (0..count).map(product).sum();
+            assert_eq!(u128::from(found), whole % q * inverse_radix(q) % q, "{count} terms");
+        }
+    }
+}
+
+/// What was given back is used again where the length is the same, and goes where it is in the way.
+#[test]
+fn memory_that_was_given_back_stays_within_the_budget() {
+    let device = with_budget(1000 * 4);
+    let half = Buffer::copied(&device, &[7; 500], "test").unwrap();
+    drop(half);
+    assert_eq!(device.memory().used, 0);
+    let again = Buffer::copied(&device, &[8; 500], "test").unwrap();
+    assert_eq!(again.read().unwrap(), [8; 500]);
+    drop(again);
+    let most = Buffer::copied(&device, &[9; 900], "test").unwrap();
+    assert_eq!((most.read().unwrap(), device.memory().used), (vec![9; 900], 3600));
+    assert!(Buffer::unwritten(&device, 101, "test").is_err());
 }

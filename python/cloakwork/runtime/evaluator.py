@@ -79,8 +79,8 @@ class Evaluator(KeyHolder):
 
     def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
         super().__init__(program, key, key_id)
-        self._cache_bytes = default_cache_bytes()
-        # None for what the machine has.
+        # None for the default, and for what the machine has.
+        self._cache_bytes: int | None = None
         self._memory_limit: int | None = None
         self._device = program.device
 
@@ -118,14 +118,19 @@ class Evaluator(KeyHolder):
     def cache_bytes(self) -> int:
         """Bytes that encoded linear transforms and constants may take, to be used in later runs.
 
-        By default a quarter of the machine's memory. What does not fit is encoded again in every
-        run. Setting it raises InvalidArgumentError where it is no integer from 0 up.
+        By default a quarter of the machine's memory; on a GPU all of its memory that a run leaves.
+        What does not fit is encoded again in every run. Setting it to None restores the default;
+        what is no integer from 0 up raises InvalidArgumentError.
         """
-        return self._cache_bytes
+        if self._cache_bytes is not None:
+            return self._cache_bytes
+        if self._device != CPU:
+            return open_device(self._device).native.budget
+        return default_cache_bytes()
 
     @cache_bytes.setter
-    def cache_bytes(self, value: int) -> None:
-        self._cache_bytes = _bytes(value, "cache_bytes")
+    def cache_bytes(self, value: int | None) -> None:
+        self._cache_bytes = None if value is None else _bytes(value, "cache_bytes")
         self.__dict__.pop("_backend", None)
 
     @property
@@ -152,9 +157,9 @@ class Evaluator(KeyHolder):
     def _backend(self) -> Any:
         if self._device != CPU:
             return self.program.scheme.device_backend(
-                self._key, open_device(self._device), cache_bytes=self._cache_bytes
+                self._key, open_device(self._device), cache_bytes=self.cache_bytes
             )
-        kept, expansion = self._cache_bytes, None
+        kept, expansion = self.cache_bytes, None
         if self._memory.least:
             held, left = self._held_memory, self.memory_limit - self._peak_bytes
             # The program's own transforms take what bootstraps leave.

@@ -60,7 +60,7 @@ impl DeviceCiphertext {
     /// Raises:
     ///     InvalidArgumentError: The bound is negative or not finite.
     fn with_bound(&self, py: Python<'_>, bound: Real) -> PyResult<Self> {
-        engine::run_on_device(py, || self.0.with_bound(bound.0)).map(Self)
+        engine::launch_on_device(py, || self.0.with_bound(bound.0)).map(Self)
     }
 
     /// A copy in the memory of the processor, when all work on it is done.
@@ -68,7 +68,7 @@ impl DeviceCiphertext {
     /// Raises:
     ///     DeviceLostError: The device failed.
     fn fetch(&self, py: Python<'_>) -> PyResult<Ciphertext> {
-        engine::run_on_device(py, || self.0.fetch()).map(Ciphertext)
+        engine::launch_on_device(py, || self.0.fetch()).map(Ciphertext)
     }
 
     fn __repr__(&self) -> String {

@@ -44,7 +44,7 @@ impl DeviceEvaluator {
     /// Raises:
     ///     MemoryBudgetError: The device has fewer, even without keys.
     fn require(&self, py: Python<'_>, nbytes: Number<u64>) -> PyResult<()> {
-        engine::run_on_device(py, || self.0.require(nbytes.0, "run a program"))
+        engine::launch_on_device(py, || self.0.require(nbytes.0, "run a program"))
     }
 
     /// a + b; of one level and scale.
@@ -55,7 +55,7 @@ impl DeviceEvaluator {
         b: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_on_device(py, || self.0.add(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.add(a, b)).map(DeviceCiphertext)
     }
 
     /// a - b; of one level and scale.
@@ -66,7 +66,7 @@ impl DeviceEvaluator {
         b: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_on_device(py, || self.0.sub(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.sub(a, b)).map(DeviceCiphertext)
     }
 
     /// The negative of every number.
@@ -76,7 +76,7 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.negate(a)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.negate(a)).map(DeviceCiphertext)
     }
 
     /// Every number times the imaginary unit, without error or change of scale.
@@ -86,7 +86,7 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.multiply_imaginary(a)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.multiply_imaginary(a)).map(DeviceCiphertext)
     }
 
     /// ciphertext + plaintext; of one level and scale.
@@ -97,7 +97,7 @@ impl DeviceEvaluator {
         plaintext: Bound<'_, DevicePlaintext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_on_device(py, || self.0.add_plain(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.add_plain(a, b)).map(DeviceCiphertext)
     }
 
     /// ciphertext - plaintext; of one level and scale.
@@ -108,7 +108,7 @@ impl DeviceEvaluator {
         plaintext: Bound<'_, DevicePlaintext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_on_device(py, || self.0.sub_plain(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.sub_plain(a, b)).map(DeviceCiphertext)
     }
 
     /// a * b, relinearised, not rescaled; of one level.
@@ -119,7 +119,7 @@ impl DeviceEvaluator {
         b: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_on_device(py, || self.0.multiply(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.multiply(a, b)).map(DeviceCiphertext)
     }
 
     /// a * b of degree 2, neither relinearised nor rescaled; of one level.
@@ -130,7 +130,7 @@ impl DeviceEvaluator {
         b: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_on_device(py, || self.0.multiply_lazily(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.multiply_lazily(a, b)).map(DeviceCiphertext)
     }
 
     /// The same numbers at degree 1.
@@ -140,7 +140,7 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.relinearize(a)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.relinearize(a)).map(DeviceCiphertext)
     }
 
     /// The same numbers at degree 1 and one level down, in one division.
@@ -150,7 +150,7 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.relinearize_and_rescale(a)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.relinearize_and_rescale(a)).map(DeviceCiphertext)
     }
 
     /// ciphertext * plaintext, not rescaled; of one level.
@@ -161,7 +161,7 @@ impl DeviceEvaluator {
         plaintext: Bound<'_, DevicePlaintext>,
     ) -> PyResult<DeviceCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_on_device(py, || self.0.multiply_plain(a, b)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.multiply_plain(a, b)).map(DeviceCiphertext)
     }
 
     /// Every number times one integer; exact, the scale unchanged.
@@ -172,7 +172,7 @@ impl DeviceEvaluator {
         value: Number<i64>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.multiply_integer(a, value.0)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.multiply_integer(a, value.0)).map(DeviceCiphertext)
     }
 
     /// The same numbers at a lower level, at the canonical scale there.
@@ -187,7 +187,7 @@ impl DeviceEvaluator {
             let scale = self.0.parameters().host().scale(level.0)?;
             self.0.align(a, level.0, scale)
         };
-        engine::run_on_device(py, aligned).map(DeviceCiphertext)
+        engine::launch_on_device(py, aligned).map(DeviceCiphertext)
     }
 
     /// Several rotations of one ciphertext, which share the decomposition (hoisting).
@@ -199,7 +199,7 @@ impl DeviceEvaluator {
     ) -> PyResult<Vec<DeviceCiphertext>> {
         let a = &ciphertext.get().0;
         let steps: Vec<i64> = steps.into_iter().map(|k| k.0).collect();
-        let rotated = engine::run_on_device(py, || self.0.rotate_hoisted(a, &steps))?;
+        let rotated = engine::launch_on_device(py, || self.0.rotate_hoisted(a, &steps))?;
         Ok(rotated.into_iter().map(DeviceCiphertext).collect())
     }
 
@@ -210,7 +210,7 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.conjugate(a)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.conjugate(a)).map(DeviceCiphertext)
     }
 
     /// The linear transform, not rescaled.
@@ -220,8 +220,14 @@ impl DeviceEvaluator {
         ciphertext: Bound<'_, DeviceCiphertext>,
         transform: Bound<'_, DeviceLinearTransform>,
     ) -> PyResult<DeviceCiphertext> {
-        let (a, b) = (&ciphertext.get().0, &transform.get().0);
-        engine::run_on_device(py, || self.0.linear_transform(a, b)).map(DeviceCiphertext)
+        let (a, transform) = (&ciphertext.get().0, &transform.get().0);
+        let transformed = || self.0.linear_transform(a, transform);
+        let made = if transform.is_there() {
+            engine::launch_on_device(py, transformed)
+        } else {
+            engine::run_on_device(py, transformed)
+        };
+        made.map(DeviceCiphertext)
     }
 
     /// A polynomial of every number; see `Evaluator.polynomial`.
@@ -235,7 +241,7 @@ impl DeviceEvaluator {
         let a = &ciphertext.get().0;
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
         let evaluate = || self.0.polynomial(a, &Polynomial::new(&coefficients, basis.0)?);
-        engine::run_on_device(py, evaluate).map(DeviceCiphertext)
+        engine::launch_on_device(py, evaluate).map(DeviceCiphertext)
     }
 
     /// The same numbers at the level of a refreshed ciphertext; see `Evaluator.bootstrap`.
@@ -272,7 +278,7 @@ impl DeviceEvaluator {
     ) -> PyResult<Vec<DeviceCiphertext>> {
         let terms: Vec<_> = ciphertexts.iter().map(|a| &a.get().0).collect();
         let sums = || self.0.weighted_sums(&terms, &weights.0, &offsets.0);
-        let made = engine::run_on_device(py, sums)?;
+        let made = engine::launch_on_device(py, sums)?;
         Ok(made.into_iter().map(DeviceCiphertext).collect())
     }
 }

@@ -44,7 +44,7 @@ impl DeviceParameters {
         ciphertext: Bound<'_, Ciphertext>,
     ) -> PyResult<DeviceCiphertext> {
         let ciphertext = &ciphertext.get().0;
-        engine::run_on_device(py, || self.0.send(ciphertext)).map(DeviceCiphertext)
+        engine::launch_on_device(py, || self.0.send(ciphertext)).map(DeviceCiphertext)
     }
 
     /// Send a plaintext to the device, which an evaluator knows.
@@ -54,7 +54,7 @@ impl DeviceParameters {
         plaintext: Bound<'_, Plaintext>,
     ) -> PyResult<DevicePlaintext> {
         let plaintext = &plaintext.get().0;
-        engine::run_on_device(py, || self.0.send_plaintext(plaintext)).map(DevicePlaintext)
+        engine::launch_on_device(py, || self.0.send_plaintext(plaintext)).map(DevicePlaintext)
     }
 
     /// Send the diagonals of a linear transform to the device, where they stay.
@@ -105,7 +105,7 @@ impl DeviceParameters {
         bootstrapping: Bound<'_, Bootstrapping>,
     ) -> PyResult<u64> {
         let (a, circuit) = (&estimate.get().0, &bootstrapping.get().0);
-        engine::run_on_device(py, || self.0.bootstrapping_bytes(a, circuit))
+        engine::launch_on_device(py, || self.0.bootstrapping_bytes(a, circuit))
     }
 
     /// Bytes that a bootstrapping of two ciphertexts at once works in.
@@ -116,12 +116,12 @@ impl DeviceParameters {
         bootstrapping: Bound<'_, Bootstrapping>,
     ) -> PyResult<u64> {
         let (a, circuit) = (&estimate.get().0, &bootstrapping.get().0);
-        engine::run_on_device(py, || self.0.bootstrapping_pair_bytes(a, circuit))
+        engine::launch_on_device(py, || self.0.bootstrapping_pair_bytes(a, circuit))
     }
 
     /// The most bytes that one operation at a level works in, transforms and polynomials apart.
     fn working_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<u64> {
-        engine::run_on_device(py, || self.0.working_bytes(level.0))
+        engine::launch_on_device(py, || self.0.working_bytes(level.0))
     }
 
     /// Bytes that a linear transform works in.
@@ -141,7 +141,7 @@ impl DeviceParameters {
     ) -> PyResult<u64> {
         let (babies, streamed) = (baby_steps.0, streamed_diagonals.0);
         let bytes = || self.0.transform_working_bytes(level.0, babies, streamed, limbs.0);
-        engine::run_on_device(py, bytes)
+        engine::launch_on_device(py, bytes)
     }
 
     /// Bytes that a polynomial of a ciphertext works in; see `DeviceEvaluator.polynomial`.
@@ -154,7 +154,7 @@ impl DeviceParameters {
     ) -> PyResult<u64> {
         let estimate = &estimate.get().0;
         let coefficients: Vec<f64> = coefficients.into_iter().map(|x| x.0).collect();
-        engine::run_on_device(py, || {
+        engine::launch_on_device(py, || {
             self.0.polynomial_bytes(estimate, &Polynomial::new(&coefficients, basis.0)?)
         })
     }

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// All kernels.
 const SOURCE: &CStr = source(concat!(include_str!("../../kernels/kernels.c"), "\0"));
 /// What the source includes, by name.
-const HEADERS: [(&CStr, &CStr); 8] = [
+const HEADERS: [(&CStr, &CStr); 9] = [
     (c"device.h", source(concat!(include_str!("../../kernels/device.h"), "\0"))),
     (c"arithmetic.h", source(concat!(include_str!("../../kernels/arithmetic.h"), "\0"))),
     (c"transform.cu", source(concat!(include_str!("../../kernels/transform.cu"), "\0"))),
@@ -20,6 +20,7 @@ const HEADERS: [(&CStr, &CStr); 8] = [
     (c"inner_product.cu", source(concat!(include_str!("../../kernels/inner_product.cu"), "\0"))),
     (c"conversion.cu", source(concat!(include_str!("../../kernels/conversion.cu"), "\0"))),
     (c"diagonals.cu", source(concat!(include_str!("../../kernels/diagonals.cu"), "\0"))),
+    (c"combination.cu", source(concat!(include_str!("../../kernels/combination.cu"), "\0"))),
 ];
 
 const fn source(text: &'static str) -> &'static CStr {
@@ -38,21 +39,35 @@ pub struct Image {
     pub log: String,
 }
 
-/// What was compiled by this process, for each architecture.
-static IMAGES: LazyLock<Mutex<BTreeMap<String, Image>>> = LazyLock::new(Mutex::default);
+/// An architecture, and log2 of a ring degree.
+type Target = (String, u32);
 
-/// The kernels compiled for an architecture such as "sm_90", once for every process. No GPU is needed.
+/// What was compiled by this process.
+static IMAGES: LazyLock<Mutex<BTreeMap<Target, Image>>> = LazyLock::new(Mutex::default);
+
+/// The kernels compiled for an architecture such as "sm_90" and the ring of degree 2^`log_n`, once
+/// for every process. No GPU is needed.
 ///
 /// # Errors
 /// [`Error::NoCompiler`], [`Error::Compilation`].
-pub fn compile(architecture: &str) -> Result<Image> {
+pub fn compile(architecture: &str, log_n: u32) -> Result<Image> {
     let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(image) = images.get(architecture) {
+    let target = (architecture.to_string(), log_n);
+    if let Some(image) = images.get(&target) {
         return Ok(image.clone());
     }
-    let image = compiled(architecture)?;
-    images.insert(architecture.to_string(), image.clone());
+    let image = compiled(architecture, log_n)?;
+    images.insert(target, image.clone());
     Ok(image)
+}
+
+/// Refuses to go on without the compiler.
+///
+/// # Errors
+/// [`Error::NoCompiler`].
+pub(super) fn require_compiler() -> Result<()> {
+    // SAFETY: loading the compiler's library runs nothing but its own initialisers.
+    if unsafe { sys::is_culib_present() } { Ok(()) } else { Err(Error::NoCompiler) }
 }
 
 /// A program of the compiler, which is destroyed when dropped.
@@ -110,15 +125,13 @@ impl Drop for Program {
     }
 }
 
-fn compiled(architecture: &str) -> Result<Image> {
-    // SAFETY: loading the compiler's library runs nothing but its own initialisers.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(Error::NoCompiler);
-    }
+fn compiled(architecture: &str, log_n: u32) -> Result<Image> {
+    require_compiler()?;
     let failed = |log: String| Error::Compilation { architecture: architecture.to_string(), log };
     let program = Program::new().map_err(|error| failed(format!("{error:?}")))?;
     let options = [
         format!("--gpu-architecture={architecture}"),
+        format!("--define-macro=LOG_N={log_n}"),
         "--std=c++17".to_string(),
         "--ptxas-options=-v".to_string(),
     ];

@@ -12,8 +12,10 @@ use crate::Result;
 /// Words of shared memory that a block may have without asking for more.
 const SHARED_WORDS: usize = 48 * 1024 / size_of::<u32>();
 /// Threads of a block where its scaled sources fit.
-const MOST_THREADS: usize = 256;
-/// Targets that a block converts to, for which it scales the sources once.
+const MOST_THREADS: usize = 128;
+/// Positions that a thread works on.
+const POSITIONS_OF_THREAD: usize = 2;
+/// Targets that a block converts to, for which it scales the sources once: `TARGETS` of the kernel.
 const TARGETS_OF_ROW: usize = 8;
 
 /// The constants of a conversion on a device, and the limbs that it reads and writes.
@@ -84,7 +86,6 @@ struct Arguments {
     offsets: u64,
     source_count: u32,
     target_count: u32,
-    targets_of_row: u32,
     rows_of_poly: u32,
     from_stride: u32,
     to_stride: u32,
@@ -119,8 +120,9 @@ pub fn convert(
     let (source_count, target_count) = (tables.sources.len(), tables.targets.len());
     let terms = source_count + 1;
     let rows_of_poly = target_count.div_ceil(TARGETS_OF_ROW);
-    let mut threads = MOST_THREADS.min(ring.n());
-    while threads * terms > SHARED_WORDS && threads > 1 {
+    let shared = |threads: usize| (TARGETS_OF_ROW + POSITIONS_OF_THREAD * threads) * terms;
+    let mut threads = MOST_THREADS.min(ring.n() / POSITIONS_OF_THREAD);
+    while shared(threads) > SHARED_WORDS && threads > 1 {
         threads /= 2;
     }
     let arguments = Arguments {
@@ -136,7 +138,6 @@ pub fn convert(
         offsets: tables.offsets.address(),
         source_count: source_count as u32,
         target_count: target_count as u32,
-        targets_of_row: TARGETS_OF_ROW as u32,
         rows_of_poly: rows_of_poly as u32,
         from_stride: from_stride as u32,
         to_stride: to_stride as u32,
@@ -144,13 +145,14 @@ pub fn convert(
         log_n: ring.log_n(),
     };
     let grid = Grid {
-        columns: ring.n() / threads,
+        columns: ring.n() / (POSITIONS_OF_THREAD * threads),
         rows: rows_of_poly * polys,
         threads,
-        shared: threads * terms,
+        shared: shared(threads),
     };
     // SAFETY: the tables name primes of the ring and limbs of both buffers for every polynomial, and
-    // have a constant for every source, target and term, as was checked; a block's threads are a
-    // power of two that divides N, and each has as many words of shared memory as there are terms.
-    unsafe { ring.device().launch(Kernel::Convert, grid, &arguments) }
+    // have a constant for every source, target and term, as was checked; the positions of a block's
+    // threads are a power of two that divides N, and each has a word of shared memory for every term,
+    // as each target of the block has.
+    unsafe { ring.device().launch(Kernel::Convert, ring.log_n(), grid, &arguments) }
 }

@@ -1,24 +1,41 @@
 //! A GPU, by NVIDIA's driver.
 
 use std::ffi::c_void;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::result::{self, DriverError, ctx, device, event, mem_pool, module, stream};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
+use rlwe::chain::MAX_LOG_N;
 
-use super::compiler::{architecture, compile};
+use super::compiler::{architecture, compile, require_compiler};
+
 use super::engine::{Engine, Grid, Kernel};
 use crate::{Error, Result};
 
 /// The least compute capability: below it `__umulhi` and shared memory are slower than planned for.
 const LEAST_CAPABILITY: (i32, i32) = (7, 0);
+/// Words of memory by way of which index tables and ciphertexts go to the device: the driver copies
+/// from and to other memory at a fraction of the speed.
+const STAGING_WORDS: usize = 1 << 22;
+/// Words that go by way of it at the most; keys and diagonals are sent once.
+const MOST_STAGED_WORDS: usize = 1 << 20;
 
-/// A GPU with the kernels loaded, and one stream that all its work goes through.
+/// A GPU, and one stream that all its work goes through.
 pub(super) struct Cuda {
     name: String,
+    architecture: String,
     device: sys::CUdevice,
     context: sys::CUcontext,
     stream: sys::CUstream,
+    /// By log2 of a ring degree.
+    kernels: [OnceLock<Loaded>; MAX_LOG_N as usize + 1],
+    staging: Mutex<Staging>,
+}
+
+/// The kernels of a ring.
+struct Loaded {
     module: sys::CUmodule,
+    /// By number.
     functions: Vec<sys::CUfunction>,
 }
 
@@ -54,12 +71,13 @@ impl Cuda {
             let (found, needed) = (text(capability), text(LEAST_CAPABILITY));
             return Err(Error::UnsupportedDevice { name, found, needed });
         }
-        let image = compile(&architecture(capability.0, capability.1))?;
+        require_compiler()?;
+        let architecture = architecture(capability.0, capability.1);
         // SAFETY: the device came from the driver. The context is released when this is dropped, or
         // below if the rest fails.
         let context = unsafe { result::primary_ctx::retain(device) }
             .map_err(|error| failure(operation, error))?;
-        Self::with_context(name, device, context, &image.code).map_err(|error| {
+        Self::with_context(name, architecture, device, context).map_err(|error| {
             // SAFETY: the context was retained above, and nothing holds on to it.
             let _ = unsafe { result::primary_ctx::release(device) };
             failure(operation, error)
@@ -68,13 +86,12 @@ impl Cuda {
 
     fn with_context(
         name: String,
+        architecture: String,
         device: sys::CUdevice,
         context: sys::CUcontext,
-        code: &[u8],
     ) -> std::result::Result<Self, DriverError> {
         // SAFETY: the context was retained; the device came from the driver; the attribute is a
-        // number of 64 bits; the code is an image that the compiler made for this device, and the
-        // driver copies it; the functions are of the module that was loaded.
+        // number of 64 bits.
         unsafe {
             ctx::set_current(context)?;
             let pool = device::get_default_mem_pool(device)?;
@@ -82,13 +99,10 @@ impl Cuda {
             let mut all = u64::MAX;
             let attribute = sys::CUmemPool_attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
             mem_pool::set_attribute(pool, attribute, (&raw mut all).cast())?;
-            let module = module::load_data(code.as_ptr().cast())?;
-            let functions = Kernel::ALL
-                .iter()
-                .map(|kernel| module::get_function(module, kernel.name().to_owned()))
-                .collect::<std::result::Result<_, _>>()?;
+            let staging = Mutex::new(Staging::new()?);
             let stream = stream::create(stream::StreamKind::NonBlocking)?;
-            Ok(Self { name, device, context, stream, module, functions })
+            let kernels = [const { OnceLock::new() }; MAX_LOG_N as usize + 1];
+            Ok(Self { name, architecture, device, context, stream, kernels, staging })
         }
     }
 
@@ -169,6 +183,12 @@ impl Engine for Cuda {
     unsafe fn write(&self, address: u64, words: &[u32]) -> Result<()> {
         let operation = "copy to a GPU";
         self.enter(operation)?;
+        if words.len() <= MOST_STAGED_WORDS {
+            let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: the memory is there, by the promise of the caller.
+            let written = unsafe { staging.write(address, words, self.stream) };
+            return written.map_err(|error| failure(operation, error));
+        }
         // SAFETY: the memory is there, by the promise of the caller; the words are borrowed until
         // the stream is done with them.
         unsafe {
@@ -181,12 +201,10 @@ impl Engine for Cuda {
     unsafe fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
         let operation = "copy from a GPU";
         self.enter(operation)?;
-        // SAFETY: as in `write`.
-        unsafe {
-            result::memcpy_dtoh_async(words, address, self.stream)
-                .and_then(|()| stream::synchronize(self.stream))
-        }
-        .map_err(|error| failure(operation, error))
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: the memory is there, by the promise of the caller.
+        unsafe { staging.read(address, words, self.stream) }
+            .map_err(|error| failure(operation, error))
     }
 
     unsafe fn copy(&self, to: u64, from: u64, words: usize) -> Result<()> {
@@ -198,14 +216,37 @@ impl Engine for Cuda {
             .map_err(|error| failure(operation, error))
     }
 
-    unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: *const c_void) -> Result<()> {
+    fn prepare(&self, log_n: u32) -> Result<()> {
+        let operation = "load the kernels of a ring";
+        let kernels = &self.kernels[log_n as usize];
+        if kernels.get().is_some() {
+            return Ok(());
+        }
+        let image = compile(&self.architecture, log_n)?;
+        self.enter(operation)?;
+        let loaded = Loaded::new(&image.code).map_err(|error| failure(operation, error))?;
+        if let Err(loaded) = kernels.set(loaded) {
+            // Another thread was sooner.
+            loaded.unload();
+        }
+        Ok(())
+    }
+
+    unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        log_n: u32,
+        grid: Grid,
+        arguments: *const c_void,
+    ) -> Result<()> {
         let operation = "run a kernel";
         self.enter(operation)?;
         let mut parameters = [arguments.cast_mut()];
         let blocks = (grid.columns as u32, grid.rows as u32, 1);
         let threads = (grid.threads as u32, 1, 1);
         let shared = (grid.shared * size_of::<u32>()) as u32;
-        let function = self.functions[kernel as usize];
+        let loaded = self.kernels[log_n as usize].get().expect("a ring that was prepared");
+        let function = loaded.functions[kernel as usize];
         // SAFETY: the function is loaded as long as this lives; it takes one argument, which the
         // driver copies and which is laid out as the caller promises.
         unsafe {
@@ -236,14 +277,121 @@ impl Engine for Cuda {
 impl Drop for Cuda {
     fn drop(&mut self) {
         if self.enter("stop a GPU").is_ok() {
-            // SAFETY: nothing uses the stream, the module or the context after this; that a device
-            // which was lost refuses to give them back changes nothing.
+            let staging = self.staging.get_mut().unwrap_or_else(PoisonError::into_inner);
+            // SAFETY: nothing uses the stream, the staging memory or the context after this; that a
+            // device which was lost refuses to give them back changes nothing. Copies out of the
+            // staging memory are over when the stream is.
             unsafe {
+                let _ = stream::synchronize(self.stream);
                 let _ = stream::destroy(self.stream);
-                let _ = module::unload(self.module);
-                let _ = result::primary_ctx::release(self.device);
+                let _ = result::free_host(staging.start.cast());
+            }
+            self.kernels.iter_mut().filter_map(OnceLock::take).for_each(Loaded::unload);
+            // SAFETY: as above.
+            let _ = unsafe { result::primary_ctx::release(self.device) };
+        }
+    }
+}
+
+impl Loaded {
+    /// Loads an image that the compiler made for the device whose context is current.
+    fn new(code: &[u8]) -> std::result::Result<Self, DriverError> {
+        // SAFETY: the driver copies the image; the functions are of the module that was loaded.
+        unsafe {
+            let module = module::load_data(code.as_ptr().cast())?;
+            let function = |kernel: &Kernel| module::get_function(module, kernel.name().to_owned());
+            let functions = Kernel::ALL.iter().map(function).collect::<std::result::Result<_, _>>();
+            match functions {
+                Ok(functions) => Ok(Self { module, functions }),
+                Err(error) => {
+                    let _ = module::unload(module);
+                    Err(error)
+                }
             }
         }
+    }
+
+    /// Gives the module back, whose functions nothing runs any more.
+    fn unload(self) {
+        // SAFETY: this is the module's last use.
+        let _ = unsafe { module::unload(self.module) };
+    }
+}
+
+/// Memory of the host that the GPU reads by itself. What is written by way of it is copied there at
+/// once, and to the GPU in the order of the stream: nothing waits until the memory has been used up.
+struct Staging {
+    start: *mut u32,
+    /// Words in use by copies that may not be over.
+    used: usize,
+}
+
+// SAFETY: the memory is reached through this alone, which is borrowed mutably for it.
+unsafe impl Send for Staging {}
+
+impl Staging {
+    /// Memory for the context that is current.
+    fn new() -> std::result::Result<Self, DriverError> {
+        // SAFETY: what comes back is memory of as many bytes, aligned for words, which Rust reads
+        // once it has been written.
+        let start = unsafe {
+            let start: *mut u32 = result::malloc_host(STAGING_WORDS * size_of::<u32>(), 0)?.cast();
+            start.write_bytes(0, STAGING_WORDS);
+            start
+        };
+        Ok(Self { start, used: 0 })
+    }
+
+    /// Copies at most as many words as there is staging memory.
+    ///
+    /// # Safety
+    /// As many words from `address` on lie in memory of the device; the stream is alive.
+    unsafe fn write(
+        &mut self,
+        address: u64,
+        words: &[u32],
+        stream: sys::CUstream,
+    ) -> std::result::Result<(), DriverError> {
+        // SAFETY: the words fit behind those in use, or in the whole once the stream is done with
+        // all copies; the GPU reads them before they are overwritten, in the order of the stream.
+        unsafe {
+            if words.len() > STAGING_WORDS - self.used {
+                stream::synchronize(stream)?;
+                self.used = 0;
+            }
+            let place = self.start.add(self.used);
+            std::ptr::copy_nonoverlapping(words.as_ptr(), place, words.len());
+            self.used += words.len();
+            let staged = std::slice::from_raw_parts(place, words.len());
+            result::memcpy_htod_async(address, staged, stream)
+        }
+    }
+
+    /// Copies words from the device, when all earlier work is done.
+    ///
+    /// # Safety
+    /// As [`Self::write`].
+    unsafe fn read(
+        &mut self,
+        address: u64,
+        words: &mut [u32],
+        stream: sys::CUstream,
+    ) -> std::result::Result<(), DriverError> {
+        // SAFETY: the stream is done with all copies out of the staging memory before words of the
+        // device are copied there, and with that before they are read.
+        unsafe {
+            stream::synchronize(stream)?;
+            self.used = 0;
+            let mut from = address;
+            for part in words.chunks_mut(STAGING_WORDS) {
+                let landed = std::slice::from_raw_parts_mut(self.start, part.len());
+                result::memcpy_dtoh_async(landed, from, stream)?;
+                stream::synchronize(stream)?;
+                part.copy_from_slice(landed);
+                from += size_of_val(part) as u64;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Devices and their memory budget.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cuda::Cuda;
 use super::engine::{Engine, Grid, Kernel};
@@ -22,6 +23,51 @@ struct Inner {
     engine: Box<dyn Engine>,
     budget: u64,
     used: AtomicU64,
+    reserve: Mutex<Reserve>,
+}
+
+/// Memory that was given back, kept for the next buffers of the same length: asking the driver for it
+/// takes longer than many a kernel. What one buffer leaves may be overwritten by the next at once, as
+/// all work is done in the order of the calls.
+#[derive(Default)]
+struct Reserve {
+    /// Addresses by the number of words.
+    free: BTreeMap<usize, Vec<u64>>,
+    bytes: u64,
+}
+
+impl Reserve {
+    fn take(&mut self, words: usize) -> Option<u64> {
+        let address = self.free.get_mut(&words)?.pop()?;
+        self.bytes -= bytes_of(words);
+        Some(address)
+    }
+
+    fn put(&mut self, address: u64, words: usize) {
+        self.free.entry(words).or_default().push(address);
+        self.bytes += bytes_of(words);
+    }
+
+    fn give_back(&mut self, engine: &dyn Engine) {
+        self.bytes = 0;
+        for (words, addresses) in std::mem::take(&mut self.free) {
+            for address in addresses {
+                // SAFETY: the buffer that had it is gone, and nothing else knows the address.
+                unsafe { engine.free(address, words) }
+            }
+        }
+    }
+}
+
+fn bytes_of(words: usize) -> u64 {
+    (words * size_of::<u32>()) as u64
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let reserve = self.reserve.get_mut().unwrap_or_else(PoisonError::into_inner);
+        reserve.give_back(self.engine.as_ref());
+    }
 }
 
 /// Bytes of a device's memory.
@@ -63,7 +109,8 @@ impl Device {
     }
 
     fn new(engine: Box<dyn Engine>, budget: u64) -> Self {
-        Self(Arc::new(Inner { engine, budget, used: AtomicU64::new(0) }))
+        let (used, reserve) = (AtomicU64::new(0), Mutex::default());
+        Self(Arc::new(Inner { engine, budget, used, reserve }))
     }
 
     /// What the device calls itself.
@@ -112,13 +159,33 @@ impl Device {
 
     /// The address of that many words, within the budget.
     pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
-        let bytes = (words * size_of::<u32>()) as u64;
+        let bytes = bytes_of(words);
         let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
         self.0
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
             .or_else(|_| self.require(bytes, operation).map(|()| 0))?;
-        self.0.engine.allocate(words).inspect_err(|_| self.forget(bytes))
+        self.found_or_allocated(words).inspect_err(|_| self.forget(bytes))
+    }
+
+    /// Memory from the reserve, else from the engine; where that makes too much, or the engine has
+    /// none, the reserve goes back first.
+    fn found_or_allocated(&self, words: usize) -> Result<u64> {
+        let (engine, memory) = (self.0.engine.as_ref(), self.memory());
+        let mut reserve = self.0.reserve.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = reserve.take(words) {
+            return Ok(address);
+        }
+        if memory.used + reserve.bytes > memory.budget {
+            reserve.give_back(engine);
+        }
+        match engine.allocate(words) {
+            Err(Error::OutOfMemory { .. }) if reserve.bytes > 0 => {
+                reserve.give_back(engine);
+                engine.allocate(words)
+            }
+            made => made,
+        }
     }
 
     fn forget(&self, bytes: u64) {
@@ -130,9 +197,9 @@ impl Device {
     /// # Safety
     /// As [`Engine::free`].
     pub(super) unsafe fn free(&self, address: u64, words: usize) {
-        self.forget((words * size_of::<u32>()) as u64);
-        // SAFETY: the caller's promise is that of the engine.
-        unsafe { self.0.engine.free(address, words) }
+        self.forget(bytes_of(words));
+        let mut reserve = self.0.reserve.lock().unwrap_or_else(PoisonError::into_inner);
+        reserve.put(address, words);
     }
 
     /// Copies words to the device.
@@ -162,18 +229,29 @@ impl Device {
         unsafe { self.0.engine.copy(to, from, words) }
     }
 
-    /// Runs a kernel on a grid that has blocks.
+    /// Makes the kernels of a ring of degree 2^`log_n` ready.
+    pub(super) fn prepare(&self, log_n: u32) -> Result<()> {
+        self.0.engine.prepare(log_n)
+    }
+
+    /// Runs a kernel on a grid that has blocks, on a ring that was prepared.
     ///
     /// # Safety
     /// `A` is laid out as the kernel's source declares, and all that the kernel reads or writes by
     /// `arguments` lies in buffers of this device.
-    pub(super) unsafe fn launch<A>(&self, kernel: Kernel, grid: Grid, arguments: &A) -> Result<()> {
+    pub(super) unsafe fn launch<A>(
+        &self,
+        kernel: Kernel,
+        log_n: u32,
+        grid: Grid,
+        arguments: &A,
+    ) -> Result<()> {
         if grid.columns * grid.rows == 0 {
             return Ok(());
         }
         // SAFETY: the caller's promise is that of the engine. Buffers that are dropped are freed in
         // the order of the launches, after the kernel.
-        unsafe { self.0.engine.launch(kernel, grid, std::ptr::from_ref(arguments).cast()) }
+        unsafe { self.0.engine.launch(kernel, log_n, grid, std::ptr::from_ref(arguments).cast()) }
     }
 }
 

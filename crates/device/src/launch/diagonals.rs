@@ -45,7 +45,7 @@ pub fn place(
     };
     let grid = Grid::covering(ring.n() / RESIDUES_OF_THREAD, rows.len());
     // SAFETY: the rows name limbs of both buffers, as was checked.
-    unsafe { ring.device().launch(Kernel::Place, grid, &arguments) }
+    unsafe { ring.device().launch(Kernel::Place, ring.log_n(), grid, &arguments) }
 }
 
 /// `DiagonalSums` of `kernels/diagonals.cu`.
@@ -105,5 +105,5 @@ pub fn sum_diagonals(
     // SAFETY: there is a polynomial of as many limbs as positions for each diagonal, two for each
     // rotation that they multiply, and one for each result; the positions are primes of the ring, as
     // was checked.
-    unsafe { ring.device().launch(Kernel::SumDiagonals, grid, &arguments) }
+    unsafe { ring.device().launch(Kernel::SumDiagonals, ring.log_n(), grid, &arguments) }
 }

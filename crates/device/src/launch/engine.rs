@@ -25,11 +25,12 @@ pub(super) enum Kernel {
     AddConstant,
     Place,
     SumDiagonals,
+    Combine,
 }
 
 impl Kernel {
     /// Every kernel, in the order of their numbers.
-    pub(super) const ALL: [Self; 18] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::ForwardColumns,
         Self::ForwardRows,
         Self::InverseRows,
@@ -48,6 +49,7 @@ impl Kernel {
         Self::AddConstant,
         Self::Place,
         Self::SumDiagonals,
+        Self::Combine,
     ];
 
     /// Its name in the source.
@@ -71,6 +73,7 @@ impl Kernel {
             Self::AddConstant => c"add_constant",
             Self::Place => c"place",
             Self::SumDiagonals => c"sum_diagonals",
+            Self::Combine => c"combine",
         }
     }
 }
@@ -135,12 +138,21 @@ pub(super) trait Engine: Send + Sync {
     /// not overlap.
     unsafe fn copy(&self, to: u64, from: u64, words: usize) -> Result<()>;
 
-    /// Runs a kernel.
+    /// Makes the kernels of a ring of degree 2^`log_n` ready.
+    fn prepare(&self, log_n: u32) -> Result<()>;
+
+    /// Runs a kernel on a ring that was prepared.
     ///
     /// # Safety
     /// `arguments` points to what the kernel's source declares, and all that the kernel reads or
     /// writes by it lies in memory that was allocated and is not freed before the kernel ends.
-    unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: *const c_void) -> Result<()>;
+    unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        log_n: u32,
+        grid: Grid,
+        arguments: *const c_void,
+    ) -> Result<()>;
 
     /// Waits until all work is done.
     fn synchronize(&self) -> Result<()>;

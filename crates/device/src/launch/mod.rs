@@ -8,6 +8,7 @@
 
 mod automorphism;
 mod buffer;
+mod combination;
 mod compiler;
 mod conversion;
 mod cuda;
@@ -24,6 +25,7 @@ mod transform;
 
 pub use automorphism::permute;
 pub use buffer::Buffer;
+pub use combination::combine;
 pub use compiler::{Image, compile};
 pub use conversion::{ConversionTables, convert};
 pub use device::{Device, Memory};

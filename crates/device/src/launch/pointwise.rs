@@ -135,7 +135,7 @@ fn run(
     let grid = Grid::covering(ring.n() / RESIDUES_OF_THREAD, rows.len());
     // SAFETY: the rows name primes of the ring and limbs of the buffers, and each row has a constant
     // where the kernel takes one, as was checked.
-    unsafe { ring.device().launch(kernel, grid, &arguments) }
+    unsafe { ring.device().launch(kernel, ring.log_n(), grid, &arguments) }
 }
 
 /// `Tensor` of `kernels/pointwise.cu`.
@@ -184,5 +184,5 @@ pub fn tensor(
     let grid = Grid::covering(ring.n(), limbs);
     // SAFETY: both operands have two polynomials of as many limbs as there are positions, and the
     // result three; the positions are primes of the ring, as was checked.
-    unsafe { ring.device().launch(Kernel::Tensor, grid, &arguments) }
+    unsafe { ring.device().launch(Kernel::Tensor, ring.log_n(), grid, &arguments) }
 }

@@ -26,10 +26,11 @@ impl Residues {
     /// The ring of degree 2^`log_n` over `primes`.
     ///
     /// # Errors
-    /// As [`Buffer::unwritten`].
+    /// As [`Buffer::unwritten`], and [`Error::Compilation`](crate::Error::Compilation).
     pub fn new(device: &Device, log_n: u32, primes: &[PrimeTable]) -> Result<Self> {
         assert!((MIN_LOG_N..=MAX_LOG_N).contains(&log_n), "a ring that the engine has");
         let operation = "store a ring's tables";
+        device.prepare(log_n)?;
         device.require(Self::bytes(log_n, primes.len()), operation)?;
         let constants: Vec<u32> = primes.iter().flat_map(|prime| constants(prime.q)).collect();
         let mut twiddles =

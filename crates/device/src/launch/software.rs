@@ -69,6 +69,7 @@ kernels! {
     AddConstant => cloakwork_add_constant,
     Place => cloakwork_place,
     SumDiagonals => cloakwork_sum_diagonals,
+    Combine => cloakwork_combine,
 }
 
 fn layout(words: usize) -> Layout {
@@ -120,7 +121,17 @@ impl Engine for Software {
         Ok(())
     }
 
-    unsafe fn launch(&self, kernel: Kernel, grid: Grid, arguments: *const c_void) -> Result<()> {
+    fn prepare(&self, _log_n: u32) -> Result<()> {
+        Ok(())
+    }
+
+    unsafe fn launch(
+        &self,
+        kernel: Kernel,
+        _log_n: u32,
+        grid: Grid,
+        arguments: *const c_void,
+    ) -> Result<()> {
         let mut shared = vec![0u32; grid.shared];
         let [columns, rows, threads] = [grid.columns, grid.rows, grid.threads].map(|x| x as u32);
         let reversed = u32::from(self.order == Order::Falling);

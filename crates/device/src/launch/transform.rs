@@ -6,7 +6,7 @@ use super::residues::Residues;
 use super::table::Rows;
 use crate::Result;
 
-/// log2 of the residues that a block works on.
+/// log2 of the residues that a block works on: `LOG_TILE` of the kernels.
 const LOG_TILE: u32 = 12;
 
 /// `Transform` of `kernels/transform.cu`.
@@ -18,8 +18,6 @@ struct Arguments {
     from: u64,
     rows: u64,
     log_n: u32,
-    log_rows: u32,
-    log_tile: u32,
 }
 
 /// Coefficients to values: limbs of `from`, or of `to` itself, into those of `to`.
@@ -66,8 +64,6 @@ fn run(
         from: source.address(),
         rows: rows.address(),
         log_n,
-        log_rows: log_n / 2,
-        log_tile,
     };
     let grid = Grid {
         columns: ring.n() / tile,
@@ -79,7 +75,7 @@ fn run(
     for kernel in kernels {
         // SAFETY: the rows name primes of the ring and limbs of both buffers, as was checked; a
         // block's tile lies within a limb, and its part of shared memory within `shared`.
-        unsafe { ring.device().launch(kernel, grid, &arguments)? };
+        unsafe { ring.device().launch(kernel, log_n, grid, &arguments)? };
     }
     Ok(())
 }

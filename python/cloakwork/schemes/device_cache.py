@@ -1,0 +1,103 @@
+"""What is encoded for a device and stays there, to be used again."""
+
+from __future__ import annotations
+
+import weakref
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from cloakwork.programs.slots import SlotProgram
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """One thing that stays.
+
+    Args:
+        source: What it was encoded from, which stays with it, so that nothing else takes its
+            identity.
+        sent: What is on the device.
+        nbytes: Bytes of that.
+        program: The program that used it last.
+    """
+
+    source: Any
+    sent: Any
+    nbytes: int
+    program: weakref.ref[SlotProgram]
+
+
+class DeviceCache:
+    """Constants and linear transforms on a device, as many as fit.
+
+    What the program at hand uses stays until another program runs; then it makes room for what that
+    one uses, the least recently used first.
+
+    Args:
+        budget: Bytes at most.
+
+    Example:
+        >>> from cloakwork.programs.slots import Input, Neg, Output
+        >>> program = SlotProgram("", 8, (Input("x", 1), Neg(0), Output(1)), (None,) * 3)
+        >>> cache, ones = DeviceCache(100), [1.0]
+        >>> cache.begin(program, spare=60)
+        >>> cache.make_room(50), cache.make_room(70)
+        (True, False)
+        >>> cache.keep(("ones", 1), ones, "on the device", 50)
+        >>> cache.find(("ones", 1)), cache.make_room(20)
+        ('on the device', False)
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._left = budget
+        self._spare = 0
+        self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
+        self._program: weakref.ref[SlotProgram] | None = None
+
+    def begin(self, program: SlotProgram, spare: int) -> None:
+        """A program is about to run.
+
+        Args:
+            program: The program.
+            spare: Bytes of the device that it does not need, beside what is kept.
+        """
+        self._program = weakref.ref(program)
+        self._spare = spare
+
+    def find(self, key: Hashable) -> Any:
+        """What is kept by a key; None where nothing is."""
+        found = self._kept.get(key)
+        if found is None:
+            return None
+        assert self._program is not None, "a program runs"
+        found.program = self._program
+        self._kept.move_to_end(key)
+        return found.sent
+
+    def make_room(self, nbytes: int) -> bool:
+        """Whether so many bytes fit, once what other programs have left is given up."""
+        others = [key for key, each in self._kept.items() if each.program is not self._program]
+        freed = sum(self._kept[key].nbytes for key in others)
+        if nbytes > min(self._left, self._spare) + freed:
+            return False
+        for key in others:
+            if nbytes <= min(self._left, self._spare):
+                break
+            gone = self._kept.pop(key)
+            self._left += gone.nbytes
+            self._spare += gone.nbytes
+        return True
+
+    def keep(self, key: Hashable, source: Any, sent: Any, nbytes: int) -> None:
+        """Keep what was sent to the device, for which there is room."""
+        assert self._program is not None, "a program runs"
+        self._kept[key] = _Kept(source, sent, nbytes, self._program)
+        self._left -= nbytes
+        self._spare -= nbytes
+
+    def reserve(self, nbytes: int) -> None:
+        """Bytes for what stays to the end, for which there is room."""
+        self._left -= nbytes
+        self._spare -= nbytes
