@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork._native import Ciphertext, DeviceCiphertext
 from cloakwork.errors import (
     DeviceOperationError,
     DeviceUnavailableError,
@@ -20,6 +21,7 @@ from cloakwork.errors import (
 from cloakwork.programs.slots import Bootstrap, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.devices import device_name, open_device
+from cloakwork.schemes.staying import StayingCiphertext, on_host
 from tests.devices import needs_software, without_gpu
 from tests.families import BITS, CIRCUITS, NETWORKS, TENSORS, Family
 
@@ -153,9 +155,67 @@ def test_a_session_computes_einsums_on_a_device(expression: str) -> None:
     assert program is not None
     inputs = [value for operand in operands for value in operand.values]
     cpu = session.scheme.backend(session._backend.keys, cache_bytes=0)
-    expected = run(program, cpu, inputs)
-    without_bounds = session.run(program, inputs)
+    expected = run(program, cpu, list(map(on_host, inputs)))
+    without_bounds = map(on_host, session.run(program, inputs))
     assert [each.to_bytes() for each in without_bounds] == [each.to_bytes() for each in expected]
+
+
+@needs_software
+def test_what_a_session_computes_stays_on_the_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = RNG.uniform(-1, 1, 8)
+    session = _small_session("software")
+    tensor = session.encrypt(x, bound=1.0)
+    first = tensor + tensor
+    (value,) = first.values
+    device = session._backend.device
+    assert isinstance(value, StayingCiphertext)
+    assert value.on(device) is not None
+    sent: list[Ciphertext] = []
+    backend = session._backend
+    send = backend.send
+
+    def counted(value: Ciphertext) -> DeviceCiphertext:
+        sent.append(value)
+        return send(value)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(backend, "send", counted)
+    second = first + first
+    assert not sent, "what is there is not sent again"
+    third = tensor + first
+    assert not sent, "operands stay, too"
+    assert np.abs(session.decrypt(second) - 4 * x).max() < 2**-12
+    second.save(tmp_path / "second")
+    assert np.abs(session.decrypt(session.load(tmp_path / "second")) - 4 * x).max() < 2**-12
+    (there,) = second.values
+    there.leave()
+    assert there.on(device) is None
+    assert np.abs(session.decrypt(second + first) - 6 * x).max() < 2**-12
+    assert np.abs(session.decrypt(second + third) - 7 * x).max() < 2**-12
+    assert len(sent) == 1
+
+
+@needs_software
+def test_what_stays_leaves_where_a_session_lacks_the_memory() -> None:
+    session = _small_session("software")
+    tensor = session.encrypt(RNG.uniform(-1, 1, 8), bound=1.0)
+    first, other = tensor + tensor, tensor - 1
+    (value,) = other.values
+    backend = session._backend
+    assert value.on(backend.device) is not None
+    require, refused = backend.require, iter([True, False])
+
+    def lacking(program: SlotProgram, needed: int) -> None:
+        if next(refused):
+            raise MemoryBudgetError("no memory")
+        require(program, needed)
+
+    backend.require = lacking
+    second = first + tensor
+    assert value.on(backend.device) is None
+    backend.require = require
+    assert np.abs(session.decrypt(second) - 1.5 * session.decrypt(first)).max() < 2**-12
 
 
 @needs_software

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from cloakwork._native import Ciphertext, DeviceCiphertext
-from cloakwork.errors import DeviceLostError, DeviceOperationError
+from cloakwork.errors import DeviceLostError, DeviceOperationError, MemoryBudgetError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import LiveValues, Size, value_bytes
@@ -16,6 +17,7 @@ from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
 from cloakwork.schemes.devices import CPU, open_device
+from cloakwork.schemes.staying import StayingCiphertext, all_leave
 
 
 def require_device(program: Program, name: str) -> None:
@@ -61,28 +63,66 @@ def run_on_device(
         RunCancelledError: The run was cancelled.
     """
     backend.reopen_if_lost()
+    with _turn(backend) as sent:
+        backend.require(program, device_bytes(program, backend))
+        sent += [backend.send(each) for each in inputs]
+        made = run(program, backend, sent, threads=1, profile=profile, cancel=cancel, bounds=bounds)
+        # What went in and comes out again keeps the form that it had, which may be a seed's.
+        unchanged = {id(there): here for there, here in zip(sent, inputs, strict=True)}
+        return [unchanged.get(id(each)) or backend.fetch(each) for each in made]
+
+
+def run_staying_on_device(
+    program: SlotProgram,
+    backend: CkksDeviceBackend,
+    inputs: Sequence[Ciphertext | StayingCiphertext],
+    *,
+    profile: Profile | None = None,
+    bounds: Sequence[float | None] | None = None,
+) -> list[Ciphertext | StayingCiphertext]:
+    """Run a program of a session as `run_on_device` does; what it makes stays on the device.
+
+    Where that has too little memory, what earlier programs made is copied to the host first.
+
+    Raises:
+        DeviceOperationError: The program has an operation which devices lack.
+        MemoryBudgetError: The device has too little memory; nothing has run.
+        DeviceLostError: The device failed on the way, or before an input was copied from it.
+    """
+    backend.reopen_if_lost()
+    device = backend.device
+    with _turn(backend) as sent:
+        needed = device_bytes(program, backend)
+        try:
+            backend.require(program, needed)
+        except MemoryBudgetError:
+            all_leave(device)
+            backend.require(program, needed)
+        sent += [_there(each, backend) for each in inputs]
+        made = run(program, backend, sent, threads=1, profile=profile, bounds=bounds)
+        unchanged = {id(there): value for there, value in zip(sent, inputs, strict=True)}
+        return [unchanged.get(id(each)) or StayingCiphertext(each, device) for each in made]
+
+
+def _there(value: Ciphertext | StayingCiphertext, backend: CkksDeviceBackend) -> DeviceCiphertext:
+    """An input on the backend's device, sent there where it is not."""
+    if isinstance(value, StayingCiphertext):
+        return value.there(backend.device, backend.send)
+    return backend.send(value)
+
+
+@contextmanager
+def _turn(backend: CkksDeviceBackend) -> Iterator[list[DeviceCiphertext]]:
+    """A list for what is sent to the device, which is this program's alone meanwhile."""
     sent: list[DeviceCiphertext] = []
     with backend.device.turn:
         try:
-            backend.require(program, device_bytes(program, backend))
-            sent += [backend.send(each) for each in inputs]
-            unchanged = {id(there): here for there, here in zip(sent, inputs, strict=True)}
-            made = run(
-                program,
-                backend,
-                sent,
-                threads=1,
-                profile=profile,
-                cancel=cancel,
-                bounds=bounds,
-            )
-            # What went in and comes out again keeps the form that it had, which may be a seed's.
-            return [unchanged.get(id(each)) or backend.fetch(each) for each in made]
+            yield sent
         except DeviceLostError:
             backend.lost = True
             raise
         finally:
-            # Whoever keeps an error keeps this frame with it, but need not keep device memory.
+            # Whoever keeps an error keeps its frames, too, but need not keep device memory.
             sent.clear()
 
 

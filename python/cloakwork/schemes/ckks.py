@@ -44,6 +44,7 @@ from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.devices import OpenDevice
 from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
+from cloakwork.schemes.staying import StayingCiphertext, on_host
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
 
 # Bytes of evaluation keys up to which they are made with both halves, ready to be used.
@@ -325,7 +326,7 @@ class Ckks(RealScheme):
     def decrypt(
         self,
         secret: SecretKey,
-        values: Sequence[Ciphertext],
+        values: Sequence[Ciphertext | StayingCiphertext],
         body: Any,
         expected: Sequence[CkksEstimate] | None = None,
         flooding: Flooding | None = None,
@@ -335,7 +336,7 @@ class Ckks(RealScheme):
         decrypt: Any = secret.decrypt
         if flooding is not None:
             decrypt = partial(secret.decrypt_flooded, **asdict(flooding))
-        found = [decrypt(*pair) for pair in zip(values, expected, strict=True)]
+        found = [decrypt(*pair) for pair in zip(map(on_host, values), expected, strict=True)]
         vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
@@ -370,6 +371,8 @@ class Ckks(RealScheme):
         return ciphertext_bytes(self.parameters, state.level or 0)
 
     def dump(self, item: Any) -> Record:
+        if isinstance(item, StayingCiphertext):
+            item = item.here()
         if not isinstance(item, EvaluationKeys):
             return super().dump(item)
         return {"keys": (each.to_bytes() for each in item.split())}

@@ -44,6 +44,7 @@ from cloakwork.programs.slots import (
     Vector,
 )
 from cloakwork.schemes.base import Backend, Sums
+from cloakwork.schemes.device_cache import DeviceCache
 from cloakwork.schemes.devices import OpenDevice, open_device
 from cloakwork.schemes.transform_cache import (
     ciphertext_bytes,
@@ -128,6 +129,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self.keys = keys
         self.lost = False
         self.needed: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
+        self._totals: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
         self._cache_bytes = cache_bytes
         self._begin(device)
 
@@ -135,9 +137,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self.device = device
         self._tables = DeviceParameters(device.native, self.parameters)
         self._evaluator = DeviceEvaluator(self._tables, self.keys)
-        self._space = _Space(self._cache_bytes)
-        self._plaintexts = _DevicePlaintexts(self.parameters, self._tables, self._space)
-        self._transforms = _DeviceTransforms(self.parameters, self._tables, self._space)
+        self._cache = DeviceCache(self._cache_bytes)
         self._circuit: DeviceBootstrapping | None = None
 
     def reopen_if_lost(self) -> None:
@@ -170,7 +170,16 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             DeviceOperationError: It has an operation which devices lack.
             MemoryBudgetError: The device has too little memory.
         """
-        require_device_operations(program)
+        total = self._totals.get(program)
+        if total is None:
+            require_device_operations(program)
+            total = self._totals[program] = needed + self._beside_values(program)
+        self._evaluator.require(total)
+        native = self.device.native
+        self._cache.begin(program, max(0, native.budget - native.used - total))
+
+    def _beside_values(self, program: SlotProgram) -> int:
+        """Bytes of the largest key, of two plaintexts and of the tables of a program's levels."""
         levels = {state.level for state in program.states if state.level is not None}
         if _has_bootstraps(program):
             # A bootstrap goes through all levels.
@@ -181,10 +190,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         polynomial = ciphertext_bytes(self.parameters, max(levels, default=0)) // 2
         # Beside those that are kept one at a time is on the device, or one imaginary unit.
         plaintexts = 2 * polynomial
-        total = needed + self._largest_key(program) + plaintexts + _TABLE_BYTES * (4 + len(levels))
-        self._evaluator.require(total)
-        native = self.device.native
-        self._space.spare = max(0, native.budget - native.used - total)
+        return self._largest_key(program) + plaintexts + _TABLE_BYTES * (4 + len(levels))
 
     def working_bytes(self, program: SlotProgram, operation: Operation) -> int:
         """Bytes that an operation of a program works in on the device, keys apart.
@@ -256,7 +262,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         return self._evaluator.sub(left, right)
 
     def add_constant(self, value: DeviceCiphertext, constant: Vector) -> DeviceCiphertext:
-        plaintext = self._plaintexts.of(constant, value.level, value.scale, self._evaluator)
+        plaintext = self._encoded(constant, value.level, value.scale)
         return self._evaluator.add_plain(value, plaintext)
 
     def multiply(self, left: DeviceCiphertext, right: DeviceCiphertext) -> DeviceCiphertext:
@@ -267,7 +273,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
 
     def multiply_constant(self, value: DeviceCiphertext, constant: Vector) -> DeviceCiphertext:
         scale = self.parameters.matching_scale(value.level, value.scale)
-        plaintext = self._plaintexts.of(constant, value.level, scale, self._evaluator)
+        plaintext = self._encoded(constant, value.level, scale)
         return self._evaluator.multiply_plain(value, plaintext)
 
     def negate(self, value: DeviceCiphertext) -> DeviceCiphertext:
@@ -297,9 +303,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def linear(
         self, value: DeviceCiphertext, diagonals: _Diagonals, baby_steps: int
     ) -> DeviceCiphertext:
-        transform = self._transforms.of(
-            diagonals, value.level, value.scale, baby_steps, self._evaluator
-        )
+        transform = self._transform(diagonals, value.level, value.scale, baby_steps)
         return self._evaluator.linear_transform(value, transform)
 
     def polynomial(
@@ -354,116 +358,54 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         if self._circuit is None:
             refreshing = self._made_refreshing()
             nbytes = refreshing.encoded_bytes + _TABLE_BYTES * len(refreshing.transforms)
-            if self._space.take(nbytes):
+            if self._cache.make_room(nbytes):
                 self._evaluator.require(nbytes)
                 self._circuit = self._tables.send_bootstrapping(refreshing.circuit)
+                self._cache.reserve(nbytes)
             else:
                 self._circuit = self._tables.stream_bootstrapping(refreshing.circuit)
         return self._circuit
 
-
-class _Space:
-    """Bytes of a device for what is used again.
-
-    Args:
-        budget: Bytes at most.
-
-    Attributes:
-        spare: Bytes of the device that the program at hand does not need.
-    """
-
-    def __init__(self, budget: int) -> None:
-        self._left = budget
-        self.spare = 0
-
-    def take(self, nbytes: int) -> bool:
-        """Whether so many bytes are left; then they are taken."""
-        fits = nbytes <= min(self._left, self.spare)
-        if fits:
-            self._left -= nbytes
-            self.spare -= nbytes
-        return fits
-
-
-class _DevicePlaintexts:
-    """Constants encoded for a device, where those that fit stay.
-
-    Args:
-        parameters: The parameter set.
-        tables: The same on the device.
-        space: Where those that stay have their bytes from.
-    """
-
-    def __init__(self, parameters: Parameters, tables: DeviceParameters, space: _Space) -> None:
-        self._parameters = parameters
-        self._tables = tables
-        self._space = space
-        # The constants stay with their plaintexts, so that no other vector takes their identity.
-        self._kept: dict[tuple[int, int, float], tuple[Vector, DevicePlaintext]] = {}
-
-    def of(
-        self, constant: Vector, level: int, scale: float, evaluator: DeviceEvaluator
-    ) -> DevicePlaintext:
-        """A constant encoded at a level and scale."""
+    def _encoded(self, constant: Vector, level: int, scale: float) -> DevicePlaintext:
+        """A constant encoded at a level and scale, which stays on the device where it fits."""
         key = (id(constant), level, scale)
-        if key in self._kept:
-            return self._kept[key][1]
-        made = self._parameters.encode(constant, level=level, scale=scale)
-        nbytes = ciphertext_bytes(self._parameters, level) // 2
-        kept = self._space.take(nbytes)
-        if kept:
-            evaluator.require(nbytes)
+        found: DevicePlaintext | None = self._cache.find(key)
+        if found is not None:
+            return found
+        made = self.parameters.encode(constant, level=level, scale=scale)
+        nbytes = ciphertext_bytes(self.parameters, level) // 2
+        if not self._cache.make_room(nbytes):
+            return self._tables.send_plaintext(made)
+        self._evaluator.require(nbytes)
         sent = self._tables.send_plaintext(made)
-        if kept:
-            self._kept[key] = (constant, sent)
+        self._cache.keep(key, constant, sent, nbytes)
         return sent
 
-
-class _DeviceTransforms:
-    """Linear transforms, of which those that fit stay on a device.
-
-    Args:
-        parameters: The parameter set.
-        tables: The same on the device.
-        space: Where those that stay have their bytes from.
-    """
-
-    def __init__(self, parameters: Parameters, tables: DeviceParameters, space: _Space) -> None:
-        self._parameters = parameters
-        self._tables = tables
-        self._space = space
-        # The diagonals stay with their transform, so that no other mapping takes their identity.
-        self._kept: dict[tuple[int, int, int], tuple[_Diagonals, DeviceLinearTransform]] = {}
-
-    def of(
-        self,
-        diagonals: _Diagonals,
-        level: int,
-        scale: float,
-        baby_steps: int,
-        evaluator: DeviceEvaluator,
+    def _transform(
+        self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int
     ) -> DeviceLinearTransform:
-        """The transform with these diagonals of a value at a level and scale."""
+        """A transform of a value at a level and scale, which stays on the device where it fits."""
         key = (id(diagonals), level, baby_steps)
-        if key in self._kept:
-            return self._kept[key][1]
+        found: DeviceLinearTransform | None = self._cache.find(key)
+        if found is not None:
+            return found
         # Whether it stays or not, its encoded diagonals are not needed on the host.
         made = LinearTransform.streamed(
-            self._parameters,
+            self.parameters,
             native_diagonals(diagonals),
-            slots=self._parameters.slots,
+            slots=self.parameters.slots,
             level=level,
-            scale=self._parameters.matching_scale(level, scale),
+            scale=self.parameters.matching_scale(level, scale),
             baby_steps=baby_steps,
         )
-        steps = split(diagonals, self._parameters.slots, baby_steps)
-        nbytes = transform_bytes(self._parameters, steps, level) + _TABLE_BYTES
-        if not self._space.take(nbytes):
+        steps = split(diagonals, self.parameters.slots, baby_steps)
+        nbytes = transform_bytes(self.parameters, steps, level) + _TABLE_BYTES
+        if not self._cache.make_room(nbytes):
             return self._tables.stream_transform(made)
-        evaluator.require(nbytes)
-        kept = self._tables.send_transform(made)
-        self._kept[key] = (diagonals, kept)
-        return kept
+        self._evaluator.require(nbytes)
+        sent = self._tables.send_transform(made)
+        self._cache.keep(key, diagonals, sent, nbytes)
+        return sent
 
 
 def _lacking(kind: str) -> DeviceOperationError:

@@ -6,6 +6,8 @@ import os
 import re
 import threading
 from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakSet
 
 from cloakwork._native import Device
 from cloakwork.base.arguments import shown
@@ -28,11 +30,13 @@ class OpenDevice:
         name: What it was asked for by.
         native: The device.
         turn: Held by the one program that runs there.
+        staying: What programs of sessions have left there; see `schemes.staying`.
     """
 
     name: str
     native: Device
     turn: threading.Lock = field(default_factory=threading.Lock)
+    staying: WeakSet[Any] = field(default_factory=WeakSet)
 
 
 def device_name(value: object, action: str) -> str:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +51,7 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.held_memory import bootstrap_memory, caching
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
-from cloakwork.runtime.on_device import run_on_device
+from cloakwork.runtime.on_device import run_staying_on_device
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import (
@@ -64,6 +65,7 @@ from cloakwork.schemes.ckks import Ckks, CkksBackend
 from cloakwork.schemes.ckks_device import CkksDeviceBackend
 from cloakwork.schemes.clear_real import ClearReal
 from cloakwork.schemes.devices import CPU, OpenDevice, device_name, open_device
+from cloakwork.schemes.staying import StayingCiphertext
 
 SESSION_KIND = "session file"
 EVALUATOR_KIND = "session evaluator file"
@@ -81,6 +83,8 @@ _PRECISION_ADVICE = (
 )
 # Between calls the bar moves, and an interrupt from the keyboard is heard.
 _KEYS_PER_CALL = 8
+# Of a device's memory, what encoded constants may take there: each is held on the host, too.
+_KEPT_SHARE = 16
 _MAX_CIPHERTEXTS = 1 << 20
 
 
@@ -108,6 +112,8 @@ class _KeyHolder(Unpicklable, Saved):
         self._key_id = key_id
         self.precision = precision
         self._memory_limit = memory_limit
+        # Threads of programs whose memory and keys are known to be there.
+        self._ready: WeakKeyDictionary[SlotProgram, int | None] = WeakKeyDictionary()
 
     @property
     def parameters(self) -> Parameters:
@@ -137,6 +143,7 @@ class _KeyHolder(Unpicklable, Saved):
 
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
+        self._ready.clear()
         if value is None:
             self._memory_limit = physical_bytes()
             return
@@ -173,13 +180,25 @@ class _KeyHolder(Unpicklable, Saved):
             MissingKeyError: The program needs an evaluation key that is not here.
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
-        threads = self._threads_for(program)
+        if program in self._ready:
+            threads = self._ready[program]
+        else:
+            threads = self._threads_for(program)
+            self._prepare(program)
+            # The more keys there are, the less memory is left to one that bootstraps.
+            if not self._bytes_beside_ciphertexts(program):
+                self._ready[program] = threads
         if isinstance(self._backend, CkksDeviceBackend):
-            return run_on_device(program, self._backend, inputs, profile=profile, bounds=bounds)
+            return run_staying_on_device(
+                program, self._backend, inputs, profile=profile, bounds=bounds
+            )
         with self._within_engine_cache(program):
             return run(
                 program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds
             )
+
+    def _prepare(self, program: SlotProgram) -> None:
+        """What is done before a program runs, once its memory is known to be there."""
 
     def _threads_for(self, program: SlotProgram) -> int | None:
         """How many threads a run may have.
@@ -260,7 +279,15 @@ class _KeyHolder(Unpicklable, Saved):
             raise MalformedBytesError(
                 f"cannot read {path}: its ciphertexts stand at several levels"
             )
-        return Tensor(values, layout, self._scheme, self._key_id, self, claimed=True)
+        return Tensor(
+            self._near_programs(values), layout, self._scheme, self._key_id, self, claimed=True
+        )
+
+    def _near_programs(self, values: Sequence[Any]) -> list[Any]:
+        """Values that stay on the device that programs run on, once one has used them."""
+        if isinstance(self._backend, CkksDeviceBackend):
+            return [StayingCiphertext.sent_when_used(each) for each in values]
+        return list(values)
 
     def _key_record(self, kind: str, key: Any) -> Record:
         return {
@@ -405,7 +432,8 @@ class Session(_KeyHolder):
             if device is None:
                 made = scheme.backend(keys, cache_bytes=0)
             else:
-                made = scheme.device_backend(keys, device, cache_bytes=0)
+                kept = device.native.budget // _KEPT_SHARE
+                made = scheme.device_backend(keys, device, cache_bytes=kept)
         else:
             made = scheme.backend(secret, cache_bytes=0)
         limit = physical_bytes() if memory_limit is None else memory_limit
@@ -472,7 +500,9 @@ class Session(_KeyHolder):
             for vector in layout.pack(array)
         ]
         known = uniform(array.ndim, least, greatest)
-        return Tensor(values, layout, self._scheme, self._key_id, self, interval=known)
+        return Tensor(
+            self._near_programs(values), layout, self._scheme, self._key_id, self, interval=known
+        )
 
     def _tighter(self, bound: float) -> float:
         bound = positive(bound, "bound", "encrypt")
@@ -619,24 +649,10 @@ class Session(_KeyHolder):
         """Bytes of the evaluation keys made so far and of those that a program needs."""
         return self._scheme.bytes_of(self._held.joined(self._scheme.required_keys(program)))
 
-    def run(
-        self,
-        program: SlotProgram,
-        inputs: Sequence[Any],
-        *,
-        profile: Profile | None = None,
-        bounds: Sequence[float | None] | None = None,
-    ) -> list[Any]:
-        """Run a program, making the evaluation keys that it lacks first.
-
-        Raises:
-            MemoryBudgetError: By prediction the run takes more memory than it may.
-        """
+    def _prepare(self, program: SlotProgram) -> None:
+        """Make the evaluation keys that a program lacks."""
         if isinstance(self._scheme, Ckks):
-            # What takes too much memory is refused before keys are made for it.
-            self._threads_for(program)
             self._make_keys(self._scheme.required_keys(program), self._scheme)
-        return super().run(program, inputs, profile=profile, bounds=bounds)
 
     def _make_keys(self, needed: KeyRequirements, scheme: Ckks) -> None:
         lacking = needed.beyond(self._held)

@@ -1,0 +1,149 @@
+"""Ciphertexts that stay on a device between the programs of a session."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from cloakwork._native import Ciphertext, CkksEstimate, DeviceCiphertext
+from cloakwork.schemes.devices import OpenDevice
+
+# Of all devices: held where what stays there is listed.
+_listing = threading.Lock()
+
+
+class StayingCiphertext:
+    """A ciphertext on a device, which is copied to the host when it is needed there.
+
+    Args:
+        there: The ciphertext on the device.
+        device: The device.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork._native import DeviceParameters, Parameters, SecretKey
+        >>> from cloakwork.schemes.devices import open_device
+        >>> device, p = open_device("software"), Parameters(levels=1, log_n=10, insecure=True)
+        >>> secret = SecretKey.generate(p)
+        >>> x = secret.encrypt(p.encode(np.array([0.5]), level=1, bound=1.0))
+        >>> staying = StayingCiphertext(DeviceParameters(device.native, p).send(x), device)
+        >>> staying.level, staying.here().to_bytes() == x.to_bytes()
+        (1, False)
+        >>> round(float(secret.decrypt(staying.here(), staying.estimate).decode_real()[0]), 3)
+        0.5
+    """
+
+    __slots__ = ("__weakref__", "_device", "_fetching", "_here", "_there", "estimate", "nbytes")
+
+    def __init__(self, there: DeviceCiphertext, device: OpenDevice) -> None:
+        self.estimate: CkksEstimate = there.estimate
+        self.nbytes = there.nbytes
+        self._here: Ciphertext | None = None
+        self._fetching = threading.Lock()
+        self._stay(there, device)
+
+    @classmethod
+    def sent_when_used(cls, here: Ciphertext) -> StayingCiphertext:
+        """One that is on the host, and on a device from its first use there."""
+        made = cls.__new__(cls)
+        made.estimate, made.nbytes = here.estimate, here.nbytes
+        made._here, made._there, made._device = here, None, None
+        made._fetching = threading.Lock()
+        return made
+
+    def _stay(self, there: DeviceCiphertext, device: OpenDevice) -> None:
+        self._there: DeviceCiphertext | None = there
+        self._device: OpenDevice | None = device
+        with _listing:
+            device.staying.add(self)
+
+    @property
+    def level(self) -> int:
+        """How many times it can still be rescaled."""
+        return self.estimate.level
+
+    @property
+    def scale(self) -> float:
+        """The factor between coefficients and values."""
+        return self.estimate.scale
+
+    @property
+    def slots(self) -> int:
+        """How many numbers."""
+        return self.estimate.slots
+
+    @property
+    def bound(self) -> float:
+        """No number exceeds this in absolute value."""
+        return self.estimate.bound
+
+    @property
+    def precision(self) -> float:
+        """Bits after the binary point that are right."""
+        return self.estimate.precision
+
+    def with_bound(self, bound: float) -> StayingCiphertext:
+        """The same ciphertext where no number exceeds `bound`; see `Ciphertext.with_bound`."""
+        there, device = self._there, self._device
+        if there is None or device is None:
+            return self.sent_when_used(self.here().with_bound(bound))
+        return StayingCiphertext(there.with_bound(bound), device)
+
+    def on(self, device: OpenDevice) -> DeviceCiphertext | None:
+        """What is on a device; None where it is not there."""
+        return self._there if self._device is device else None
+
+    def there(
+        self, device: OpenDevice, send: Callable[[Ciphertext], DeviceCiphertext]
+    ) -> DeviceCiphertext:
+        """What is on a device, sent there where it is not.
+
+        Raises:
+            DeviceLostError: Another device, which has failed, has the only copy.
+        """
+        found = self.on(device)
+        if found is None:
+            found = send(self.here())
+            self._stay(found, device)
+        return found
+
+    def here(self) -> Ciphertext:
+        """A copy on the host, made once.
+
+        Raises:
+            DeviceLostError: The device failed before it was made.
+        """
+        with self._fetching:
+            if self._here is None:
+                assert self._there is not None
+                self._here = self._there.fetch()
+            return self._here
+
+    def leave(self) -> None:
+        """Give up its memory on the device, for a copy on the host.
+
+        Raises:
+            DeviceLostError: The device failed before it was made.
+        """
+        self.here()
+        with _listing:
+            if self._device is not None:
+                self._device.staying.discard(self)
+        self._there = self._device = None
+
+
+def all_leave(device: OpenDevice) -> None:
+    """Give up the memory of everything that stays on a device.
+
+    Raises:
+        DeviceLostError: The device failed.
+    """
+    with _listing:
+        staying = list(device.staying)
+    for each in staying:
+        each.leave()
+
+
+def on_host(value: Ciphertext | StayingCiphertext) -> Ciphertext:
+    """A ciphertext, copied from a device where it is there."""
+    return value.here() if isinstance(value, StayingCiphertext) else value
