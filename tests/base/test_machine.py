@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-# Blocks of 8 MiB, with small ones in between that stay in use.
+# Blocks of 8 MiB, with smaller ones in between that stay in use and fit no hole of the heap.
 _FREED = textwrap.dedent(
     """
     import resource
@@ -27,7 +27,7 @@ _FREED = textwrap.dedent(
     large, small = [], []
     for _ in range(32):
         large.append(np.ones(1 << 20))
-        small.append(np.ones(1000))
+        small.append(np.ones(1 << 15))
     before = resident()
     large.clear()
     print(before - resident())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import pytest
 import cloakwork as cw
 from cloakwork._native import Ciphertext, DeviceCiphertext
 from cloakwork.errors import (
+    DeviceLostError,
     DeviceOperationError,
     DeviceUnavailableError,
     InvalidArgumentError,
@@ -194,6 +195,61 @@ def test_what_a_session_computes_stays_on_the_device(
     assert np.abs(session.decrypt(second + first) - 6 * x).max() < 2**-12
     assert np.abs(session.decrypt(second + third) - 7 * x).max() < 2**-12
     assert len(sent) == 1
+
+
+@needs_software
+def test_a_session_goes_on_after_its_device_was_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = RNG.uniform(-1, 1, 8)
+    session = _small_session("software")
+    tensor = session.encrypt(x, bound=1.0)
+    lost = tensor + tensor
+    before = session._backend.device
+
+    def lose(*_: object) -> Never:
+        raise DeviceLostError("lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StayingCiphertext, "_fetched", lose)
+        with pytest.raises(DeviceLostError):
+            session.decrypt(lost)
+    before.lost.set()
+    # What the host has is sent to the device that is opened again; what it has not is gone.
+    again = tensor + tensor
+    assert session._backend.device is not before
+    assert np.abs(session.decrypt(again) - 2 * x).max() < 2**-12
+    opened = session._backend.device
+    for _ in range(2):
+        with pytest.raises(DeviceLostError, match="compute the tensor again"):
+            tensor + lost
+    assert np.abs(session.decrypt(tensor + again) - 3 * x).max() < 2**-12
+    assert session._backend.device is opened
+
+
+@needs_software
+def test_constants_make_room_where_a_session_lacks_the_memory() -> None:
+    session = _small_session("software")
+    tensor = session.encrypt(RNG.uniform(-1, 1, 8), bound=1.0)
+    weights = np.arange(8.0) / 8
+    backend = session._backend
+    scaled = tensor * weights
+    evaluator = backend._evaluator
+    kept = dict(backend._cache._kept)
+    assert kept
+
+    class Full:
+        """An evaluator whose device has no room as long as constants are there."""
+
+        def require(self, nbytes: int) -> None:
+            if backend._cache._kept:
+                raise MemoryBudgetError("no memory")
+            evaluator.require(nbytes)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(evaluator, name)
+
+    backend._evaluator = Full()
+    backend.require(scaled.program, 0)
+    assert not backend._cache._kept
 
 
 @needs_software

@@ -207,7 +207,8 @@ def test_a_device_that_was_lost_is_opened_again(monkeypatch: pytest.MonkeyPatch)
     expected = run(program, KEY.scheme.backend(backend.keys, cache_bytes=0), INPUTS[:1])
     assert _bytes(run_on_device(program, backend, INPUTS[:1])) == _bytes(expected)
     assert backend.device is not before
-    assert not backend.lost
+    assert before.lost.is_set()
+    assert not backend.device.lost.is_set()
 
 
 def test_a_product_less_a_lower_degree_is_the_same_either_way() -> None:

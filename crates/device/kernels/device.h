@@ -26,7 +26,7 @@ typedef long long SignedWide;
 #define FUNCTION static __device__ __forceinline__
 #define ALIGNED(bytes) __align__(bytes)
 #define UNROLLED _Pragma("unroll")
-/* No block has more threads: more registers are left for each. */
+/* No block has more threads, THREADS of `src/launch/engine.rs`: more registers are left for each. */
 #define KERNEL(name, Arguments)                                                                    \
     extern "C" __global__ void __launch_bounds__(256) name(const Arguments a)
 #define EACH_THREAD for (Word thread = threadIdx.x, once = 1; once != 0; once = 0)

@@ -26,7 +26,7 @@ typedef struct {
  * `src/launch/transform.rs`. */
 #define LOG_ROWS (LOG_N / 2)
 #define LOG_TILE (LOG_N < 12 ? LOG_N : 12)
-/* Threads of a block. */
+/* Threads of a block: THREADS of `src/launch/engine.rs`. */
 #define TRANSFORM_THREADS 256
 
 /* A block's tile: `count` transforms side by side of 2^log_length residues each. */
@@ -182,26 +182,26 @@ FUNCTION void inverse_stages(Word *x, const Twiddle *twiddles, Word stage, Word 
 }
 
 /* The residues of a group, from a limb or from shared memory. */
-FUNCTION void read_group(Word *x, Tile tile, Group group, const Word *from, const Word in_memory,
+FUNCTION void read_group(Word *x, Tile tile, Group group, const Word *from, const Word of_limb,
                          const Word *shared, const Word stages) {
     const Word *const first = from + tile.offset + in_limb(tile, group.place);
     const Word *const first_shared = shared + in_shared(group.place);
     UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
         if (i >= 1u << stages) break;
         const Word place = i << group.log_distance;
-        x[i] = in_memory ? first[in_limb(tile, place)] : first_shared[in_shared(place)];
+        x[i] = of_limb ? first[in_limb(tile, place)] : first_shared[in_shared(place)];
     }
 }
 
 /* The residues of a group, to a limb or to shared memory. */
-FUNCTION void write_group(const Word *x, Tile tile, Group group, Word *to, const Word in_memory,
+FUNCTION void write_group(const Word *x, Tile tile, Group group, Word *to, const Word of_limb,
                           Word *shared, const Word stages) {
     Word *const first = to + tile.offset + in_limb(tile, group.place);
     Word *const first_shared = shared + in_shared(group.place);
     UNROLLED for (Word i = 0; i < MOST_RADIX; i++) {
         if (i >= 1u << stages) break;
         const Word place = i << group.log_distance;
-        if (in_memory) {
+        if (of_limb) {
             first[in_limb(tile, place)] = x[i];
         } else {
             first_shared[in_shared(place)] = x[i];
@@ -212,26 +212,26 @@ FUNCTION void write_group(const Word *x, Tile tile, Group group, Word *to, const
 /* One pass of a thread's groups. The residues come from a limb or from shared memory, and go to one
  * or the other. */
 FUNCTION void forward_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from,
-                           const Word from_memory, Word *to, const Word to_memory, Word *shared,
-                           Word done, const Word stages, Word thread, Word threads) {
+                           const Word from_limb, Word *to, const Word to_limb, Word *shared,
+                           Word done, const Word stages, Word thread) {
     Word x[MOST_RADIX];
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
-    for (Word number = thread; number < groups; number += threads) {
+    for (Word number = thread; number < groups; number += TRANSFORM_THREADS) {
         const Group group = group_of(tile, number, done, stages);
-        read_group(x, tile, group, from, from_memory, shared, stages);
+        read_group(x, tile, group, from, from_limb, shared, stages);
         forward_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
-        write_group(x, tile, group, to, to_memory, shared, stages);
+        write_group(x, tile, group, to, to_limb, shared, stages);
     }
 }
 
 FUNCTION void inverse_pass(Tile tile, const Twiddle *twiddles, Word q, const Word *from,
-                           const Word from_memory, Word *to, const Word to_memory, Word *shared,
-                           Word done, const Word stages, Word thread, Word threads) {
+                           const Word from_limb, Word *to, const Word to_limb, Word *shared,
+                           Word done, const Word stages, Word thread) {
     Word x[MOST_RADIX];
     const Word groups = 1u << (tile.log_count + tile.log_length - stages);
-    for (Word number = thread; number < groups; number += threads) {
+    for (Word number = thread; number < groups; number += TRANSFORM_THREADS) {
         const Group group = group_of(tile, number, done, stages);
-        read_group(x, tile, group, from, from_memory, shared, stages);
+        read_group(x, tile, group, from, from_limb, shared, stages);
         inverse_stages(x, twiddles, tile.first_stage + done, group.block, q, stages);
         if (tile.first_stage + done == 0) {
             /* The last stage of all is followed by nothing that would reduce. */
@@ -239,17 +239,17 @@ FUNCTION void inverse_pass(Tile tile, const Twiddle *twiddles, Word q, const Wor
                 if (i < 1u << stages) x[i] = fold(x[i], q);
             }
         }
-        write_group(x, tile, group, to, to_memory, shared, stages);
+        write_group(x, tile, group, to, to_limb, shared, stages);
     }
 }
 
 /* Registers hold what a pass works on as long as the number of its stages is a constant. */
 #define WITH_STAGES(pass, stages, ...)                                                             \
     switch (stages) {                                                                              \
-    case 1: pass(__VA_ARGS__, 1, thread, TRANSFORM_THREADS); break;                                          \
-    case 2: pass(__VA_ARGS__, 2, thread, TRANSFORM_THREADS); break;                                          \
-    case 3: pass(__VA_ARGS__, 3, thread, TRANSFORM_THREADS); break;                                          \
-    default: pass(__VA_ARGS__, 4, thread, TRANSFORM_THREADS); break;                                         \
+    case 1: pass(__VA_ARGS__, 1, thread); break;                                                   \
+    case 2: pass(__VA_ARGS__, 2, thread); break;                                                   \
+    case 3: pass(__VA_ARGS__, 3, thread); break;                                                   \
+    default: pass(__VA_ARGS__, 4, thread); break;                                                  \
     }
 
 KERNEL(forward_columns, Transform) {

@@ -11,8 +11,8 @@ use crate::launch::{Device, Row, Rows};
 
 /// Which polynomials lose which primes: how many, and positions before and after.
 type Restriction = (usize, Vec<usize>, Vec<usize>);
-/// Positions of the primes of a polynomial, and what it is divided by.
-type Dividing = (Vec<usize>, DivisionTable);
+/// Positions of the primes of a polynomial, of those that leave and of those of the quotient.
+type Dividing = [Vec<usize>; 3];
 
 #[derive(Debug, Default)]
 pub(crate) struct CombinationTables {
@@ -44,9 +44,9 @@ impl CombinationTables {
         table: &DivisionTable,
         prime: impl Fn(usize) -> u32,
     ) -> Result<Arc<Division>> {
-        kept(&self.divisions, (from.to_vec(), table.clone()), |(from, table)| {
-            Division::new(device, table, from, prime)
-        })
+        let conversion = &table.conversion;
+        let key = [from, &conversion.sources, &conversion.targets].map(<[usize]>::to_vec);
+        kept(&self.divisions, key, |_| Division::new(device, table, from, prime))
     }
 }
 

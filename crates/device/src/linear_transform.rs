@@ -108,13 +108,13 @@ impl LinearTransform {
     }
 
     /// Whether its diagonals are on the device.
-    pub fn is_there(&self) -> bool {
+    pub fn is_on_device(&self) -> bool {
         !self.giants.is_empty()
     }
 
     /// Diagonals that are sent at once at most, whenever the transform is applied.
     fn streamed_diagonals(&self) -> usize {
-        if self.is_there() {
+        if self.is_on_device() {
             0
         } else {
             self.host.diagonals().min(self.host.split().baby_steps.len())

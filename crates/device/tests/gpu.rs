@@ -2,6 +2,7 @@
 
 use device::launch::compile;
 use device::{Device, Error};
+use rlwe::chain::{MAX_LOG_N, MIN_LOG_N};
 
 #[test]
 fn a_gpu_starts_or_its_absence_is_named() {
@@ -26,7 +27,7 @@ fn a_gpu_starts_or_its_absence_is_named() {
 
 #[test]
 fn kernels_compile_for_gpus_where_there_is_a_compiler() {
-    for log_n in 11..=17 {
+    for log_n in MIN_LOG_N..=MAX_LOG_N {
         match compile("sm_90", log_n) {
             Ok(image) => {
                 assert!(!image.code.is_empty());

@@ -118,14 +118,15 @@ class Evaluator(KeyHolder):
     def cache_bytes(self) -> int:
         """Bytes that encoded linear transforms and constants may take, to be used in later runs.
 
-        By default a quarter of the machine's memory; on a GPU all of its memory that a run leaves.
+        By default a quarter of the machine's memory, on a GPU half of what may be used of its own.
         What does not fit is encoded again in every run. Setting it to None restores the default;
-        what is no integer from 0 up raises InvalidArgumentError.
+        what is no integer from 0 up raises InvalidArgumentError. Reading the default of a GPU that
+        is missing raises DeviceUnavailableError.
         """
         if self._cache_bytes is not None:
             return self._cache_bytes
         if self._device != CPU:
-            return open_device(self._device).native.budget
+            return open_device(self._device).native.budget // 2
         return default_cache_bytes()
 
     @cache_bytes.setter

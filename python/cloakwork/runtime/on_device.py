@@ -91,6 +91,10 @@ def run_staying_on_device(
     """
     backend.reopen_if_lost()
     device = backend.device
+    for each in inputs:
+        if isinstance(each, StayingCiphertext) and each.on(device) is None:
+            # From another device, whose failure is not that of this one.
+            each.here()
     with _turn(backend) as sent:
         needed = device_bytes(program, backend)
         try:
@@ -119,7 +123,7 @@ def _turn(backend: CkksDeviceBackend) -> Iterator[list[DeviceCiphertext]]:
         try:
             yield sent
         except DeviceLostError:
-            backend.lost = True
+            backend.device.lost.set()
             raise
         finally:
             # Whoever keeps an error keeps its frames, too, but need not keep device memory.

@@ -24,7 +24,7 @@ from cloakwork._native import (
     LinearTransform,
     Parameters,
 )
-from cloakwork.errors import DeviceOperationError, InvalidProgramError
+from cloakwork.errors import DeviceOperationError, InvalidProgramError, MemoryBudgetError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
@@ -46,6 +46,7 @@ from cloakwork.programs.slots import (
 from cloakwork.schemes.base import Backend, Sums
 from cloakwork.schemes.device_cache import DeviceCache
 from cloakwork.schemes.devices import OpenDevice, open_device
+from cloakwork.schemes.staying import give_up
 from cloakwork.schemes.transform_cache import (
     ciphertext_bytes,
     native_diagonals,
@@ -97,7 +98,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         refreshing: What bootstraps do; None where there are none.
 
     Attributes:
-        lost: Whether the device was lost; see `reopen_if_lost`.
+        name: The name of the device.
         needed: Bytes that programs take which ran before; see `runtime.on_device.device_bytes`.
 
     Example:
@@ -127,17 +128,19 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self.parameters = parameters
         self._refreshing = refreshing
         self.keys = keys
-        self.lost = False
         self.needed: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
-        self._totals: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
         self._cache_bytes = cache_bytes
+        self.name = device.name
         self._begin(device)
 
     def _begin(self, device: OpenDevice) -> None:
         self.device = device
+        self._is_there = True
         self._tables = DeviceParameters(device.native, self.parameters)
         self._evaluator = DeviceEvaluator(self._tables, self.keys)
         self._cache = DeviceCache(self._cache_bytes)
+        # What each program takes in all, for which the tables of its levels were made.
+        self._totals: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
         self._circuit: DeviceBootstrapping | None = None
 
     def reopen_if_lost(self) -> None:
@@ -146,9 +149,13 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         Raises:
             DeviceUnavailableError: It is not there any more.
         """
-        if self.lost:
-            self._begin(open_device(self.device.name))
-            self.lost = False
+        if self._is_there and not self.device.lost.is_set():
+            return
+        if self._is_there:
+            self._is_there = False
+            give_up(self.device)
+            del self.device, self._tables, self._evaluator, self._cache, self._circuit
+        self._begin(open_device(self.name))
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
         """Take in further evaluation keys of the same secret key.
@@ -156,6 +163,8 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         Raises:
             KeyMismatchError: They belong to another secret key.
         """
+        # On all threads, which the launch of an operation does not take.
+        keys.expand()
         self.keys.extend(keys)
         self._evaluator = self._evaluator.extended(keys)
 
@@ -174,7 +183,12 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         if total is None:
             require_device_operations(program)
             total = self._totals[program] = needed + self._beside_values(program)
-        self._evaluator.require(total)
+        try:
+            self._evaluator.require(total)
+        except MemoryBudgetError:
+            # What is encoded once more takes time, but no memory.
+            self._cache.clear()
+            self._evaluator.require(total)
         native = self.device.native
         self._cache.begin(program, max(0, native.budget - native.used - total))
 

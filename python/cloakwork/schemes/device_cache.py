@@ -97,6 +97,13 @@ class DeviceCache:
         self._left -= nbytes
         self._spare -= nbytes
 
+    def clear(self) -> None:
+        """Give up all that is kept, but what stays to the end."""
+        freed = sum(each.nbytes for each in self._kept.values())
+        self._kept.clear()
+        self._left += freed
+        self._spare += freed
+
     def reserve(self, nbytes: int) -> None:
         """Bytes for what stays to the end, for which there is room."""
         self._left -= nbytes

@@ -31,12 +31,14 @@ class OpenDevice:
         native: The device.
         turn: Held by the one program that runs there.
         staying: What programs of sessions have left there; see `schemes.staying`.
+        lost: Set once it has failed: nothing that was there can be used.
     """
 
     name: str
     native: Device
     turn: threading.Lock = field(default_factory=threading.Lock)
     staying: WeakSet[Any] = field(default_factory=WeakSet)
+    lost: threading.Event = field(default_factory=threading.Event)
 
 
 def device_name(value: object, action: str) -> str:
@@ -81,22 +83,24 @@ def open_device(name: str) -> OpenDevice:
     # A forked process cannot use what its parent has opened.
     key = (os.getpid(), name)
     with _opening:
-        found = _opened.get(key)
-        if found is None or not _is_alive(found.native):
-            found = _opened[key] = OpenDevice(name, _made(name))
-        return found
+        if key in _opened and not _is_alive(_opened[key]):
+            # A GPU that has failed works again once nothing holds on to it.
+            del _opened[key]
+        if key not in _opened:
+            _opened[key] = OpenDevice(name, _made(name))
+        return _opened[key]
 
 
 _opening = threading.Lock()
 _opened: dict[tuple[int, str], OpenDevice] = {}
 
 
-def _is_alive(device: Device) -> bool:
+def _is_alive(device: OpenDevice) -> bool:
     try:
-        device.synchronize()
+        device.native.synchronize()
     except DeviceLostError:
         return False
-    return True
+    return not device.lost.is_set()
 
 
 def _made(name: str) -> Device:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from cloakwork._native import Ciphertext, CkksEstimate, DeviceCiphertext
+from cloakwork.errors import DeviceLostError
 from cloakwork.schemes.devices import OpenDevice
 
 # Of all devices: held where what stays there is listed.
@@ -39,6 +40,8 @@ class StayingCiphertext:
         self.estimate: CkksEstimate = there.estimate
         self.nbytes = there.nbytes
         self._here: Ciphertext | None = None
+        self._there: DeviceCiphertext | None = None
+        self._device: OpenDevice | None = None
         self._fetching = threading.Lock()
         self._stay(there, device)
 
@@ -51,11 +54,14 @@ class StayingCiphertext:
         made._fetching = threading.Lock()
         return made
 
-    def _stay(self, there: DeviceCiphertext, device: OpenDevice) -> None:
-        self._there: DeviceCiphertext | None = there
-        self._device: OpenDevice | None = device
+    def _stay(self, there: DeviceCiphertext | None, device: OpenDevice | None) -> None:
+        """Stand on this device from now on, or on none."""
         with _listing:
-            device.staying.add(self)
+            if self._device is not None:
+                self._device.staying.discard(self)
+            self._there, self._device = there, device
+            if device is not None:
+                device.staying.add(self)
 
     @property
     def level(self) -> int:
@@ -115,9 +121,21 @@ class StayingCiphertext:
         """
         with self._fetching:
             if self._here is None:
-                assert self._there is not None
-                self._here = self._there.fetch()
+                self._here = self._fetched()
             return self._here
+
+    def _fetched(self) -> Ciphertext:
+        there, device = self._there, self._device
+        if there is None or device is None:
+            raise DeviceLostError(
+                "cannot copy a tensor from its device: the device failed while the only copy stood "
+                "there; compute the tensor again, and save or decrypt what is to outlast a device"
+            )
+        try:
+            return there.fetch()
+        except DeviceLostError:
+            device.lost.set()
+            raise
 
     def leave(self) -> None:
         """Give up its memory on the device, for a copy on the host.
@@ -126,22 +144,32 @@ class StayingCiphertext:
             DeviceLostError: The device failed before it was made.
         """
         self.here()
-        with _listing:
-            if self._device is not None:
-                self._device.staying.discard(self)
-        self._there = self._device = None
+        self._stay(None, None)
+
+    def lose(self) -> None:
+        """Give up its memory on a device that has failed, with or without a copy on the host."""
+        self._stay(None, None)
 
 
 def all_leave(device: OpenDevice) -> None:
-    """Give up the memory of everything that stays on a device.
+    """Give up the memory of everything that stays on a device, for copies on the host.
 
     Raises:
         DeviceLostError: The device failed.
     """
-    with _listing:
-        staying = list(device.staying)
-    for each in staying:
+    for each in _staying_on(device):
         each.leave()
+
+
+def give_up(device: OpenDevice) -> None:
+    """Give up the memory of everything that stays on a device which has failed."""
+    for each in _staying_on(device):
+        each.lose()
+
+
+def _staying_on(device: OpenDevice) -> list[StayingCiphertext]:
+    with _listing:
+        return list(device.staying)
 
 
 def on_host(value: Ciphertext | StayingCiphertext) -> Ciphertext:

@@ -222,7 +222,7 @@ impl DeviceEvaluator {
     ) -> PyResult<DeviceCiphertext> {
         let (a, transform) = (&ciphertext.get().0, &transform.get().0);
         let transformed = || self.0.linear_transform(a, transform);
-        let made = if transform.is_there() {
+        let made = if transform.is_on_device() {
             engine::launch_on_device(py, transformed)
         } else {
             engine::run_on_device(py, transformed)

@@ -8,7 +8,6 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use rlwe::chain::MAX_LOG_N;
 
 use super::compiler::{architecture, compile, require_compiler};
-
 use super::engine::{Engine, Grid, Kernel};
 use crate::{Error, Result};
 

@@ -85,7 +85,7 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NoDriver`], [`Error::NoCompiler`], [`Error::NoDevice`],
-    /// [`Error::UnsupportedDevice`], [`Error::Compilation`].
+    /// [`Error::UnsupportedDevice`], [`Error::Driver`].
     pub fn cuda(ordinal: u32, budget: Option<u64>) -> Result<Self> {
         let engine = Cuda::new(ordinal)?;
         let budget = match (budget, engine.free_bytes()?) {
@@ -159,12 +159,12 @@ impl Device {
 
     /// The address of that many words, within the budget.
     pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
-        let bytes = bytes_of(words);
-        let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
-        self.0
-            .used
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
-            .or_else(|_| self.require(bytes, operation).map(|()| 0))?;
+        let (bytes, budget) = (bytes_of(words), self.0.budget);
+        let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= budget);
+        self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|used| {
+            let available = budget.saturating_sub(used);
+            Error::MemoryBudget { operation, needed: bytes, available, budget }
+        })?;
         self.found_or_allocated(words).inspect_err(|_| self.forget(bytes))
     }
 

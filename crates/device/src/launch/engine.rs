@@ -89,7 +89,8 @@ pub(super) struct Grid {
     pub(super) shared: usize,
 }
 
-/// Threads of most blocks.
+/// Threads of most blocks, and of any at the most: `TRANSFORM_THREADS` and the bound of `KERNEL` in the
+/// kernels.
 pub(super) const THREADS: usize = 256;
 
 impl Grid {

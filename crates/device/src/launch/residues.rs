@@ -30,8 +30,8 @@ impl Residues {
     pub fn new(device: &Device, log_n: u32, primes: &[PrimeTable]) -> Result<Self> {
         assert!((MIN_LOG_N..=MAX_LOG_N).contains(&log_n), "a ring that the engine has");
         let operation = "store a ring's tables";
-        device.prepare(log_n)?;
         device.require(Self::bytes(log_n, primes.len()), operation)?;
+        device.prepare(log_n)?;
         let constants: Vec<u32> = primes.iter().flat_map(|prime| constants(prime.q)).collect();
         let mut twiddles =
             Buffer::unwritten(device, (TWIDDLE_WORDS * primes.len()) << log_n, operation)?;

@@ -64,7 +64,7 @@ impl Ciphertext {
     /// The residues of its polynomials, one after the other: a limb for each prime of the level, in
     /// the order of [`LevelTable::basis`](crate::tables::LevelTable::basis).
     pub fn words(&self) -> Vec<u32> {
-        self.polys.iter().flat_map(Poly::words).copied().collect()
+        self.polys.iter().map(Poly::words).collect::<Vec<_>>().concat()
     }
 
     /// The ciphertext of such [words](Self::words) with this estimate, under the secret key of that

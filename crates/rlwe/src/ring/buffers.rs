@@ -39,7 +39,8 @@ pub fn cached_bytes() -> usize {
 /// ```
 pub fn set_cached_bytes(bytes: usize) {
     MAX_CACHED.store(bytes / WORD_BYTES, Ordering::Relaxed);
-    drop(CACHE.lock().unwrap_or_else(PoisonError::into_inner).excess());
+    let most = MAX_CACHED.load(Ordering::Relaxed);
+    drop(CACHE.lock().unwrap_or_else(PoisonError::into_inner).excess(most));
 }
 
 /// The memory of the machine, where its system says so.
@@ -89,9 +90,8 @@ impl Kept {
         buffers.kept.push(words);
     }
 
-    /// The buffers beyond the limit: of the size that was asked for longest ago.
-    fn excess(&mut self) -> Vec<Vec<u32>> {
-        let most_words = MAX_CACHED.load(Ordering::Relaxed);
+    /// The buffers beyond so many words: of the size that was asked for longest ago.
+    fn excess(&mut self, most_words: usize) -> Vec<Vec<u32>> {
         let mut forgotten = Vec::new();
         while self.words > most_words {
             let oldest = (self.by_capacity.values_mut())
@@ -130,7 +130,7 @@ pub(crate) fn give(words: Vec<u32>) {
     }
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     cached.keep(words);
-    let forgotten = cached.excess();
+    let forgotten = cached.excess(most);
     // Memory is given back to the system outside the lock.
     drop(cached);
     drop(forgotten);
@@ -145,30 +145,48 @@ mod tests {
     }
 
     #[test]
-    fn memory_comes_back_and_is_bounded() {
-        // A length that no ring has, so that tests beside this one do not take it.
+    fn memory_is_bounded() {
+        // Tests beside this one may take what it gives.
         let length = 1_000_003;
-        let mut words = take(length);
-        words[7] = 9;
-        give(words);
-        assert_eq!(take(length)[7], 9);
+        assert_eq!(take(length).len(), length);
         (0..2 * cached_words() / length).for_each(|_| give(vec![0; length]));
         assert!(CACHE.lock().unwrap_or_else(PoisonError::into_inner).words <= cached_words());
         (0..cached_words() / length).for_each(|_| drop(take(length)));
     }
 
+    fn nothing() -> Kept {
+        Kept { by_capacity: BTreeMap::new(), words: 0, asked: 0 }
+    }
+
     #[test]
-    fn memory_serves_what_is_little_shorter() {
-        // Lengths that no ring has, and no other test.
-        let length = 3_000_017;
-        give(vec![7; length]);
-        let shorter = take(length - length / 10);
-        assert_eq!((shorter.len(), shorter.capacity()), (length - length / 10, length));
-        give(shorter);
-        let whole = take(length);
-        assert_eq!((whole[0], whole.len(), whole.capacity()), (7, length, length));
-        give(whole);
-        assert!(take(length / 2).capacity() < length);
-        assert_eq!(take(length).capacity(), length);
+    fn memory_comes_back_for_what_is_little_shorter() {
+        let mut cache = nothing();
+        cache.keep(vec![7; 900]);
+        assert!(cache.fitting(901).is_none());
+        assert!(cache.fitting(450).is_none());
+        let mut words = cache.fitting(801).unwrap();
+        assert_eq!((cache.words, words.capacity(), words[0]), (0, 900, 7));
+        words.truncate(801);
+        cache.keep(words);
+        assert_eq!(cache.words, 900);
+        assert_eq!(cache.fitting(900).unwrap().capacity(), 900);
+    }
+
+    #[test]
+    fn what_was_asked_for_longest_ago_goes_first() {
+        let mut cache = nothing();
+        for length in [100, 200, 400] {
+            assert!(cache.fitting(length).is_none());
+            cache.keep(vec![0; length]);
+        }
+        let again = cache.fitting(100).unwrap();
+        cache.keep(again);
+        let lengths = |forgotten: Vec<Vec<u32>>| -> Vec<usize> {
+            forgotten.iter().map(Vec::capacity).collect()
+        };
+        assert_eq!(lengths(cache.excess(700)), []);
+        assert_eq!(lengths(cache.excess(500)), [200]);
+        assert_eq!(lengths(cache.excess(99)), [400, 100]);
+        assert_eq!(cache.words, 0);
     }
 }

@@ -141,7 +141,7 @@ impl Conversion {
 }
 
 /// The constants of a conversion as plain numbers: see [`Conversion`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversionTable {
     /// Positions of the source primes.
     pub sources: Vec<usize>,

@@ -25,7 +25,7 @@ pub(crate) struct Division {
 }
 
 /// The constants of a division as plain numbers: see [`Division`].
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DivisionTable {
     /// From the primes that leave, whose coefficients come from unnormalised inverse transforms, to
     /// those of the quotient.

@@ -129,7 +129,7 @@ class _KeyHolder(Unpicklable, Saved):
     def device(self) -> str:
         """Where programs run: "cpu", or the name of a device."""
         backend = self._backend
-        return backend.device.name if isinstance(backend, CkksDeviceBackend) else CPU
+        return backend.name if isinstance(backend, CkksDeviceBackend) else CPU
 
     @property
     def memory_limit(self) -> int:
@@ -532,6 +532,7 @@ class Session(_KeyHolder):
             NotFiniteError: On the clear backend a result has outgrown its double.
             InvalidArgumentError: It is no tensor.
             ParametersMismatchError: The tensor is not one of this session.
+            DeviceLostError: It stayed on a GPU, which has failed.
         """
         return self._decrypt(tensor, None)
 
