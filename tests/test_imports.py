@@ -30,6 +30,7 @@ MODULES = {
     "ckks": "ckks",
     "ckks_device": "ckks",
     "ckks_noise": "ckks",
+    "staying": "ckks",
     "ckks_estimates": "ckks",
     "clear_real": "ckks",
     "bgv": "bgv",
@@ -44,6 +45,7 @@ MODULES = {
     "clear": "",
     "clear_products": "",
     "devices": "",
+    "device_cache": "",
     "recent_plaintexts": "",
     "transform_cache": "",
 }
