@@ -44,7 +44,7 @@ pub fn permute(
     let grid = Grid::covering(ring.n(), rows.len());
     // SAFETY: the rows name limbs of both buffers, as was checked, and an automorphism takes
     // positions of a limb to positions of a limb.
-    unsafe { ring.device().launch(Kernel::Permute, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::Permute, grid, &arguments) }
 }
 
 /// The inverse of an odd Galois element modulo 2^32, and so modulo twice every ring degree.

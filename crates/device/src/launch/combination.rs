@@ -6,9 +6,6 @@ use super::residues::Residues;
 use super::table::{Rows, Table};
 use crate::Result;
 
-/// Residues that a thread works on.
-const RESIDUES_OF_THREAD: usize = 4;
-
 /// `Combination` of `kernels/combination.cu`.
 #[repr(C)]
 struct Arguments {
@@ -59,8 +56,8 @@ pub fn combine(
         row_count: rows.len() as u32,
         log_n: ring.log_n(),
     };
-    let grid = Grid::covering(ring.n() / RESIDUES_OF_THREAD, rows.len());
+    let grid = Grid::covering_quads(ring.n(), rows.len());
     // SAFETY: the table has the address of every term and a constant for every row of it; the rows
     // name primes of the ring and limbs of `to` and of every term, as was checked.
-    unsafe { ring.device().launch(Kernel::Combine, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::Combine, grid, &arguments) }
 }

@@ -154,5 +154,5 @@ pub fn convert(
     // have a constant for every source, target and term, as was checked; the positions of a block's
     // threads are a power of two that divides N, and each has a word of shared memory for every term,
     // as each target of the block has.
-    unsafe { ring.device().launch(Kernel::Convert, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::Convert, grid, &arguments) }
 }

@@ -129,11 +129,16 @@ impl Device {
     /// [`Error::MemoryBudget`].
     pub fn require(&self, bytes: u64, operation: &'static str) -> Result<()> {
         let Memory { budget, used } = self.memory();
-        let available = budget.saturating_sub(used);
-        if bytes <= available {
+        if bytes <= budget.saturating_sub(used) {
             return Ok(());
         }
-        Err(Error::MemoryBudget { operation, needed: bytes, available, budget })
+        Err(self.exceeded(bytes, used, operation))
+    }
+
+    /// The refusal of what needs more memory than so many used bytes leave of the budget.
+    fn exceeded(&self, needed: u64, used: u64, operation: &'static str) -> Error {
+        let budget = self.0.budget;
+        Error::MemoryBudget { operation, needed, available: budget.saturating_sub(used), budget }
     }
 
     /// Waits until all work is done.
@@ -159,12 +164,12 @@ impl Device {
 
     /// The address of that many words, within the budget.
     pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
-        let (bytes, budget) = (bytes_of(words), self.0.budget);
-        let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= budget);
-        self.0.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).map_err(|used| {
-            let available = budget.saturating_sub(used);
-            Error::MemoryBudget { operation, needed: bytes, available, budget }
-        })?;
+        let bytes = bytes_of(words);
+        let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
+        self.0
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
+            .map_err(|used| self.exceeded(bytes, used, operation))?;
         self.found_or_allocated(words).inspect_err(|_| self.forget(bytes))
     }
 

@@ -6,9 +6,6 @@ use super::residues::Residues;
 use super::table::{Rows, Table};
 use crate::Result;
 
-/// Residues that a thread of `place` moves.
-const RESIDUES_OF_THREAD: usize = 4;
-
 /// `Placement` of `kernels/diagonals.cu`.
 #[repr(C)]
 struct Placement {
@@ -43,9 +40,9 @@ pub fn place(
         rows: rows.address(),
         n: ring.n() as u32,
     };
-    let grid = Grid::covering(ring.n() / RESIDUES_OF_THREAD, rows.len());
+    let grid = Grid::covering_quads(ring.n(), rows.len());
     // SAFETY: the rows name limbs of both buffers, as was checked.
-    unsafe { ring.device().launch(Kernel::Place, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::Place, grid, &arguments) }
 }
 
 /// `DiagonalSums` of `kernels/diagonals.cu`.
@@ -105,5 +102,5 @@ pub fn sum_diagonals(
     // SAFETY: there is a polynomial of as many limbs as positions for each diagonal, two for each
     // rotation that they multiply, and one for each result; the positions are primes of the ring, as
     // was checked.
-    unsafe { ring.device().launch(Kernel::SumDiagonals, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::SumDiagonals, grid, &arguments) }
 }

@@ -98,6 +98,11 @@ impl Grid {
     pub(super) fn covering(length: usize, rows: usize) -> Self {
         Self { columns: length.div_ceil(THREADS), rows, threads: THREADS, shared: 0 }
     }
+
+    /// A thread for each `Quad` of the kernels, which has four residues, in each of `rows` rows.
+    pub(super) fn covering_quads(length: usize, rows: usize) -> Self {
+        Self::covering(length / 4, rows)
+    }
 }
 
 /// A device: a GPU, or software that stands for one.

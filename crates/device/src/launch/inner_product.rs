@@ -155,5 +155,5 @@ pub fn inner_product(
     let grid = Grid::covering(ring.n(), tables.limbs());
     // SAFETY: every limb that the tables name lies in its buffer, as was checked, and an
     // automorphism takes positions of a limb to positions of a limb.
-    unsafe { ring.device().launch(Kernel::InnerProduct, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::InnerProduct, grid, &arguments) }
 }

@@ -30,9 +30,6 @@ impl Operation {
     }
 }
 
-/// Residues that a thread works on.
-const RESIDUES_OF_THREAD: usize = 4;
-
 /// `Pointwise` of `kernels/pointwise.cu`.
 #[repr(C)]
 struct Arguments {
@@ -132,10 +129,10 @@ fn run(
         constants: constants.map_or(0, Table::address),
         n: ring.n() as u32,
     };
-    let grid = Grid::covering(ring.n() / RESIDUES_OF_THREAD, rows.len());
+    let grid = Grid::covering_quads(ring.n(), rows.len());
     // SAFETY: the rows name primes of the ring and limbs of the buffers, and each row has a constant
     // where the kernel takes one, as was checked.
-    unsafe { ring.device().launch(kernel, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(kernel, grid, &arguments) }
 }
 
 /// `Tensor` of `kernels/pointwise.cu`.
@@ -184,5 +181,5 @@ pub fn tensor(
     let grid = Grid::covering(ring.n(), limbs);
     // SAFETY: both operands have two polynomials of as many limbs as there are positions, and the
     // result three; the positions are primes of the ring, as was checked.
-    unsafe { ring.device().launch(Kernel::Tensor, ring.log_n(), grid, &arguments) }
+    unsafe { ring.launch(Kernel::Tensor, grid, &arguments) }
 }

@@ -5,6 +5,7 @@ use rlwe::tables::PrimeTable;
 
 use super::buffer::Buffer;
 use super::device::Device;
+use super::engine::{Grid, Kernel};
 use crate::Result;
 
 /// Words of a prime with the constants of its reductions: `Prime` of `kernels/arithmetic.h`.
@@ -76,6 +77,15 @@ impl Residues {
     /// Bytes of that many limbs.
     pub fn limb_bytes(&self, limbs: usize) -> u64 {
         (self.words(limbs) * size_of::<u32>()) as u64
+    }
+
+    /// Runs a kernel on this ring.
+    ///
+    /// # Safety
+    /// As [`Device::launch`].
+    pub(super) unsafe fn launch<A>(&self, kernel: Kernel, grid: Grid, arguments: &A) -> Result<()> {
+        // SAFETY: the caller's promise is that of the device, which has prepared the ring.
+        unsafe { self.device.launch(kernel, self.log_n, grid, arguments) }
     }
 
     pub(super) fn count(&self) -> usize {

@@ -75,7 +75,7 @@ fn run(
     for kernel in kernels {
         // SAFETY: the rows name primes of the ring and limbs of both buffers, as was checked; a
         // block's tile lies within a limb, and its part of shared memory within `shared`.
-        unsafe { ring.device().launch(kernel, log_n, grid, &arguments)? };
+        unsafe { ring.launch(kernel, grid, &arguments)? };
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ fn machine_bytes() -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The part of its own that a buffer may have room for beyond what is asked of it. The diagonals of one
+/// How much longer a buffer may be than what is asked for, as a part of that. The diagonals of one
 /// giant step are seldom as many as those of the next.
 const PART_SPARE: usize = 8;
 
@@ -70,7 +70,7 @@ struct Buffers {
 }
 
 impl Kept {
-    /// The smallest buffer that has room for so many words, and little more.
+    /// The shortest buffer of at least so many words, unless it is much longer.
     fn fitting(&mut self, length: usize) -> Option<Vec<u32>> {
         self.asked += 1;
         let mut sizes = self.by_capacity.range_mut(length..=length + length / PART_SPARE);
@@ -113,7 +113,7 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
     let found = cached.fitting(length);
     drop(cached);
     let Some(mut words) = found else { return vec![0; length] };
-    // Within its memory, as it has room.
+    // Within its capacity.
     words.resize(length, 0);
     words
 }
