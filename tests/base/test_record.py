@@ -21,7 +21,8 @@ class _Alias:
 
 
 def test_aliases_stand_for_what_they_name() -> None:
-    kind = types.GenericAlias(_Alias(), (np.int64,))  # type: ignore[arg-type]
+    alias: Any = _Alias()
+    kind = types.GenericAlias(alias, (np.int64,))
     places = np.arange(3)
     assert Fields({"places": places}, "the record").value("places", kind) is places
     with pytest.raises(MalformedBytesError, match="an array of int64"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Never
 
@@ -175,11 +176,11 @@ def test_what_a_session_computes_stays_on_the_device(
     assert value.on(device) is not None
     sent: list[Ciphertext] = []
     backend = session._backend
-    send = backend.send
+    send: Callable[[Ciphertext], DeviceCiphertext] = backend.send
 
     def counted(value: Ciphertext) -> DeviceCiphertext:
         sent.append(value)
-        return send(value)  # type: ignore[no-any-return]
+        return send(value)
 
     monkeypatch.setattr(backend, "send", counted)
     second = first + first
@@ -226,7 +227,30 @@ def test_a_session_goes_on_after_its_device_was_lost(monkeypatch: pytest.MonkeyP
 
 
 @needs_software
-def test_constants_make_room_where_a_session_lacks_the_memory() -> None:
+def test_a_session_takes_new_keys_before_its_lost_device_is_there_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = RNG.uniform(-1, 1, 8)
+    session = _small_session("software")
+    tensor = session.encrypt(x, bound=1.0)
+
+    def absent(_: str) -> Never:
+        raise DeviceUnavailableError("absent")
+
+    session._backend.device.lost.set()
+    with monkeypatch.context() as patched:
+        patched.setattr("cloakwork.schemes.ckks_device.open_device", absent)
+        for _ in range(2):
+            with pytest.raises(DeviceUnavailableError):
+                tensor + tensor
+        with pytest.raises(DeviceUnavailableError):
+            tensor * tensor
+    assert session.device == "software"
+    assert np.abs(session.decrypt(tensor * tensor) - x * x).max() < 2**-12
+
+
+@needs_software
+def test_constants_give_way_where_a_session_lacks_the_memory() -> None:
     session = _small_session("software")
     tensor = session.encrypt(RNG.uniform(-1, 1, 8), bound=1.0)
     weights = np.arange(8.0) / 8
@@ -237,7 +261,7 @@ def test_constants_make_room_where_a_session_lacks_the_memory() -> None:
     assert kept
 
     class Full:
-        """An evaluator whose device has no room as long as constants are there."""
+        """An evaluator whose device is full as long as constants are there."""
 
         def require(self, nbytes: int) -> None:
             if backend._cache._kept:

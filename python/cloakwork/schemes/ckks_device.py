@@ -166,7 +166,9 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         # On all threads, which the launch of an operation does not take.
         keys.expand()
         self.keys.extend(keys)
-        self._evaluator = self._evaluator.extended(keys)
+        # Where the device has not been opened again yet, all keys go there once it is.
+        if self._is_there:
+            self._evaluator = self._evaluator.extended(keys)
 
     def require(self, program: SlotProgram, needed: int) -> None:
         """Make room for a program, which is about to run.
@@ -372,13 +374,19 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         if self._circuit is None:
             refreshing = self._made_refreshing()
             nbytes = refreshing.encoded_bytes + _TABLE_BYTES * len(refreshing.transforms)
-            if self._cache.make_room(nbytes):
-                self._evaluator.require(nbytes)
+            if self._fits(nbytes):
                 self._circuit = self._tables.send_bootstrapping(refreshing.circuit)
                 self._cache.reserve(nbytes)
             else:
                 self._circuit = self._tables.stream_bootstrapping(refreshing.circuit)
         return self._circuit
+
+    def _fits(self, nbytes: int) -> bool:
+        """Whether so many bytes may stay on the device; then they are free there."""
+        fits = self._cache.free_up(nbytes)
+        if fits:
+            self._evaluator.require(nbytes)
+        return fits
 
     def _encoded(self, constant: Vector, level: int, scale: float) -> DevicePlaintext:
         """A constant encoded at a level and scale, which stays on the device where it fits."""
@@ -388,11 +396,10 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             return found
         made = self.parameters.encode(constant, level=level, scale=scale)
         nbytes = ciphertext_bytes(self.parameters, level) // 2
-        if not self._cache.make_room(nbytes):
-            return self._tables.send_plaintext(made)
-        self._evaluator.require(nbytes)
+        fits = self._fits(nbytes)
         sent = self._tables.send_plaintext(made)
-        self._cache.keep(key, constant, sent, nbytes)
+        if fits:
+            self._cache.keep(key, constant, sent, nbytes)
         return sent
 
     def _transform(
@@ -414,9 +421,8 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         )
         steps = split(diagonals, self.parameters.slots, baby_steps)
         nbytes = transform_bytes(self.parameters, steps, level) + _TABLE_BYTES
-        if not self._cache.make_room(nbytes):
+        if not self._fits(nbytes):
             return self._tables.stream_transform(made)
-        self._evaluator.require(nbytes)
         sent = self._tables.send_transform(made)
         self._cache.keep(key, diagonals, sent, nbytes)
         return sent

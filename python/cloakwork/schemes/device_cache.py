@@ -32,7 +32,7 @@ class _Kept:
 class DeviceCache:
     """Constants and linear transforms on a device, as many as fit.
 
-    What the program at hand uses stays until another program runs; then it makes room for what that
+    What the program at hand uses stays until another program runs; then it gives way to what that
     one uses, the least recently used first.
 
     Args:
@@ -43,10 +43,10 @@ class DeviceCache:
         >>> program = SlotProgram("", 8, (Input("x", 1), Neg(0), Output(1)), (None,) * 3)
         >>> cache, ones = DeviceCache(100), [1.0]
         >>> cache.begin(program, spare=60)
-        >>> cache.make_room(50), cache.make_room(70)
+        >>> cache.free_up(50), cache.free_up(70)
         (True, False)
         >>> cache.keep(("ones", 1), ones, "on the device", 50)
-        >>> cache.find(("ones", 1)), cache.make_room(20)
+        >>> cache.find(("ones", 1)), cache.free_up(20)
         ('on the device', False)
     """
 
@@ -76,7 +76,7 @@ class DeviceCache:
         self._kept.move_to_end(key)
         return found.sent
 
-    def make_room(self, nbytes: int) -> bool:
+    def free_up(self, nbytes: int) -> bool:
         """Whether so many bytes fit, once what other programs have left is given up."""
         others = [key for key, each in self._kept.items() if each.program is not self._program]
         freed = sum(self._kept[key].nbytes for key in others)
@@ -91,7 +91,7 @@ class DeviceCache:
         return True
 
     def keep(self, key: Hashable, source: Any, sent: Any, nbytes: int) -> None:
-        """Keep what was sent to the device, for which there is room."""
+        """Keep what was sent to the device, where `free_up` found so many bytes."""
         assert self._program is not None, "a program runs"
         self._kept[key] = _Kept(source, sent, nbytes, self._program)
         self._left -= nbytes
@@ -105,6 +105,6 @@ class DeviceCache:
         self._spare += freed
 
     def reserve(self, nbytes: int) -> None:
-        """Bytes for what stays to the end, for which there is room."""
+        """Take bytes for what stays to the end, which `free_up` found."""
         self._left -= nbytes
         self._spare -= nbytes

@@ -37,22 +37,25 @@ class StayingCiphertext:
     __slots__ = ("__weakref__", "_device", "_fetching", "_here", "_there", "estimate", "nbytes")
 
     def __init__(self, there: DeviceCiphertext, device: OpenDevice) -> None:
-        self.estimate: CkksEstimate = there.estimate
-        self.nbytes = there.nbytes
-        self._here: Ciphertext | None = None
-        self._there: DeviceCiphertext | None = None
-        self._device: OpenDevice | None = None
-        self._fetching = threading.Lock()
+        self._begin(there)
         self._stay(there, device)
 
     @classmethod
     def sent_when_used(cls, here: Ciphertext) -> StayingCiphertext:
         """One that is on the host, and on a device from its first use there."""
         made = cls.__new__(cls)
-        made.estimate, made.nbytes = here.estimate, here.nbytes
-        made._here, made._there, made._device = here, None, None
-        made._fetching = threading.Lock()
+        made._begin(here)
+        made._here = here
         return made
+
+    def _begin(self, copy: Ciphertext | DeviceCiphertext) -> None:
+        """Know what a copy says of itself, and stand nowhere yet."""
+        self.estimate: CkksEstimate = copy.estimate
+        self.nbytes = copy.nbytes
+        self._here: Ciphertext | None = None
+        self._there: DeviceCiphertext | None = None
+        self._device: OpenDevice | None = None
+        self._fetching = threading.Lock()
 
     def _stay(self, there: DeviceCiphertext | None, device: OpenDevice | None) -> None:
         """Stand on this device from now on, or on none."""
