@@ -113,14 +113,8 @@ __all__ = [
 AnyLayout: TypeAlias = Layout | BlockLayout
 
 
-def _context(
-    operation: Operation,
-    operations: Sequence[Operation],
-    states: Sequence[State],
-    slots: int,
-    numbers: Numbers,
-) -> Context:
-    """Where an operation stands after these operations, in these states."""
+def _require_takes(operation: Operation, states: Sequence[State], numbers: Numbers) -> None:
+    """Refuse an operation that cannot come after values in these states."""
     if not isinstance(operation, Operation):
         raise InvalidProgramError(
             f"cannot use an object {kind_of(operation)}: it is not an operation"
@@ -130,8 +124,7 @@ def _context(
             f"cannot use {operation.kind}: programs over {_PLURALS[numbers]} have none; expand it "
             "into rotations, products and sums"
         )
-    operands = operation.operands
-    for number in operands:
+    for number in operation.operands:
         # Programs have millions of operands, nearly all of which need no closer look.
         if type(number) is not int:
             operation.require_integer(number, "the number of an operand")
@@ -151,6 +144,17 @@ def _context(
                 f"cannot use {operation.kind}: %{number} is {state.sums} weighted sums "
                 "and no vector; take one of them by take_sum"
             )
+
+
+def _context(
+    operation: Operation,
+    operations: Sequence[Operation],
+    states: Sequence[State],
+    slots: int,
+    numbers: Numbers,
+) -> Context:
+    """Where an operation stands after these operations, in these states."""
+    operands = operation.operands
     return Context(
         slots,
         numbers,
@@ -220,6 +224,7 @@ class SlotProgram:
         _require_frame(self.title, self.slots, self.numbers)
         states: list[State] = []
         for operation in self.operations:
+            _require_takes(operation, states, self.numbers)
             context = _context(operation, self.operations, states, self.slots, self.numbers)
             states.append(operation.state_after(context))
         if len(self.layouts) != len(self.operations):
@@ -303,6 +308,7 @@ class Builder:
         Raises:
             InvalidProgramError: The operation is not legal here.
         """
+        _require_takes(operation, self._states, self.numbers)
         context = _context(operation, self._operations, self._states, self.slots, self.numbers)
         self._states.append(operation.state_after(context))
         self._operations.append(operation)

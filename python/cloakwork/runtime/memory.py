@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -87,7 +88,7 @@ class LiveValues(Generic[S]):
         self._plan = plan
         self._values: dict[int, S] = {}
         self.sizes: dict[int, int] = {}
-        self._users_left = [len(users) for users in plan.users]
+        self._users_left = Counter({value: len(users) for value, users in plan.users.items()})
         # Results stay to the end, and inputs are held by whoever runs the program.
         for value in (*plan.outputs, *plan.inputs):
             self._users_left[value] += 1

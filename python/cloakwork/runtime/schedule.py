@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
@@ -112,7 +112,7 @@ class Schedule:
         tasks: The numbers of the operations that each task does.
         operands: The values that each task works on, constants left out.
         sources: Where the value of each operation is found: that of an output is its operand's.
-        users: The tasks that work on each value.
+        users: The tasks that work on each value that any works on.
         outputs: The values that are results of the program; they outlive their users.
         degrees: The degree of every value as a ciphertext; see `degrees`.
         lazy_products: The products of two ciphertexts that are not relinearised at once.
@@ -122,7 +122,7 @@ class Schedule:
     tasks: tuple[tuple[int, ...], ...]
     operands: tuple[tuple[int, ...], ...]
     sources: tuple[int, ...]
-    users: tuple[tuple[int, ...], ...]
+    users: Mapping[int, Sequence[int]]
     outputs: tuple[int, ...]
     degrees: tuple[int, ...]
     lazy_products: frozenset[int]
@@ -165,16 +165,16 @@ def part_of(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Sch
     """
     made = {value for task in tasks for value in plan.tasks[task]}
     needed = {value for task in tasks for value in plan.operands[task]}
-    users: list[list[int]] = [[] for _ in plan.users]
+    users: dict[int, list[int]] = {}
     for place, task in enumerate(tasks):
         for value in plan.operands[task]:
-            users[value].append(place)
+            users.setdefault(value, []).append(place)
     return replace(
         plan,
         inputs=tuple(sorted(needed - made)),
         tasks=tuple(plan.tasks[task] for task in tasks),
         operands=tuple(plan.operands[task] for task in tasks),
-        users=tuple(map(tuple, users)),
+        users=users,
         outputs=tuple(outputs),
     )
 
@@ -192,7 +192,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
     tasks: list[tuple[int, ...]] = []
     used: list[tuple[int, ...]] = []
     sources: list[int] = []
-    users: list[list[int]] = [[] for _ in program.operations]
+    users: dict[int, list[int]] = {}
     outputs: list[int] = []
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Output):
@@ -208,7 +208,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
             value for value in values if not isinstance(program.operations[value], Constant)
         )
         for value in encrypted:
-            users[value].append(len(tasks))
+            users.setdefault(value, []).append(len(tasks))
         tasks.append(group)
         used.append(encrypted)
     inputs = tuple(
@@ -225,7 +225,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         tuple(tasks),
         tuple(used),
         tuple(sources),
-        tuple(map(tuple, users)),
+        users,
         tuple(outputs),
         found,
         frozenset(lazy),

@@ -116,7 +116,7 @@ class ReadyTasks:
         self._order: TopologicalSorter[int] = TopologicalSorter()
         for task, numbers in enumerate(plan.tasks):
             self._order.add(task)
-            for user in {user for number in numbers for user in plan.users[number]}:
+            for user in {user for number in numbers for user in plan.users.get(number, ())}:
                 self._order.add(user, task)
         self._order.prepare()
         self._ready = sorted(self._order.get_ready())

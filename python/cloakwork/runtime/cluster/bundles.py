@@ -7,7 +7,7 @@ switch each, is done where they are.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from cloakwork.programs.slots import (
@@ -72,7 +72,8 @@ def bundles(program: SlotProgram, plan: Schedule) -> list[Bundle]:
         state = program.states[values[0]]
         if state.products or state.sums or _follows(operation, makers):
             of_products.update(dict.fromkeys(values, place))
-    return [_bundle(program, plan, tasks) for tasks in together]
+    results = frozenset(plan.outputs)
+    return [_bundle(program, plan, results, tasks) for tasks in together]
 
 
 def _follows(operation: Operation, makers: set[int]) -> bool:
@@ -80,17 +81,18 @@ def _follows(operation: Operation, makers: set[int]) -> bool:
     return len(makers) == 1 and -1 not in makers and isinstance(operation, _FOLLOWERS)
 
 
-def _bundle(program: SlotProgram, plan: Schedule, tasks: Sequence[int]) -> Bundle:
+def _bundle(
+    program: SlotProgram, plan: Schedule, results: Set[int], tasks: Sequence[int]
+) -> Bundle:
     own = set(tasks)
     values = tuple(value for task in tasks for value in plan.tasks[task])
     needs = {value for task in tasks for value in plan.operands[task]}.difference(values)
-    results = set(plan.outputs)
     gives = tuple(
         value
         for value in values
         if value in results
         or program.states[value].products
-        or not own.issuperset(plan.users[value])
+        or not own.issuperset(plan.users.get(value, ()))
     )
     return Bundle(tuple(tasks), values, tuple(sorted(needs)), gives)
 

@@ -130,7 +130,7 @@ def _chosen(
     """Into how many parts the inner dimension of products is cut, and how the work is.
 
     More parts are tried while they gain, or while grains do not fit: their products have to be
-    added up, and moved.
+    added up, and moved. No cut takes less than the work of the whole, shared by the lanes.
     """
     network = Network()
     best: tuple[float, int, Cut] | None = None
@@ -153,7 +153,7 @@ def _chosen(
         if best is not None and seconds >= _GAIN * best[0]:
             break
         best = seconds, parts, made
-        if not work.blocks:
+        if not work.blocks or _GAIN * seconds <= sum(work.seconds) / lanes:
             break
     if best is None:
         raise MemoryBudgetError(

@@ -337,7 +337,8 @@ def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
     plan = schedule(body)
     together: dict[tuple[int, ...], list[int]] = {}
     for number in sorted(numbers):
-        together.setdefault(plan.users[plan.inputs[number]], []).append(number)
+        users = tuple(plan.users.get(plan.inputs[number], ()))
+        together.setdefault(users, []).append(number)
     found: list[tuple[int, ...]] = []
     for held in together.values():
         level = body.states[plan.inputs[held[0]]].level
