@@ -7,7 +7,7 @@ elements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from cloakwork.programs.diagonals import DiagonalArrays, SparseDiagonals
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
-from cloakwork.programs.text import Named, Naming, operation_lines, read_operation
+from cloakwork.programs.text import Named, Naming, meaning_lines, operation_lines, read_operation
 from cloakwork.programs.tokens import Tokens
 from cloakwork.programs.vectors import VectorTable
 
@@ -65,11 +65,18 @@ class _Tables(Naming):
 def slots_record(program: SlotProgram) -> Record:
     """A slot program as a record from which `read_slots` makes it again, bit for bit."""
     tables = _Tables()
-    text = "\n".join(operation_lines(program, tables)).encode("utf-8", "surrogatepass")
+    return _record_of_lines(program, program.title, operation_lines(program, tables), tables)
+
+
+def _record_of_lines(
+    program: SlotProgram, title: str, lines: Sequence[str], tables: _Tables
+) -> Record:
+    """The record whose operations are these lines, with what they name."""
+    text = "\n".join(lines).encode("utf-8", "surrogatepass")
     vectors = tables.distinct.vectors
     empty = np.empty((0, program.slots), dtype=NUMBERS[program.numbers])
     return {
-        "title": program.title,
+        "title": title,
         "numbers": program.numbers,
         "slots": program.slots,
         "operations": np.frombuffer(text, dtype=np.uint8),
@@ -151,6 +158,5 @@ def meaning_record(program: SlotProgram | BootstrapProgram) -> Record:
     """What a program computes, as a record: its title, layouts, origins and stages left out."""
     if isinstance(program, BootstrapProgram):
         return {**record_of(program), "title": ""}
-    unnamed = (None,) * len(program.operations)
-    bare = SlotProgram("", program.slots, program.operations, unnamed, numbers=program.numbers)
-    return slots_record(bare)
+    tables = _Tables()
+    return _record_of_lines(program, "", meaning_lines(program, tables), tables)

@@ -186,9 +186,8 @@ def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
     """
     lines: list[str] = []
     first: dict[BlockLayout, int] = {}
-    for number, operation in enumerate(program.operations):
-        words = [f"%{number} = {operation.kind}", *(f"%{each}" for each in operation.operands)]
-        words.append(operation.text(naming))
+    for number, meaning in enumerate(meaning_lines(program, naming)):
+        words = [meaning]
         layout = program.layouts[number]
         if isinstance(layout, BlockLayout) and first.setdefault(layout, number) < number:
             words.append(f"layout of %{first[layout]}")
@@ -197,6 +196,16 @@ def operation_lines(program: SlotProgram, naming: Naming) -> list[str]:
         for word, text in (("from", program.origins[number]), ("stage", program.stages[number])):
             words.append(f"{word} {quote(text)}" if text else "")
         lines.append(" ".join(filter(None, words)))
+    return lines
+
+
+def meaning_lines(program: SlotProgram, naming: Naming) -> list[str]:
+    """One line per operation: what it computes, without its layout, origin and stage."""
+    lines: list[str] = []
+    for number, operation in enumerate(program.operations):
+        operands = "".join([f" %{each}" for each in operation.operands])
+        text = operation.text(naming)
+        lines.append(f"%{number} = {operation.kind}{operands}{' ' if text else ''}{text}")
     return lines
 
 

@@ -10,7 +10,6 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -26,7 +25,6 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     MemoryBudgetError,
-    MissingDependencyError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -35,7 +33,7 @@ from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import work_of
-from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.encrypted import Encrypted, require_files
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.held_memory import HeldMemory, caching, held_memory
 from cloakwork.runtime.key_holder import KeyHolder
@@ -213,7 +211,7 @@ class Evaluator(KeyHolder):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
-            MissingDependencyError: Dask's distributed is not installed.
+            MissingDependencyError: fsspec is not installed, and it runs by files.
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
             ClusterFolderError: A worker does not see the folder, or a file is in its place.
@@ -284,17 +282,14 @@ class Evaluator(KeyHolder):
         """Run the program by files, on a cluster or here."""
         program = self.program
         action = f"run {program.name} " + ("by files" if cluster is None else "on a cluster")
-        if find_spec("distributed") is None:
-            raise MissingDependencyError(
-                f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
-            )
+        require_files(action)
         if not program.scheme.encrypts:
             raise InvalidArgumentError(
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "
                 "operations; run it in this process"
             )
         from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
-        from cloakwork.runtime.cluster.run import Asked, run_here, run_on_cluster  # noqa: PLC0415
+        from cloakwork.runtime.cluster.run import Asked, run_here  # noqa: PLC0415
         from cloakwork.runtime.cluster.stored import StoredEncrypted  # noqa: PLC0415
 
         given = [*several, *self._known_inputs(several, known)]
@@ -306,10 +301,13 @@ class Evaluator(KeyHolder):
         asked = Asked(self, given, place, jobs, profile, cancel)
         ports = [port.name for port in program.outputs]
         try:
-            if cluster is not None:
-                ran = run_on_cluster(asked, cluster)
-            else:
+            if cluster is None:
                 ran = run_here(asked, _native.threads() if threads is None else threads)
+            else:
+                # Dask, whose import takes seconds.
+                from cloakwork.runtime.cluster.on_cluster import run_on_cluster  # noqa: PLC0415
+
+                ran = run_on_cluster(asked, cluster)
             stays = not own and any(isinstance(each, StoredEncrypted) for each in several)
             if stays:
                 return ran.stored(self._encrypted("outputs", ports, [], several[0].count))

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from cloakwork.runtime.cluster.cut import Cut, cut
 from cloakwork.runtime.cluster.folder import Folder
-from cloakwork.runtime.cluster.graph import graph_of, needed_grains
+from cloakwork.runtime.cluster.graph import graph_of
 from cloakwork.runtime.cluster.job import Job, Order, order
+from cloakwork.runtime.cluster.needed import needed_grains
 from cloakwork.runtime.cluster.work import Work
 from tests.runtime.cluster.random_work import few, works
 from tests.runtime.cluster.test_cut import FREE

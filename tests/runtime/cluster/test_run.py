@@ -20,16 +20,13 @@ from cloakwork.errors import (
     ClusterLostError,
     InvalidArgumentError,
     MemoryBudgetError,
-    MissingDependencyError,
     MissingKeyError,
     RunCancelledError,
     StorageFullError,
     WorkerVersionError,
 )
-from cloakwork.runtime import evaluator as evaluators
-from cloakwork.runtime.cluster import checks, placing
+from cloakwork.runtime.cluster import checks, on_cluster, placing
 from cloakwork.runtime.cluster import job as jobs
-from cloakwork.runtime.cluster import run as runs
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.job import own_version
@@ -265,13 +262,6 @@ def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client
         evaluator.run(family.encrypted(), cluster=cluster)
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Client) -> None:
-    _, evaluator = TENSORS.keys()
-    monkeypatch.setattr(evaluators, "find_spec", lambda name: None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
-        evaluator.run(TENSORS.encrypted(), cluster=cluster)
-
-
 def test_a_worker_of_another_version_is_refused(
     monkeypatch: pytest.MonkeyPatch, cluster: Client
 ) -> None:
@@ -337,7 +327,7 @@ def test_workers_without_memory_are_refused(
 ) -> None:
     _, evaluator = TENSORS.keys()
     few = checks.Workers(("tcp://1.2.3.4:5",), ((1000, 1),))
-    monkeypatch.setattr(runs, "workers_of", lambda *args: few)
+    monkeypatch.setattr(on_cluster, "workers_of", lambda *args: few)
     with pytest.raises(MemoryBudgetError, match="start workers with fewer threads or a larger"):
         evaluator.run(TENSORS.encrypted(), cluster=cluster)
 
@@ -420,7 +410,7 @@ def test_what_a_task_raises_is_raised_by_name(
         relinearisation_level=None, rotations={}, conjugation_level=None
     )
     poor = Evaluator(evaluator.program, none, evaluator._key_id)
-    monkeypatch.setattr(runs, "require_keys", lambda *args: None)
+    monkeypatch.setattr(on_cluster, "require_keys", lambda *args: None)
     with pytest.raises(MissingKeyError) as raised:
         poor.run(TENSORS.encrypted(), cluster=cluster)
     assert any("operation %" in note for note in raised.value.__notes__)

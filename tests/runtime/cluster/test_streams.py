@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,10 +17,12 @@ import cloakwork as cw
 from cloakwork.errors import (
     FileMissingError,
     InvalidArgumentError,
+    MissingDependencyError,
     NotFiniteError,
     NotReplaceableError,
     ValueOutOfRangeError,
 )
+from cloakwork.runtime import encrypted
 from cloakwork.runtime.cluster import stored
 from tests.runtime.cluster.test_products import A, B, product, whole_numbers
 from tests.thoroughness import slow
@@ -185,3 +189,34 @@ def test_results_in_memory_are_decrypted_into_a_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="expected outputs"):
         client.decrypt_into(tmp_path / "other", damaged)
     assert [each.name for each in tmp_path.iterdir()] == ["result"]
+
+
+# Multiplies by files and says which modules of Dask that takes.
+BY_FILES = """
+import sys
+import numpy as np
+import cloakwork as cw
+program = cw.compile_matmul((20, 6), (6, 20), log_n=10, insecure=True)
+client, evaluator = program.keygen()
+inputs = client.encrypt_into("in", np.ones((20, 6)), np.ones((6, 20)))
+found = client.decrypt(evaluator.run(inputs, folder="out"))
+assert np.abs(found - 6).max() < 0.01
+print(*(name for name in sys.modules if name.partition(".")[0] in ("dask", "distributed")))
+"""
+
+
+def test_a_run_by_files_takes_no_dask(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BY_FILES], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert not done.stdout.strip()
+
+
+def test_a_run_by_files_names_what_it_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, client, evaluator = product()
+    inputs = client.encrypt_into(tmp_path / "in", A, B)
+    monkeypatch.setattr(encrypted, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
+        evaluator.run(inputs, folder=tmp_path / "out")

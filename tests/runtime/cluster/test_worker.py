@@ -14,11 +14,12 @@ from cloakwork.runtime.cluster import worker
 from cloakwork.runtime.cluster.cut import cut
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
+from cloakwork.runtime.cluster.grains import read_values_file
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import Job, Order, order, own_version
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.stored import parts_of, read_part, write_values
-from cloakwork.runtime.cluster.worker import Send, done, read_values_file, receipt
+from cloakwork.runtime.cluster.worker import Send, done, receipt
 from tests.families import ENCRYPTED, TENSORS, Family
 
 FREE = Network(1e-7, 1e-7, 1e12)

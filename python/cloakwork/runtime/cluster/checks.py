@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import sleep
 from typing import Any
-from weakref import WeakSet
 
 import distributed
 
@@ -17,10 +16,8 @@ from cloakwork.errors import (
     ClusterLostError,
     InvalidArgumentError,
     MemoryBudgetError,
-    MissingKeyError,
     WorkerVersionError,
 )
-from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import own_version
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
@@ -30,9 +27,6 @@ _PROCESS_BYTES = 200_000_000
 
 # Seconds before workers are asked once more, where one of them does not answer.
 _WAITS = (0.2, 1.0)
-
-# Evaluators that have been looked at: a large program has keys for a tenth of a second's search.
-_with_all_keys: WeakSet[Any] = WeakSet()
 
 
 @contextmanager
@@ -150,29 +144,6 @@ def require_versions(cluster: Any, action: str) -> None:
             f"cannot {action}: expected cloakwork {own} everywhere, {len(others)} of {len(found)} "
             f"have another, {place} has {other}; install one version on all machines"
         )
-
-
-def require_keys(evaluator: Any, action: str) -> None:
-    """Refuse an evaluator whose keys are fewer than its program needs; each is looked at once.
-
-    Raises:
-        MissingKeyError: They are.
-    """
-    body = evaluator.program.body
-    if evaluator in _with_all_keys or not isinstance(body, SlotProgram):
-        return
-    scheme = evaluator.program.scheme
-    needed = scheme.required_keys(body)
-    for held in scheme.held_keys(evaluator._key):
-        missing = needed.beyond(held)
-        if missing:
-            steps = ", ".join(map(str, list(missing.rotations)[:5]))
-            what = f"rotations by {steps}" if steps else "products"
-            raise MissingKeyError(
-                f"cannot {action}: the evaluation keys lack {len(missing)} of {len(needed)} keys, "
-                f"of {what}; make the evaluator by client.evaluator() for this very program"
-            )
-    _with_all_keys.add(evaluator)
 
 
 def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -37,7 +37,7 @@ def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int
         title: What Dask's dashboard calls them.
         made: The cut.
         orders: The order for every grain.
-        needed: The places of the grains that are to be done; see `needed_grains`.
+        needed: The places of the grains that are to be done; see `needed.needed_grains`.
     """
     job = orders[0].job.digest if orders else ""
     tasks: dict[Key, Any] = {}
@@ -61,31 +61,6 @@ def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int
             key = _message(title, job, each.grain, each.lane)
             add(key, (Send(each.values), _grain(title, job, each.grain)), each.grain)
     return Graph(tasks, lanes, places, [_receipt(title, job, place) for place in needed])
-
-
-def needed_grains(made: Cut, orders: Sequence[Order], present: Container[str]) -> dict[int, bool]:
-    """The places of the grains that missing results take, and whether files hold what each makes.
-
-    Those whose files are there need no other grains.
-
-    Args:
-        made: The cut.
-        orders: The order for every grain.
-        present: The names of the files that there are.
-    """
-    left = [
-        place
-        for place, each in enumerate(orders)
-        if each.grain.results and each.results_file not in present
-    ]
-    needed: dict[int, bool] = {}
-    while left:
-        place = left.pop()
-        if place not in needed:
-            needed[place] = orders[place].is_done(present)
-            if not needed[place]:
-                left += [maker for maker, _ in made.grains[place].needs]
-    return dict(sorted(needed.items()))
 
 
 def _source(title: str, job: str, made: Cut, maker: int, lane: int) -> Key:

@@ -15,11 +15,11 @@ from typing import Any, Self
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import RunCancelledError
 from cloakwork.runtime.cluster.cut import Grain
+from cloakwork.runtime.cluster.grains import Made, grain_made
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.moved import Moved, Receipt, fill
 from cloakwork.runtime.cluster.placing import Placed
 from cloakwork.runtime.cluster.work import Work
-from cloakwork.runtime.cluster.worker import Made, grain_made
 from cloakwork.runtime.profile import Profile
 
 

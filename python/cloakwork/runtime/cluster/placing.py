@@ -11,14 +11,14 @@ from cloakwork.errors import MalformedBytesError, MemoryBudgetError, NoiseExhaus
 from cloakwork.runtime.cluster.cut import Cut, cut
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import Form, form_of
-from cloakwork.runtime.cluster.graph import needed_grains
+from cloakwork.runtime.cluster.grains import read_values_file
 from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.job import Job, Order, order
+from cloakwork.runtime.cluster.needed import needed_grains
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.cluster.stored import read_part
 from cloakwork.runtime.cluster.work import Work
-from cloakwork.runtime.cluster.worker import read_values_file
 from cloakwork.runtime.program import Program
 
 _CUT = "cut"

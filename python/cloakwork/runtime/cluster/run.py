@@ -1,4 +1,4 @@
-"""Runs a program in grains, as its evaluator asks for it: on a cluster, or in this process.
+"""Runs a program in grains in this process, as its evaluator asks for it.
 
 What goes in and what comes out are files of a folder. A run that was lost goes on at the files
 that are missing, and no more is in memory than grains take.
@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import distributed
-
 from cloakwork.base.record import Record, digest_of
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
-from cloakwork.runtime.cluster.checks import (
-    Workers,
-    most_grain_bytes,
-    require_client,
-    require_folder,
-    require_keys,
-    require_versions,
-    workers_of,
-)
-from cloakwork.runtime.cluster.dispatch import run_jobs
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.here import run_jobs_here
 from cloakwork.runtime.cluster.job import Job, job_digest, own_version
 from cloakwork.runtime.cluster.placing import Placed, place
+from cloakwork.runtime.cluster.required_keys import require_keys
 from cloakwork.runtime.cluster.stored import (
     HEAD,
     Files,
@@ -151,42 +139,6 @@ class Ran:
         )
 
 
-def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
-    """Let the workers of a cluster do the runs.
-
-    Args:
-        asked: What is to be done.
-        cluster: The client of the cluster.
-
-    Raises:
-        CloakworkError: What `Evaluator.run` raises.
-    """
-    evaluator, folder = asked.evaluator, asked.folder
-    title = evaluator.program.name
-    action = f"run {title} on a cluster"
-    require_client(cluster, action)
-    require_versions(cluster, action)
-    workers = workers_of(cluster, action)
-    require_keys(evaluator, action)
-    keys = evaluator._kept_in(folder, action)
-    require_folder(cluster, folder, keys, action)
-    for each in asked.inputs:
-        if isinstance(each, StoredEncrypted):
-            require_folder(cluster, each.folder, each.head, action)
-    most, advice = _most_on_workers(evaluator, workers, action)
-    # Runs beside each other move nothing from one to another.
-    lanes = max(1, len(workers.addresses) // asked.runs)
-    ran = _placed(asked, keys, lanes, most, advice, action)
-    try:
-        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
-    except MalformedBytesError:
-        # The evaluator's file may have been damaged since an earlier run.
-        if not evaluator._restored_in(folder, action):
-            raise
-        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
-    return ran
-
-
 def run_here(asked: Asked, threads: int) -> Ran:
     """Do the runs in this process, one grain after the other.
 
@@ -200,41 +152,19 @@ def run_here(asked: Asked, threads: int) -> Ran:
     evaluator = asked.evaluator
     action = f"run {evaluator.program.name} by files"
     require_keys(evaluator, action)
-    kept, most = _shared_out(evaluator.memory_limit)
-    ran = _placed(asked, evaluator._file_name, 1, most, partial(_advice_on_limit, 1), action)
+    kept, most = shared_out(evaluator.memory_limit)
+    ran = placed_jobs(asked, evaluator._file_name, 1, most, partial(advice_on_limit, 1), action)
     run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
     return ran
 
 
-def _advice_for_workers(_: int) -> str:
-    return "start workers with fewer threads or a larger memory_limit"
-
-
-def _shared_out(memory_limit: int) -> tuple[int, int]:
+def shared_out(memory_limit: int) -> tuple[int, int]:
     """The part of a limit for inputs that further grains take, and that for what grains make."""
     kept = memory_limit // _KEPT_PART
     return kept, memory_limit - kept
 
 
-def _most_on_workers(
-    evaluator: Any, workers: Workers, action: str
-) -> tuple[int | None, Callable[[int], str]]:
-    """What the values of a grain may take by the limits of workers and of the evaluator.
-
-    Returns:
-        Bytes, or None for any; and what to do where that is too little.
-    """
-    most = most_grain_bytes(evaluator.key_bytes, workers, action)
-    if evaluator._memory_limit is None:
-        return most, _advice_for_workers
-    threads = max(Counter(workers.addresses).values())
-    own = _shared_out(evaluator._memory_limit)[1] // threads
-    if most is not None and most <= own:
-        return most, _advice_for_workers
-    return own, partial(_advice_on_limit, threads)
-
-
-def _advice_on_limit(threads: int, least: int) -> str:
+def advice_on_limit(threads: int, least: int) -> str:
     needed = math.ceil(threads * least * _KEPT_PART / (_KEPT_PART - 1))
     return (
         f"a part of memory_limit is for inputs: allow memory_limit={needed} or more, or compile "
@@ -242,7 +172,7 @@ def _advice_on_limit(threads: int, least: int) -> str:
     )
 
 
-def _placed(
+def placed_jobs(
     asked: Asked,
     keys: str,
     lanes: int,

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import time
-from typing import Any
 
 from distributed import get_worker
 
 from cloakwork import _native
-from cloakwork.base.record import Fields
-from cloakwork.errors import MalformedBytesError, WorkerVersionError
+from cloakwork.errors import WorkerVersionError
 from cloakwork.runtime.cluster.forms import Form, form_of
+from cloakwork.runtime.cluster.grains import grain_made
 from cloakwork.runtime.cluster.inputs import InputFiles
-from cloakwork.runtime.cluster.job import (
-    Job,
-    Order,
-    own_version,
-    values_record,
-)
+from cloakwork.runtime.cluster.job import Job, Order, own_version
 from cloakwork.runtime.cluster.moved import Moved, Receipt
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
-from cloakwork.runtime.cluster.stored import read_part, write_part
 from cloakwork.runtime.evaluator import KIND, Evaluator
-from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import ReadLimits
 
 # Evaluators that a process keeps; with one more, the one used longest ago goes.
 _KEPT = 2
-_MAX_VALUES = 1 << 26
 
 
 @dataclass(slots=True)
@@ -90,85 +81,6 @@ def done(order: Order, given: Sequence[Moved]) -> Moved:
     return made.moved
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a grain makes.
-
-    Args:
-        order: The grain.
-        scheme: The scheme of its values.
-        gives: What it makes for others.
-        results: What it makes of results.
-        receipt: What it took.
-        is_written: Whether files hold all of it.
-    """
-
-    order: Order
-    scheme: Any
-    gives: Mapping[int, Any]
-    results: Mapping[int, Any]
-    receipt: Receipt
-    is_written: bool = False
-
-    @property
-    def moved(self) -> Moved:
-        """What it makes for others."""
-        return Moved(self.gives, self.scheme, self.receipt)
-
-    def write(self) -> None:
-        """Write the results, and what is for others where that is kept, unless files hold them.
-
-        Raises:
-            StorageFullError: There is no space left for them.
-        """
-        order, job = self.order, self.order.job
-        if order.keeps and not self.is_written:
-            record = values_record(self.gives, self.scheme)
-            write_part(job.files, order.values_file, job.digest, record)
-        if self.results and not self.is_written:
-            record = values_record(self.results, self.scheme)
-            write_part(job.files, order.results_file, job.digest, record)
-
-
-def grain_made(
-    order: Order,
-    given: Sequence[Moved],
-    evaluator: Evaluator,
-    form: Form,
-    files: InputFiles,
-    threads: int,
-    start: float,
-) -> Made:
-    """Do a grain with an evaluator, or find it done.
-
-    Args:
-        order: The grain.
-        given: What the grains before it made.
-        evaluator: What has the keys.
-        form: The form of its program.
-        files: The files of inputs.
-        threads: How many threads it may take.
-        start: When it began, by the clock of this machine.
-    """
-    kept = kept_values(order, form)
-    if kept is not None:
-        return Made(order, form.scheme, kept, {}, Receipt(start, (), 0), is_written=True)
-    values: dict[int, Any] = {}
-    for each in given:
-        values.update(each.values(form))
-    program = evaluator.program
-    found = files.values(order.job, program, form.inputs_of(order.grain.inputs), threads)
-    for number in sorted(found):
-        values.update(form.opened(number, found[number]))
-    profile = Profile()
-    wanted = tuple(sorted({*order.grain.gives, *order.grain.results}))
-    made = form.made(evaluator, order.grain.tasks, wanted, values, threads, profile)
-    gives = {number: made[number] for number in order.grain.gives}
-    results = {number: made[number] for number in order.grain.results}
-    receipt = Receipt(start, tuple(profile.operations), profile.peak_bytes)
-    return Made(order, form.scheme, gives, results, receipt)
-
-
 def require_version(job: Job) -> None:
     """Refuse to work for another version.
 
@@ -180,31 +92,6 @@ def require_version(job: Job) -> None:
             f"cannot work for cloakwork {job.version}: this worker has cloakwork {own_version()}; "
             "install one version on all machines of the cluster"
         )
-
-
-def kept_values(order: Order, form: Form) -> Mapping[int, Any] | None:
-    """What a grain makes for others, read from files; None where not all is there."""
-    files = order.job.files
-    wanted = [order.results_file] if order.grain.results else []
-    wanted += [order.values_file] if order.keeps else []
-    if not wanted or not order.is_done({name for name in wanted if files.has(name)}):
-        return None
-    if not order.grain.gives:
-        return {}
-    return read_values_file(read_part(files, order.values_file, order.job.digest), form)
-
-
-def read_values_file(fields: Fields, form: Form) -> dict[int, Any]:
-    """The values of a file by number.
-
-    Raises:
-        MalformedBytesError: The file is damaged.
-    """
-    numbers = fields.value("numbers", tuple[int, ...])
-    values = list(fields.several("values", most=_MAX_VALUES))
-    if len(numbers) != len(values):
-        raise MalformedBytesError(f"cannot read {fields.place}: a value is missing")
-    return {number: form.read(number, each) for number, each in zip(numbers, values, strict=True)}
 
 
 def _inputs_here(job: Job) -> InputFiles:

@@ -1,0 +1,82 @@
+"""Runs a program in grains on a cluster, as its evaluator asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import distributed
+
+from cloakwork.errors import MalformedBytesError
+from cloakwork.runtime.cluster.checks import (
+    Workers,
+    most_grain_bytes,
+    require_client,
+    require_folder,
+    require_versions,
+    workers_of,
+)
+from cloakwork.runtime.cluster.dispatch import run_jobs
+from cloakwork.runtime.cluster.required_keys import require_keys
+from cloakwork.runtime.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
+from cloakwork.runtime.cluster.stored import StoredEncrypted
+
+
+def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
+    """Let the workers of a cluster do the runs.
+
+    Args:
+        asked: What is to be done.
+        cluster: The client of the cluster.
+
+    Raises:
+        CloakworkError: What `Evaluator.run` raises.
+    """
+    evaluator, folder = asked.evaluator, asked.folder
+    title = evaluator.program.name
+    action = f"run {title} on a cluster"
+    require_client(cluster, action)
+    require_versions(cluster, action)
+    workers = workers_of(cluster, action)
+    require_keys(evaluator, action)
+    keys = evaluator._kept_in(folder, action)
+    require_folder(cluster, folder, keys, action)
+    for each in asked.inputs:
+        if isinstance(each, StoredEncrypted):
+            require_folder(cluster, each.folder, each.head, action)
+    most, advice = _most_on_workers(evaluator, workers, action)
+    # Runs beside each other move nothing from one to another.
+    lanes = max(1, len(workers.addresses) // asked.runs)
+    ran = placed_jobs(asked, keys, lanes, most, advice, action)
+    try:
+        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+    except MalformedBytesError:
+        # The evaluator's file may have been damaged since an earlier run.
+        if not evaluator._restored_in(folder, action):
+            raise
+        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+    return ran
+
+
+def _most_on_workers(
+    evaluator: Any, workers: Workers, action: str
+) -> tuple[int | None, Callable[[int], str]]:
+    """What the values of a grain may take by the limits of workers and of the evaluator.
+
+    Returns:
+        Bytes, or None for any; and what to do where that is too little.
+    """
+    most = most_grain_bytes(evaluator.key_bytes, workers, action)
+    if evaluator._memory_limit is None:
+        return most, _advice_for_workers
+    threads = max(Counter(workers.addresses).values())
+    own = shared_out(evaluator._memory_limit)[1] // threads
+    if most is not None and most <= own:
+        return most, _advice_for_workers
+    return own, partial(advice_on_limit, threads)
+
+
+def _advice_for_workers(_: int) -> str:
+    return "start workers with fewer threads or a larger memory_limit"
