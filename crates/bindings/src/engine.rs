@@ -1,6 +1,7 @@
 //! Calls of the engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 
@@ -11,6 +12,16 @@ use crate::{errors, threads};
 pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> rlwe::Result<T> + Send) -> PyResult<T> {
     let threads = threads::current(py)?;
     detached(py, || threads.run(work))?.map_err(|error| errors::refusal(py, &error))
+}
+
+/// Runs `work` as [`run`] does, of which it is known about how long it takes on one thread.
+pub fn run_about<T: Send>(
+    py: Python<'_>,
+    duration: Duration,
+    work: impl FnOnce() -> rlwe::Result<T> + Send,
+) -> PyResult<T> {
+    let threads = threads::current(py)?;
+    detached(py, || threads.run_about(duration, work))?.map_err(|error| errors::refusal(py, &error))
 }
 
 /// Runs `work` of the lattice engine on the calling thread with the interpreter lock released.

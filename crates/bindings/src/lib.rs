@@ -9,6 +9,7 @@ mod bgv;
 mod bytes;
 mod ckks;
 mod device;
+mod duration;
 mod engine;
 mod errors;
 mod memory;

@@ -1,6 +1,8 @@
 //! The threads that the engine runs on.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use std::{env, process, thread};
 
 use pyo3::prelude::*;
@@ -12,12 +14,18 @@ use crate::numbers::Number;
 
 const VARIABLE: &str = "CLOAKWORK_THREADS";
 const MAX_THREADS: usize = 1024;
+/// Work that takes no longer is done before other threads have begun to share it.
+const SHORTEST: Duration = Duration::from_micros(50);
+/// Threads share what takes longer, whoever else has work for them: others may be done long before.
+const SHORT: Duration = Duration::from_millis(3);
 
 /// What the engine runs on.
 pub struct Threads {
     pool: ThreadPool,
     /// Held by whoever is the thread of an engine that has one.
     turn: Mutex<()>,
+    /// How many callers wait for work of theirs.
+    callers: AtomicUsize,
 }
 
 impl Threads {
@@ -25,15 +33,46 @@ impl Threads {
     /// to another takes longer than small operations do.
     pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         if self.pool.current_num_threads() > 1 {
+            let _caller = Caller::among(&self.callers);
             return self.pool.install(work);
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         parallel::on_this_thread(work)
     }
 
+    /// Runs `work` of the lattice engine that takes about so long on one thread.
+    ///
+    /// Where it is short, callers that are many enough do theirs side by side, each on its own
+    /// thread: threads that share an operation wait for one another.
+    pub fn run_about<T: Send>(&self, duration: Duration, work: impl FnOnce() -> T + Send) -> T {
+        let threads = self.pool.current_num_threads();
+        let is_alone = || 2 * self.callers.load(Ordering::Relaxed) < threads;
+        if threads == 1 || duration > SHORT || duration > SHORTEST && is_alone() {
+            return self.run(work);
+        }
+        let _caller = Caller::among(&self.callers);
+        parallel::on_this_thread(work)
+    }
+
     /// Runs `work` that knows of no threads but those of a pool.
     pub fn run_in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.pool.install(work)
+    }
+}
+
+/// Counts as a caller until it is dropped, even when its work panics.
+struct Caller<'a>(&'a AtomicUsize);
+
+impl<'a> Caller<'a> {
+    fn among(callers: &'a AtomicUsize) -> Self {
+        callers.fetch_add(1, Ordering::Relaxed);
+        Self(callers)
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -94,7 +133,8 @@ fn build(n: usize) -> Result<Owned> {
     }
     let builder = ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("cloakwork-{i}"));
     let pool = builder.build().map_err(|error| refused(error.to_string()))?;
-    let threads = Arc::new(Threads { pool, turn: Mutex::new(()) });
+    let (turn, callers) = (Mutex::new(()), AtomicUsize::new(0));
+    let threads = Arc::new(Threads { pool, turn, callers });
     Ok(Owned { threads, process: process::id() })
 }
 

@@ -348,10 +348,11 @@ def _made_together(
     operations: Sequence[Operation], backend: Backend[W], values: Values[W]
 ) -> Sequence[W]:
     match operations:
-        case [SwitchProduct(operand=operand, steps=turned), _]:
+        case [SwitchProduct(operand=operand), *_]:
+            steps = [each.steps for each in operations if isinstance(each, SwitchProduct)]
+            rescaled = backend.switch_products_and_rescale(values[operand], steps)
             # Nothing else uses what is not rescaled; the result stands for it as well.
-            rescaled = backend.switch_product_and_rescale(values[operand], turned)
-            return [rescaled, rescaled]
+            return [value for each in rescaled for value in (each, each)]
         case [PairedBootstrap(operand=left, other=right, level=level), _]:
             return backend.bootstrap_pair(values[left], values[right], level)
         case [Rotate(operand=operand), *_]:
@@ -359,7 +360,7 @@ def _made_together(
             return backend.rotate_many(values[operand], steps)
         case _:
             raise AssertionError(
-                "only rotations, switch and rescale, or two bootstraps are done together"
+                "only rotations, switches that are rescaled, or two bootstraps are done together"
             )
 
 

@@ -19,7 +19,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.degrees import degrees, multiplies_ciphertexts
 
-# Rotations of one value that are made at once: each holds a value until it is due.
+# Rotations of one value that are made at once, and products: each holds a value until it is due.
 _LARGEST_GROUP = 32
 # Operations by which a rotation is made before it is due, at most: no more values than
 # these can be in memory beyond those that the program itself keeps.
@@ -45,37 +45,59 @@ def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
         >>> hoisting_groups(SlotProgram("", 8, operations, (None,) * 5))
         ((1, 2),)
     """
-    groups: list[list[int]] = []
-    open_groups: dict[int, list[int]] = {}
+    groups = _Groups()
     for number, operation in enumerate(program.operations):
-        if not isinstance(operation, Rotate):
-            continue
-        group = open_groups.get(operation.operand)
-        if group is None or len(group) == _LARGEST_GROUP or number - group[0] >= _LONGEST_GROUP:
-            group = open_groups[operation.operand] = []
-            groups.append(group)
-        group.append(number)
-    return tuple(tuple(group) for group in groups if len(group) > 1)
+        if isinstance(operation, Rotate):
+            groups.add(operation.operand, number)
+    return tuple(group for group in groups.made if len(group) > 1)
 
 
-def rescaled_products(program: SlotProgram) -> tuple[tuple[int, int], ...]:
+class _Groups:
+    """Groups of operations on one value each, which are done when the first of them is due."""
+
+    def __init__(self) -> None:
+        self._all: list[list[int]] = []
+        self._open: dict[int, list[int]] = {}
+
+    def add(self, operand: int, *numbers: int) -> None:
+        """Take operations that are done in one go into a group, in program order."""
+        group = self._open.get(operand)
+        if (
+            group is None
+            or len(group) >= _LARGEST_GROUP * len(numbers)
+            or numbers[-1] - group[0] >= _LONGEST_GROUP
+        ):
+            group = self._open[operand] = []
+            self._all.append(group)
+        group += numbers
+
+    @property
+    def made(self) -> list[tuple[int, ...]]:
+        """The groups, those whose first came first before the others."""
+        return [tuple(group) for group in self._all]
+
+
+def rescaled_products(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     """The products that are switched and rescaled at once: those that nothing else uses.
+
+    Those of the same rotated products are made together, in groups such as `hoisting_groups`.
 
     Example:
         >>> from cloakwork.programs.slots import RotatedProducts
         >>> operations = (
-        ...     Input("x", 1), RotatedProducts((0,), (0,), 2), SwitchProduct(1, 2), Rescale(2))
-        >>> rescaled_products(SlotProgram("", 4, operations, (None,) * 4))
-        ((2, 3),)
+        ...     Input("x", 1), RotatedProducts((0,), (0,), 2), SwitchProduct(1, 0), Rescale(2),
+        ...     SwitchProduct(1, 2), Rescale(4))
+        >>> rescaled_products(SlotProgram("", 4, operations, (None,) * 6))
+        ((2, 3, 4, 5),)
     """
     uses = Counter(operand for each in program.operations for operand in each.operands)
-    return tuple(
-        (operation.operand, number)
-        for number, operation in enumerate(program.operations)
-        if isinstance(operation, Rescale)
-        and uses[operation.operand] == 1
-        and isinstance(program.operations[operation.operand], SwitchProduct)
-    )
+    groups = _Groups()
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Rescale) and uses[operation.operand] == 1:
+            switch = program.operations[operation.operand]
+            if isinstance(switch, SwitchProduct):
+                groups.add(switch.operand, operation.operand, number)
+    return tuple(groups.made)
 
 
 def bootstrap_pairs(program: SlotProgram) -> tuple[tuple[int, int], ...]:

@@ -68,8 +68,8 @@ class Backend(Protocol[V]):
 
     Some are the same in a cheaper way: `multiply_lazily` leaves the product to be
     relinearised by the rescale or rotation that follows, `rotate_many` makes several
-    rotations of one value, `switch_product_and_rescale` does one operation after the other, and
-    `bootstrap_pair` refreshes two values.
+    rotations of one value, `switch_products_and_rescale` does one operation after the other for
+    several rotations, and `bootstrap_pair` refreshes two values.
     Several threads call the methods at once.
     """
 
@@ -141,9 +141,9 @@ class Backend(Protocol[V]):
     def switch_product(self, products: Any, steps: int) -> V:
         """Of rotated products the one under a rotation, as a vector; over reals not rescaled."""
 
-    def switch_product_and_rescale(self, products: Any, steps: int) -> V:
-        """What `switch_product` makes, rescaled; some backends do both at once for less."""
-        return self.rescale(self.switch_product(products, steps))
+    def switch_products_and_rescale(self, products: Any, steps: Sequence[int]) -> Sequence[V]:
+        """What `switch_product` makes by each of the steps, rescaled; both at once take less."""
+        return [self.rescale(self.switch_product(products, each)) for each in steps]
 
     def weighted_sums(
         self, values: Sequence[V], weights: NDArray[np.float64], offsets: NDArray[np.float64]

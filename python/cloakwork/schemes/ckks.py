@@ -176,8 +176,11 @@ class CkksBackend(Backend[Ciphertext]):
     def switch_product(self, products: RotatedProducts, steps: int) -> Ciphertext:
         return self._evaluator.switch_product(products, steps // products.step)
 
-    def switch_product_and_rescale(self, products: RotatedProducts, steps: int) -> Ciphertext:
-        return self._evaluator.switch_product_and_rescale(products, steps // products.step)
+    def switch_products_and_rescale(
+        self, products: RotatedProducts, steps: Sequence[int]
+    ) -> list[Ciphertext]:
+        rotations = [each // products.step for each in steps]
+        return self._evaluator.switch_products_and_rescale(products, rotations)
 
     def weighted_sums(self, values: Sequence[Ciphertext], weights: Vector, offsets: Vector) -> Sums:
         return Sums(self._evaluator.weighted_sums(values, weights.ravel(), offsets))

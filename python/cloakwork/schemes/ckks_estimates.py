@@ -110,8 +110,10 @@ class CkksEstimates(Backend[CkksEstimate]):
     def switch_product(self, products: CkksEstimate, steps: int) -> CkksEstimate:
         return products.switch_product()
 
-    def switch_product_and_rescale(self, products: CkksEstimate, steps: int) -> CkksEstimate:
-        return products.switch_product_and_rescale()
+    def switch_products_and_rescale(
+        self, products: CkksEstimate, steps: Sequence[int]
+    ) -> list[CkksEstimate]:
+        return [products.switch_product_and_rescale()] * len(steps)
 
     def weighted_sums(
         self, values: Sequence[CkksEstimate], weights: Vector, offsets: Vector

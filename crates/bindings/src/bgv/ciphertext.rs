@@ -6,6 +6,7 @@ use rlwe::bgv;
 
 use crate::bgv::estimate::BgvEstimate;
 use crate::bgv::parameters::BgvParameters;
+use crate::duration::Work;
 use crate::{bytes, engine};
 
 /// Two encrypted rows of integers.
@@ -75,7 +76,8 @@ impl BgvCiphertext {
 
     /// This ciphertext as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        let data =
+            engine::run_about(py, Work::Division.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
     }
 

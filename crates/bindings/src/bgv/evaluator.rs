@@ -8,6 +8,7 @@ use crate::bgv::keys::BgvEvaluationKeys;
 use crate::bgv::linear_transform::BgvLinearTransform;
 use crate::bgv::plaintext::BgvPlaintext;
 use crate::bgv::rotated_products::BgvRotatedProducts;
+use crate::duration::Work;
 use crate::engine;
 use crate::numbers::Number;
 
@@ -32,7 +33,7 @@ impl BgvEvaluator {
         b: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.add(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add(a, b)).map(BgvCiphertext)
     }
 
     /// a - b; as `add`.
@@ -43,7 +44,7 @@ impl BgvEvaluator {
         b: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.sub(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub(a, b)).map(BgvCiphertext)
     }
 
     /// The negative of every integer.
@@ -53,7 +54,7 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.negate(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.negate(a)).map(BgvCiphertext)
     }
 
     /// ciphertext + plaintext; of one level.
@@ -64,7 +65,8 @@ impl BgvEvaluator {
         plaintext: Bound<'_, BgvPlaintext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.add_plain(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_plain(a, b))
+            .map(BgvCiphertext)
     }
 
     /// ciphertext - plaintext; of one level.
@@ -75,7 +77,8 @@ impl BgvEvaluator {
         plaintext: Bound<'_, BgvPlaintext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.sub_plain(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub_plain(a, b))
+            .map(BgvCiphertext)
     }
 
     /// Every integer plus one value.
@@ -86,7 +89,8 @@ impl BgvEvaluator {
         value: Number<i64>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.add_scalar(a, value.0)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_scalar(a, value.0))
+            .map(BgvCiphertext)
     }
 
     /// a * b, relinearised, at their level; see `switch_down`.
@@ -97,7 +101,8 @@ impl BgvEvaluator {
         b: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.multiply(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.multiply(a, b))
+            .map(BgvCiphertext)
     }
 
     /// a * b of degree 2, at their level.
@@ -108,7 +113,8 @@ impl BgvEvaluator {
         b: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.multiply_lazily(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_lazily(a, b))
+            .map(BgvCiphertext)
     }
 
     /// The square of every integer, relinearised.
@@ -118,7 +124,7 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.square(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.square(a)).map(BgvCiphertext)
     }
 
     /// The same integers at degree 1.
@@ -128,7 +134,8 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.relinearize(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize(a))
+            .map(BgvCiphertext)
     }
 
     /// The same integers at degree 1 and one level down, in one division.
@@ -138,7 +145,8 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.relinearize_and_switch(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize_and_switch(a))
+            .map(BgvCiphertext)
     }
 
     /// ciphertext * plaintext; of one level.
@@ -149,7 +157,8 @@ impl BgvEvaluator {
         plaintext: Bound<'_, BgvPlaintext>,
     ) -> PyResult<BgvCiphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.multiply_plain(a, b)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_plain(a, b))
+            .map(BgvCiphertext)
     }
 
     /// Every integer times one value.
@@ -160,7 +169,8 @@ impl BgvEvaluator {
         value: Number<i64>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.multiply_scalar(a, value.0)).map(BgvCiphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_scalar(a, value.0))
+            .map(BgvCiphertext)
     }
 
     /// The same integers at a lower level, and with a correction factor where one is given: that
@@ -184,7 +194,8 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.switch_down(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Division.on(a.nbytes()), || self.0.switch_down(a))
+            .map(BgvCiphertext)
     }
 
     /// Both at the level and the correction factor of the lower.
@@ -207,7 +218,8 @@ impl BgvEvaluator {
         steps: Number<i64>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.rotate(a, steps.0)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.rotate(a, steps.0))
+            .map(BgvCiphertext)
     }
 
     /// Several rotations of one ciphertext, which share the decomposition (hoisting).
@@ -219,7 +231,9 @@ impl BgvEvaluator {
     ) -> PyResult<Vec<BgvCiphertext>> {
         let a = &ciphertext.get().0;
         let steps: Vec<i64> = steps.into_iter().map(|k| k.0).collect();
-        let rotated = engine::run(py, || self.0.rotate_hoisted(a, &steps))?;
+        let rotated = engine::run_about(py, Work::Switch.on(steps.len() * a.nbytes()), || {
+            self.0.rotate_hoisted(a, &steps)
+        })?;
         Ok(rotated.into_iter().map(BgvCiphertext).collect())
     }
 
@@ -245,7 +259,8 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.swap_rows(a)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.swap_rows(a))
+            .map(BgvCiphertext)
     }
 
     /// The linear transform.
@@ -317,7 +332,10 @@ impl BgvEvaluator {
         t: Number<usize>,
     ) -> PyResult<BgvCiphertext> {
         let products = &products.get().0;
-        engine::run(py, || self.0.switch_product(products, t.0)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
+            self.0.switch_product(products, t.0)
+        })
+        .map(BgvCiphertext)
     }
 
     /// `switch_product`, one level down in the same division.
@@ -328,7 +346,10 @@ impl BgvEvaluator {
         t: Number<usize>,
     ) -> PyResult<BgvCiphertext> {
         let products = &products.get().0;
-        engine::run(py, || self.0.switch_product_and_modulus(products, t.0)).map(BgvCiphertext)
+        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
+            self.0.switch_product_and_modulus(products, t.0)
+        })
+        .map(BgvCiphertext)
     }
 
     fn __repr__(&self) -> String {

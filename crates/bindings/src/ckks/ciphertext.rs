@@ -6,6 +6,7 @@ use rlwe::ckks;
 
 use crate::ckks::estimate::CkksEstimate;
 use crate::ckks::parameters::Parameters;
+use crate::duration::Work;
 use crate::numbers::Real;
 use crate::{bytes, engine, errors};
 
@@ -92,7 +93,8 @@ impl Ciphertext {
 
     /// This ciphertext as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
+        let data =
+            engine::run_about(py, Work::Division.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
     }
 

@@ -11,6 +11,7 @@ use crate::ckks::linear_transform::LinearTransform;
 use crate::ckks::plaintext::Plaintext;
 use crate::ckks::polynomial::Basis;
 use crate::ckks::rotated_products::RotatedProducts;
+use crate::duration::Work;
 use crate::engine;
 use crate::numbers::{Number, Real};
 
@@ -33,7 +34,7 @@ impl Evaluator {
         b: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.add(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add(a, b)).map(Ciphertext)
     }
 
     /// a - b; of one level and scale.
@@ -44,13 +45,13 @@ impl Evaluator {
         b: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.sub(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub(a, b)).map(Ciphertext)
     }
 
     /// The negative of every number.
     fn negate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.negate(a)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.negate(a)).map(Ciphertext)
     }
 
     /// Every number times the imaginary unit, without error or change of scale.
@@ -60,7 +61,8 @@ impl Evaluator {
         ciphertext: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.multiply_imaginary(a)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_imaginary(a))
+            .map(Ciphertext)
     }
 
     /// ciphertext + plaintext; of one level and scale.
@@ -71,7 +73,7 @@ impl Evaluator {
         plaintext: Bound<'_, Plaintext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.add_plain(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_plain(a, b)).map(Ciphertext)
     }
 
     /// ciphertext - plaintext; of one level and scale.
@@ -82,7 +84,7 @@ impl Evaluator {
         plaintext: Bound<'_, Plaintext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.sub_plain(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub_plain(a, b)).map(Ciphertext)
     }
 
     /// a * b, relinearised, not rescaled; of one level.
@@ -93,7 +95,7 @@ impl Evaluator {
         b: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.multiply(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.multiply(a, b)).map(Ciphertext)
     }
 
     /// a * b of degree 2, neither relinearised nor rescaled; of one level.
@@ -104,7 +106,8 @@ impl Evaluator {
         b: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.multiply_lazily(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_lazily(a, b))
+            .map(Ciphertext)
     }
 
     /// The same numbers at degree 1.
@@ -114,7 +117,7 @@ impl Evaluator {
         ciphertext: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.relinearize(a)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize(a)).map(Ciphertext)
     }
 
     /// The same numbers at degree 1 and one level down, in one division.
@@ -124,7 +127,8 @@ impl Evaluator {
         ciphertext: Bound<'_, Ciphertext>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.relinearize_and_rescale(a)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize_and_rescale(a))
+            .map(Ciphertext)
     }
 
     /// ciphertext * plaintext, not rescaled; of one level.
@@ -135,7 +139,8 @@ impl Evaluator {
         plaintext: Bound<'_, Plaintext>,
     ) -> PyResult<Ciphertext> {
         let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run(py, || self.0.multiply_plain(a, b)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_plain(a, b))
+            .map(Ciphertext)
     }
 
     /// Every number times one value, not rescaled. The value is encoded at `scale`, by
@@ -149,7 +154,10 @@ impl Evaluator {
         scale: Option<Real>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || {
+            self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))
+        })
+        .map(Ciphertext)
     }
 
     /// Every number times one integer; exact, the scale unchanged.
@@ -160,7 +168,8 @@ impl Evaluator {
         value: Number<i64>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.multiply_integer(a, value.0)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_integer(a, value.0))
+            .map(Ciphertext)
     }
 
     /// Every number plus one value.
@@ -171,19 +180,20 @@ impl Evaluator {
         value: Number<Complex64>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.add_scalar(a, value.0)).map(Ciphertext)
+        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_scalar(a, value.0))
+            .map(Ciphertext)
     }
 
     /// The square of every number, relinearised, not rescaled.
     fn square(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.square(a)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.square(a)).map(Ciphertext)
     }
 
     /// The same numbers one level down, the scale divided by the level's rescale factor.
     fn rescale(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.rescale(a)).map(Ciphertext)
+        engine::run_about(py, Work::Division.on(a.nbytes()), || self.0.rescale(a)).map(Ciphertext)
     }
 
     /// The same numbers at a lower level, the scale unchanged.
@@ -220,7 +230,8 @@ impl Evaluator {
         steps: Number<i64>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.rotate(a, steps.0)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.rotate(a, steps.0))
+            .map(Ciphertext)
     }
 
     /// Several rotations of one ciphertext, which share the decomposition (hoisting).
@@ -232,14 +243,16 @@ impl Evaluator {
     ) -> PyResult<Vec<Ciphertext>> {
         let a = &ciphertext.get().0;
         let steps: Vec<i64> = steps.into_iter().map(|k| k.0).collect();
-        let rotated = engine::run(py, || self.0.rotate_hoisted(a, &steps))?;
+        let rotated = engine::run_about(py, Work::Switch.on(steps.len() * a.nbytes()), || {
+            self.0.rotate_hoisted(a, &steps)
+        })?;
         Ok(rotated.into_iter().map(Ciphertext).collect())
     }
 
     /// The complex conjugate of every number.
     fn conjugate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.conjugate(a)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.conjugate(a)).map(Ciphertext)
     }
 
     /// The image under X -> X^element: a rotation, a conjugation or both.
@@ -250,7 +263,8 @@ impl Evaluator {
         element: Number<usize>,
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run(py, || self.0.automorphism(a, element.0)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.automorphism(a, element.0))
+            .map(Ciphertext)
     }
 
     /// The linear transform, not rescaled.
@@ -371,7 +385,10 @@ impl Evaluator {
         t: Number<usize>,
     ) -> PyResult<Ciphertext> {
         let products = &products.get().0;
-        engine::run(py, || self.0.switch_product(products, t.0)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
+            self.0.switch_product(products, t.0)
+        })
+        .map(Ciphertext)
     }
 
     /// `switch_product` and `rescale` in one division.
@@ -382,7 +399,23 @@ impl Evaluator {
         t: Number<usize>,
     ) -> PyResult<Ciphertext> {
         let products = &products.get().0;
-        engine::run(py, || self.0.switch_product_and_rescale(products, t.0)).map(Ciphertext)
+        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
+            self.0.switch_product_and_rescale(products, t.0)
+        })
+        .map(Ciphertext)
+    }
+
+    /// `switch_product_and_rescale` at each of several rotations.
+    fn switch_products_and_rescale(
+        &self,
+        py: Python<'_>,
+        products: Bound<'_, RotatedProducts>,
+        ts: Vec<Number<usize>>,
+    ) -> PyResult<Vec<Ciphertext>> {
+        let products = &products.get().0;
+        let ts: Vec<usize> = ts.into_iter().map(|t| t.0).collect();
+        let switched = engine::run(py, || self.0.switch_products_and_rescale(products, &ts))?;
+        Ok(switched.into_iter().map(Ciphertext).collect())
     }
 
     /// The same numbers at the level of a refreshed ciphertext, however low the level was.

@@ -63,6 +63,11 @@ impl RotatedProducts {
     pub fn nbytes(&self) -> usize {
         self.products.nbytes()
     }
+
+    /// Bytes of one of the products: of four polynomials.
+    pub fn product_nbytes(&self) -> usize {
+        self.nbytes() / self.count()
+    }
 }
 
 impl fmt::Display for RotatedProducts {

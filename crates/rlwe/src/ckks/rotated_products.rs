@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::ciphertext::Ciphertext;
 use super::estimate::Estimate;
 use super::evaluator::Evaluator;
@@ -11,7 +13,7 @@ use crate::core::keys::KeyId;
 use crate::core::rotated_products::{UnswitchedProducts, check_pairs, check_runs};
 use crate::ring::division::Division;
 use crate::ring::poly::Poly;
-use crate::{Error, Result};
+use crate::{Error, Result, parallel};
 
 /// P_t, the sum over j of left_j, rotated to the left by t steps, times right_j, for every t.
 ///
@@ -63,6 +65,11 @@ impl RotatedProducts {
     /// Bytes in memory.
     pub fn nbytes(&self) -> usize {
         self.products.nbytes()
+    }
+
+    /// Bytes of one of the products: of four polynomials.
+    pub fn product_nbytes(&self) -> usize {
+        self.nbytes() / self.count()
     }
 }
 
@@ -216,6 +223,24 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let division = |level| self.parameters().rescale_from_extended(level);
         self.switched_product(products, t, Estimate::switch_product_and_rescale, division)
+    }
+
+    /// [`Self::switch_product_and_rescale`] at each of several rotations: of as many as there are
+    /// threads or more, each is one thread's.
+    ///
+    /// # Errors
+    /// Those of [`Self::switch_product_and_rescale`].
+    pub fn switch_products_and_rescale(
+        &self,
+        products: &RotatedProducts,
+        rotations: &[usize],
+    ) -> Result<Vec<Ciphertext>> {
+        let switched = |&t: &usize| self.switch_product_and_rescale(products, t);
+        if rotations.len() < parallel::threads() {
+            return rotations.iter().map(switched).collect();
+        }
+        let rotations = parallel::over(rotations).shared();
+        rotations.map(|t| parallel::on_this_thread(|| switched(t))).collect()
     }
 
     fn switched_product<'a>(

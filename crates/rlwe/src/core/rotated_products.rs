@@ -51,6 +51,7 @@ use crate::ring::narrow_product::{NarrowProduct, Pair};
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::ring::strassen::{self, FACTORS, Factor, PRODUCTS};
 use crate::ring::tiles::{DEPTH, Operand, Panel, Sums, Total};
+use crate::ring::turned_columns::Columns;
 use crate::{Error, Result};
 
 /// Orbits are worked on together until they have so many words: shorter pieces of many
@@ -235,7 +236,7 @@ pub(crate) struct UnswitchedProducts {
 struct Scratch {
     panels: Panels,
     sums: Vec<Sums>,
-    column: Vec<u32>,
+    columns: Columns,
     /// Words of a term that is missing.
     zeros: Vec<u32>,
 }
@@ -263,7 +264,7 @@ impl Scratch {
         Self {
             panels,
             sums: (0..products).map(|_| product.sums(group, rows, columns)).collect(),
-            column: vec![0; 2 * count * product.tile_columns()],
+            columns: product.columns(2 * count),
             zeros: vec![0; group * count],
         }
     }
@@ -335,23 +336,23 @@ impl<'a> Task<'a> {
     /// By tiles.
     fn run_by_tiles(&self, product: MatrixProduct, to: &mut [u32]) {
         let Layout { count, .. } = self.layout;
-        let Scratch { mut panels, mut sums, mut column, .. } =
+        let Scratch { mut panels, mut sums, mut columns, .. } =
             Scratch::new(product, self.layout, Way::Tiles);
         let sums = &mut sums[0];
         let mut done = 0;
         for (left, right) in self.left.chunks(DEPTH).zip(self.right.chunks(DEPTH)) {
             let rows = [0, 1].map(|half| (half * count, self.words(left, half, 0, count)));
             let (start, length) = (self.block * self.layout.columns(), self.layout.columns());
-            let columns =
+            let of_columns =
                 [0, 1].map(|half| (half * length, self.words(right, half, start, length)));
-            panels.add(product, [&rows, &columns], sums);
+            panels.add(product, [&rows, &of_columns], sums);
             done += left.len();
             if done.is_multiple_of(product.most_terms()) {
                 product.reduce(sums);
             }
         }
         let total = Total::of(sums);
-        self.write(product, &mut column, to, |[orbit, index], logarithms, column| {
+        self.write(product, &mut columns, to, |[orbit, index], logarithms, column| {
             let of_second_half = logarithms.iter().map(|logarithm| logarithm + count as u32);
             let places: Vec<u32> = logarithms.iter().copied().chain(of_second_half).collect();
             product.residues(&total, (orbit, index), &places, column);
@@ -362,7 +363,7 @@ impl<'a> Task<'a> {
     fn run_by_strassen(&self, product: MatrixProduct, to: &mut [u32]) {
         let Layout { count, .. } = self.layout;
         let columns = self.layout.columns();
-        let Scratch { mut panels, mut sums, mut column, zeros } =
+        let Scratch { mut panels, mut sums, columns: mut results, zeros } =
             Scratch::new(product, self.layout, Way::Strassen);
         let mut done = 0;
         for (left, right) in self.left.chunks(2 * DEPTH).zip(self.right.chunks(2 * DEPTH)) {
@@ -379,7 +380,7 @@ impl<'a> Task<'a> {
             }
         }
         let tiles = columns / product.tile_columns();
-        self.write(product, &mut column, to, |[orbit, index], logarithms, column| {
+        self.write(product, &mut results, to, |[orbit, index], logarithms, column| {
             let half = column.len() / 2;
             for (rows, column) in column.chunks_exact_mut(half).enumerate() {
                 let total = strassen::result(&sums, rows, index / tiles);
@@ -433,7 +434,7 @@ impl<'a> Task<'a> {
     fn write(
         &self,
         product: MatrixProduct,
-        column: &mut [u32],
+        columns: &mut Columns,
         to: &mut [u32],
         residues: impl Fn([usize; 2], &[u32], &mut [u32]),
     ) {
@@ -442,18 +443,11 @@ impl<'a> Task<'a> {
         for (orbit, to) in to.chunks_exact_mut(2 * count * width).enumerate() {
             let logarithms = self.layout.logarithms(self.group * group + orbit);
             for (index, start) in (0..width).step_by(tile).enumerate() {
-                residues([orbit, index], &logarithms, column);
-                let shifts: Vec<usize> = (start..width.min(start + tile))
-                    .map(|place| logarithms[self.layout.column(self.block, place)] as usize)
+                residues([orbit, index], &logarithms, columns.get_mut());
+                let turns: Vec<u32> = (start..width.min(start + tile))
+                    .map(|place| logarithms[self.layout.column(self.block, place)])
                     .collect();
-                let rows = to.chunks_exact_mut(width).enumerate();
-                for (row, to) in rows {
-                    let (half, rotation) = (row / count, row % count);
-                    let column = &column[half * count * tile..][..count * tile];
-                    for (place, (to, shift)) in to[start..].iter_mut().zip(&shifts).enumerate() {
-                        *to = column[((rotation + shift) & (count - 1)) * tile + place];
-                    }
-                }
+                product.turn_into(columns, count, &turns, to, (width, start));
             }
         }
     }

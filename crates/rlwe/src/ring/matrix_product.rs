@@ -30,6 +30,7 @@ use vnni::Vnni;
 
 use super::modulus::Modulus;
 use super::tiles::{DEPTH, MOST_ROWS, Operand, Panel, ROUNDING, Reduction, Sums, Total, in_blocks};
+use super::turned_columns::Columns;
 #[cfg(target_arch = "x86_64")]
 use super::word_product;
 
@@ -280,10 +281,27 @@ impl MatrixProduct {
             Parts::Words(..) => {
                 let sums = bytemuck::cast_slice_mut::<f64, i64>(sums.doubles.get_mut());
                 let reduced = Remainder::new(self.modulus);
-                sums.iter_mut().for_each(|sum| *sum = reduced.of(*sum));
+                sums.iter_mut().for_each(|sum| *sum = i64::from(reduced.of(*sum)));
             }
             _ => {}
         }
+    }
+
+    /// Matrices that are as wide as a tile of sums, of so many rows in all.
+    pub(crate) fn columns(self, rows: usize) -> Columns {
+        Columns::new(self.tile_columns(), rows)
+    }
+
+    /// Turns columns; see [`Columns::turn_into`].
+    pub(crate) fn turn_into(
+        self,
+        columns: &mut Columns,
+        rows: usize,
+        turns: &[u32],
+        to: &mut [u32],
+        place: (usize, usize),
+    ) {
+        columns.turn_into(self.instructions, rows, turns, to, place);
     }
 
     /// The residues of a column of tiles of one product: those of row `r` as row `places[r]` of
@@ -558,30 +576,33 @@ impl Reduced {
 /// x - q round(x / q) of integers below 2^63.
 ///
 /// Of sums of [`MatrixProduct::most_terms`] products the quotient is below 2^39, far from what a
-/// double cannot hold: it is wrong by one only where x / q is next to a half.
+/// double cannot hold: it is wrong by one only where x / q is next to a half. All that is left is
+/// the lower half of a difference, for which lower halves of both are enough.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 struct Remainder {
-    q: i64,
+    q: u32,
     inverse: f64,
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Remainder {
     fn new(modulus: Modulus) -> Self {
-        Self { q: i64::from(modulus.q), inverse: 1.0 / f64::from(modulus.q) }
+        Self { q: modulus.q, inverse: 1.0 / f64::from(modulus.q) }
     }
 
     #[inline(always)]
-    fn of(self, x: i64) -> i64 {
-        let quotient = (x as f64 * self.inverse + ROUNDING) - ROUNDING;
-        x - quotient as i64 * self.q
+    fn of(self, x: i64) -> i32 {
+        // What is added has zeros there, so that the lower half of the sum is the quotient's.
+        let quotient = (x as f64 * self.inverse + ROUNDING).to_bits() as u32;
+        let multiple = u64::from(quotient) * u64::from(self.q);
+        (x as u32).wrapping_sub(multiple as u32) as i32
     }
 
     /// The residue of what is reduced.
     #[inline(always)]
-    fn canonical(self, x: i64) -> u32 {
-        (x + if x < 0 { self.q } else { 0 }) as u32
+    fn canonical(self, x: i32) -> u32 {
+        (x as u32).wrapping_add(if x < 0 { self.q } else { 0 })
     }
 }
 

@@ -20,6 +20,7 @@ pub mod primes;
 pub(crate) mod schoolbook;
 pub(crate) mod strassen;
 pub(crate) mod tiles;
+pub(crate) mod turned_columns;
 pub(crate) mod weighted_sums;
 pub mod wiped;
 #[cfg(target_arch = "x86_64")]
