@@ -170,11 +170,16 @@ impl Layout {
 
     /// For every position of an orbit its logarithm.
     fn logarithms(self, orbit: usize) -> Vec<u32> {
+        let mut logarithms = vec![0; self.count];
+        self.write_logarithms(orbit, &mut logarithms);
+        logarithms
+    }
+
+    fn write_logarithms(self, orbit: usize, logarithms: &mut [u32]) {
         let (n, d) = (self.n(), self.count);
         let (log_d, k) = (d.trailing_zeros(), n / d);
         let first = 2 * reversed(orbit, self.log_n - log_d) + 1;
         let generator = rotation_element(self.log_n, (k / 2) as i64);
-        let mut logarithms = vec![0; d];
         let mut power = 1;
         for logarithm in 0..d as u32 {
             // The exponent is first + 2k times the reversed position.
@@ -182,7 +187,6 @@ impl Layout {
             logarithms[reversed(turn % d, log_d)] = logarithm;
             power = power * generator % (2 * n);
         }
-        logarithms
     }
 }
 
@@ -303,12 +307,14 @@ impl<'a> Task<'a> {
         };
         let pairs = self.left.iter().zip(self.right);
         let pairs = pairs.map(|(left, right)| Pair { left: pieces(left), right: pieces(right) });
-        let order = self.narrow_order();
-        let sums = product.sums(pairs, &order, count);
         if count == 1 {
-            to.copy_from_slice(&sums);
+            let in_place: Vec<u32> = (0..words as u32).collect();
+            product.sums(pairs, &in_place, count, to);
             return;
         }
+        let order = self.narrow_order();
+        let mut sums = vec![0; to.len()];
+        product.sums(pairs, &order, count, &mut sums);
         for (index, sums) in sums.chunks_exact(words).enumerate() {
             // By rotation, polynomial of the left, polynomial of the right.
             let (right, left, rotation) = (index % 2, index / 2 % 2, index / 4);
@@ -325,8 +331,10 @@ impl<'a> Task<'a> {
         let Layout { count, group, .. } = self.layout;
         let mut order = vec![0; group * count];
         for orbit in 0..group {
-            let logarithms = self.layout.logarithms(self.group * group + orbit);
-            for (place, logarithm) in (orbit * count..).zip(logarithms) {
+            let mut logarithms = [0; MOST_NARROW];
+            let logarithms = &mut logarithms[..count];
+            self.layout.write_logarithms(self.group * group + orbit, logarithms);
+            for (place, &mut logarithm) in (orbit * count..).zip(logarithms) {
                 order[logarithm as usize * group + orbit] = place as u32;
             }
         }

@@ -34,8 +34,8 @@ impl NarrowProduct {
         Self { instructions, modulus, terms: ((u64::MAX - q) / (largest * largest)) as usize }
     }
 
-    /// The residues of the sums over all pairs, for each of `rotations` and each two polynomials as
-    /// many as a piece has words.
+    /// Writes the residues of the sums over all pairs, for each of `rotations` and each two
+    /// polynomials as many as a piece has words.
     ///
     /// `order` says which word of a piece comes at each place: the h-th words of all matrices for
     /// h = 0, then for h = 1, and so on up to the rotations. Of one rotation all stay in place.
@@ -44,11 +44,32 @@ impl NarrowProduct {
         pairs: impl Iterator<Item = Pair<'a>>,
         order: &[u32],
         rotations: usize,
-    ) -> Vec<u32> {
+        to: &mut [u32],
+    ) {
         let mut sums = vec![0u64; 4 * rotations * order.len()];
-        let (instructions, modulus) = (self.instructions, self.modulus);
+        let instructions = self.instructions;
         instructions.run(AddPairs { product: self, pairs, order, rotations, sums: &mut sums });
-        sums.into_iter().map(|sum| modulus.reduce(sum)).collect()
+        instructions.run(Residues { modulus: self.modulus, sums: &sums, to });
+    }
+}
+
+/// Residues of 64-bit numbers, without a division.
+struct Residues<'a> {
+    modulus: Modulus,
+    sums: &'a [u64],
+    to: &'a mut [u32],
+}
+
+impl TileKernel for Residues<'_> {
+    #[inline(always)]
+    fn run<S: pulp::Simd, const R: usize, const V: usize>(self, _: S) {
+        let Self { modulus, sums, to } = self;
+        // A number is h 2^32 + l; Montgomery's products divide by 2^32.
+        let (r, r_squared) = (modulus.r, modulus.to_montgomery(modulus.r));
+        for (to, &sum) in to.iter_mut().zip(sums) {
+            let upper = modulus.mul_montgomery((sum >> 32) as u32, r_squared);
+            *to = modulus.add(upper, modulus.mul_montgomery(sum as u32, r));
+        }
     }
 }
 
@@ -159,8 +180,8 @@ mod tests {
         for instructions in Instructions::all() {
             let product = NarrowProduct::new(instructions, Modulus::new(q));
             let pairs = (0..terms).map(|_| Pair { left: [&left; 2], right: [&right; 2] });
-            let found = product.sums(pairs, &order, 2);
-            assert_eq!(found.len(), 64);
+            let mut found = vec![u32::MAX; 64];
+            product.sums(pairs, &order, 2, &mut found);
             for (place, &sum) in found.iter().enumerate() {
                 let (rotation, word) = (place / 32, place % 8);
                 let met = order[(word + 4 * rotation) % 8] as usize;
@@ -178,8 +199,8 @@ mod tests {
         for instructions in Instructions::all() {
             let product = NarrowProduct::new(instructions, Modulus::new(q));
             let pairs = (0..terms).map(|_| Pair { left: [&left; 2], right: [&right; 2] });
-            let found = product.sums(pairs, &[0, 1, 2, 3, 4, 5, 6, 7], 1);
-            assert_eq!(found.len(), 32);
+            let mut found = vec![u32::MAX; 32];
+            product.sums(pairs, &[0, 1, 2, 3, 4, 5, 6, 7], 1, &mut found);
             for (place, &sum) in found.iter().enumerate() {
                 let factor = u128::from(left[place % 8]) * u128::from(y);
                 let expected = factor * terms as u128 % u128::from(q);
