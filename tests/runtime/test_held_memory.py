@@ -112,7 +112,7 @@ def test_the_model_says_what_a_limit_costs(
 ) -> None:
     held, peak = memory_of(program)
     # The package's function of the name hides the module from paths.
-    monkeypatch.setattr(import_module("cloakwork.explain.modelled"), "ntt_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(import_module("cloakwork.explain.modelled"), "unit_seconds", lambda _: 1.0)
     most, least = held.most + peak, held.least + peak
     halves = most - held.uniform // 2
     limits = (most, halves, most - held.uniform, least)

@@ -31,7 +31,7 @@ SLOTS = 64
 def modelled_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimates are the model's, whatever this machine does or has measured."""
     monkeypatch.setattr(modelled, "known", lambda _: None)
-    monkeypatch.setattr(modelled, "ntt_seconds", lambda *_: 1e-6)
+    monkeypatch.setattr(modelled, "unit_seconds", lambda _: 1e-6)
 
 
 def bootstraps(program: cw.Program) -> int:

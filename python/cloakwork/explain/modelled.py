@@ -10,6 +10,7 @@ from typing import Any
 
 from cloakwork._native import WORD_BYTES, Parameters, ntt_seconds
 from cloakwork.plan.cost.measure import known
+from cloakwork.plan.cost.timing import rotation_seconds
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.operations.bootstrapping import refreshes
@@ -51,7 +52,7 @@ _MORE_BY_DIGIT = {
 
 
 def costs_here(parameters: Parameters) -> Costs:
-    """Costs in seconds: those measured before, or counted in transforms, one of which is timed."""
+    """Costs in seconds: those measured before, or counted in a unit that is timed."""
     # To measure them takes seconds.
     costs = known(parameters)
     if costs is not None:
@@ -60,7 +61,18 @@ def costs_here(parameters: Parameters) -> Costs:
     levels = [
         _as_measured(each, _digits(parameters, level)) for level, each in enumerate(counted.levels)
     ]
-    return replace(counted, levels=tuple(levels)).scaled(ntt_seconds(parameters, _TRANSFORMS))
+    return replace(counted, levels=tuple(levels)).scaled(unit_seconds(parameters))
+
+
+def unit_seconds(parameters: Parameters) -> float:
+    """Seconds of what costs are counted in, a transform of one limb, by a rotation that is timed.
+
+    A transform alone stays in the caches, while operations go through memory, which is another
+    multiple slower on another machine.
+    """
+    top = parameters.levels
+    rotation = _as_measured(modelled_for(parameters).at(top), _digits(parameters, top)).rotation
+    return rotation_seconds(parameters) / rotation
 
 
 def _as_measured(counted: LevelCosts, digits: int) -> LevelCosts:
@@ -90,7 +102,7 @@ def costs_with_bootstraps(scheme: Any) -> Costs:
         return costs
     # Of bootstraps the counts are nearer to what they take than those of their parts.
     counted = modelled_for(parameters).kept().with_bootstrap(refreshing)
-    seconds = _SHARE_OF_BOOTSTRAPS * ntt_seconds(parameters, _TRANSFORMS)
+    seconds = _SHARE_OF_BOOTSTRAPS * unit_seconds(parameters)
     return replace(
         costs,
         bootstrap=seconds * counted.bootstrap,
@@ -113,7 +125,7 @@ def seconds_of_limit(
         within: What is held within it.
     """
     parameters, refreshing = scheme.parameters, scheme.refreshing
-    transform = ntt_seconds(parameters, _TRANSFORMS)
+    transform = unit_seconds(parameters)
     more = 0.0
     if within.encoded < whole.encoded:
         counted = modelled_for(parameters)

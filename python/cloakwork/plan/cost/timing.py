@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from time import process_time
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from cloakwork._native import Parameters
+from cloakwork._native import Parameters, threads
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import (
@@ -67,6 +67,44 @@ def run_seconds(parameters: Parameters) -> float:
     few, many = timing.of(_additions(_REPEATS)), timing.of(_additions(_MANY))
     # The difference of two noisy times may be anything, but a run takes some of the time.
     return max(few - _REPEATS * (many - few) / (_MANY - _REPEATS), few / _MANY)
+
+
+def rotation_seconds(parameters: Parameters) -> float:
+    """CPU seconds of a rotation at the highest level, timed once for each set and thread count.
+
+    It transforms, converts and streams a key through memory as most operations do, so that it tells
+    how fast a machine is at all of that. Takes a key that ends with it, and as long as that takes
+    to make: a second at N = 2^16.
+
+    Example:
+        >>> 0 < rotation_seconds(Parameters(levels=1, log_n=10, insecure=True)) < 1
+        True
+    """
+    found = _rotation_seconds.get((parameters.fingerprint, threads()))
+    if found is None:
+        found = _timed_rotation(parameters)
+        _rotation_seconds[parameters.fingerprint, threads()] = found
+    return found
+
+
+_rotation_seconds: dict[tuple[Any, int], float] = {}
+
+
+def _timed_rotation(parameters: Parameters) -> float:
+    top = parameters.levels
+    scheme = Ckks(parameters)
+    secret = scheme.secret_key()
+    keys = scheme.keys_for(secret, KeyRequirements(None, {1: top}))
+    backend = scheme.backend(keys, cache_bytes=0)
+    vector = np.full(parameters.slots, _BOUND)
+    value = scheme.encrypt_vector(secret, vector, level=top, bound=_BOUND)
+    backend.rotate(value, 1)
+    seconds: list[float] = []
+    while len(seconds) < _FEWEST_RUNS or sum(seconds) < _ENOUGH_SECONDS:
+        start = process_time()
+        backend.rotate(value, 1)
+        seconds.append(process_time() - start)
+    return statistics.median(seconds)
 
 
 def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
