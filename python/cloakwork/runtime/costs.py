@@ -56,7 +56,8 @@ class LevelCosts:
     beside `linear` a baby step for each rotation of its operand, a giant step for each rotation of
     a sum of its diagonals, and the diagonals. Rotated products take a gathering for each of their
     operands and a rotated term for each pair of operands and each rotation, or a narrow term below
-    `WIDE_ROTATIONS` rotations; a product switch makes a vector of one of them.
+    `WIDE_ROTATIONS` rotations; a product switch makes a vector of one of them. Weighted sums take a
+    gathering for each operand, a weighted term for each operand and sum, and a rescale of each sum.
     """
 
     rotation: float
@@ -76,6 +77,7 @@ class LevelCosts:
     rotated_term: float
     narrow_term: float
     product_switch: float
+    weighted_term: float
 
     def rotated_products(self, terms: int, rotations: int) -> float:
         """What rotated products take, until they are switched.
@@ -235,6 +237,8 @@ def _modelled_level(limbs: int, key_limbs: int, term: float) -> LevelCosts:
         narrow_term=1.4 * limbs,
         # Two decompositions and one division, done together with those of a rescale.
         product_switch=6.0 * key_limbs,
+        # Of two polynomials in place of the four of a rotated term.
+        weighted_term=term / 2 * limbs,
     )
 
 

@@ -98,6 +98,7 @@ def _level_costs(limbs: Limbs, count: int, call: float) -> LevelCosts:
         rotated_term=_ROTATED_TERM * count,
         narrow_term=_NARROW_TERM * count,
         product_switch=2 * rotation - _division(limbs, count) + call,
+        weighted_term=_ROTATED_TERM / 2 * count,
     )
 
 

@@ -14,7 +14,7 @@ from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost.timing import operation_seconds, run_seconds
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for
 
-_VERSION = 5
+_VERSION = 6
 
 
 def measured(parameters: Parameters) -> Costs:
@@ -78,6 +78,7 @@ def _measure(parameters: Parameters) -> Costs:
             levels.append(level)
             factors.append(seconds / getattr(model.at(level), kind))
     # A chain without levels has no products and no transforms: their prices are not asked for.
+    # Weighted terms are measured nowhere: the machine is to them what it is to rotations.
     others = corrections["rotation"]
     table = [
         {

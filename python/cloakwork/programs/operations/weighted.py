@@ -109,13 +109,11 @@ class WeightedSums(Operation):
         return backend.weighted_sums(values, self.weights, self.offsets)
 
     def seconds(self, context: Context, costs: Any) -> float:
-        """A product of matrices as of rotated products, of two polynomials in place of four."""
+        """A product of matrices, whose rows are rescaled."""
         prices = costs.at(context.level)
         sums, terms = self.weights.shape
         taken: float = (
-            prices.gathering * terms
-            + prices.rotated_term / 2 * sums * terms
-            + prices.rescale * sums
+            prices.gathering * terms + prices.weighted_term * sums * terms + prices.rescale * sums
         )
         return taken
 
