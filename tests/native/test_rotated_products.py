@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cloakwork import errors
+from cloakwork import _native, errors
 from cloakwork._native import (
     BgvCiphertext,
     BgvEstimate,
@@ -83,6 +83,22 @@ def test_products_are_sums_over_the_lists() -> None:
         assert (whole.level, fused.level) == (1, 0)
         for found in (EVALUATOR.rescale(whole), fused):
             assert np.abs(decrypt(found) - expected).max() < 2.0**-found.precision
+
+
+@pytest.mark.parametrize("ts", [[], [1], [*range(COUNT), 0]], ids=len)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_products_are_switched_as_one_after_the_other(ts: list[int], threads: int) -> None:
+    products = EVALUATOR.rotated_products(U, V, STEP)
+    before = _native.threads()
+    _native.set_threads(threads)
+    try:
+        found = EVALUATOR.switch_products_and_rescale(products, ts)
+    finally:
+        _native.set_threads(before)
+    expected = [EVALUATOR.switch_product_and_rescale(products, t) for t in ts]
+    assert [each.to_bytes() for each in found] == [each.to_bytes() for each in expected]
+    with pytest.raises(errors.InvalidArgumentError, match=f"expected a rotation below {COUNT}"):
+        EVALUATOR.switch_products_and_rescale(products, [0, COUNT])
 
 
 def test_shares_of_the_lists_add_up() -> None:
