@@ -268,7 +268,7 @@ impl Scratch {
         Self {
             panels,
             sums: (0..products).map(|_| product.sums(group, rows, columns)).collect(),
-            columns: product.columns(2 * count),
+            columns: Columns::new(product.instructions(), 2 * count),
             zeros: vec![0; group * count],
         }
     }
@@ -455,7 +455,7 @@ impl<'a> Task<'a> {
                 let turns: Vec<u32> = (start..width.min(start + tile))
                     .map(|place| logarithms[self.layout.column(self.block, place)])
                     .collect();
-                product.turn_into(columns, count, &turns, to, (width, start));
+                columns.turn_into(count, &turns, to, (width, start));
             }
         }
     }

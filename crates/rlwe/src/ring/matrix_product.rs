@@ -30,7 +30,6 @@ use vnni::Vnni;
 
 use super::modulus::Modulus;
 use super::tiles::{DEPTH, MOST_ROWS, Operand, Panel, ROUNDING, Reduction, Sums, Total, in_blocks};
-use super::turned_columns::Columns;
 #[cfg(target_arch = "x86_64")]
 use super::word_product;
 
@@ -287,21 +286,9 @@ impl MatrixProduct {
         }
     }
 
-    /// Matrices that are as wide as a tile of sums, of so many rows in all.
-    pub(crate) fn columns(self, rows: usize) -> Columns {
-        Columns::new(self.tile_columns(), rows)
-    }
-
-    /// Turns columns; see [`Columns::turn_into`].
-    pub(crate) fn turn_into(
-        self,
-        columns: &mut Columns,
-        rows: usize,
-        turns: &[u32],
-        to: &mut [u32],
-        place: (usize, usize),
-    ) {
-        columns.turn_into(self.instructions, rows, turns, to, place);
+    /// What it is computed with.
+    pub(crate) fn instructions(self) -> Instructions {
+        self.instructions
     }
 
     /// The residues of a column of tiles of one product: those of row `r` as row `places[r]` of

@@ -11,10 +11,10 @@ use super::matrix_product::{Instructions, TileKernel};
 /// Binary digits of a pass.
 const DIGITS: usize = 2;
 
-/// Matrices, one after the other, as wide as a tile.
+/// Matrices, one after the other, as wide as a tile of sums.
 #[derive(Debug)]
 pub(crate) struct Columns {
-    tile: usize,
+    instructions: Instructions,
     words: Vec<u32>,
     /// What a pass writes.
     other: Vec<u32>,
@@ -22,9 +22,10 @@ pub(crate) struct Columns {
 
 impl Columns {
     /// Of any content, so many rows in all.
-    pub(super) fn new(tile: usize, rows: usize) -> Self {
+    pub(crate) fn new(instructions: Instructions, rows: usize) -> Self {
+        let (_, tile) = instructions.tile();
         let [words, other] = [(); 2].map(|()| vec![0; tile * rows]);
-        Self { tile, words, other }
+        Self { instructions, words, other }
     }
 
     /// The rows, one after the other.
@@ -36,16 +37,15 @@ impl Columns {
     /// that no turn reaches: into row `r`, column `c` that of row `r + turns[c]`, modulo `rows`.
     ///
     /// The rows of `to` are `width` wide, and their words from `start` on are written.
-    pub(super) fn turn_into(
+    pub(crate) fn turn_into(
         &mut self,
-        instructions: Instructions,
         rows: usize,
         turns: &[u32],
         to: &mut [u32],
         (width, start): (usize, usize),
     ) {
         debug_assert!(rows.is_power_of_two() && turns.iter().all(|&turn| (turn as usize) < rows));
-        instructions.run(Turn { columns: self, rows, turns, to, width, start });
+        self.instructions.run(Turn { columns: self, rows, turns, to, width, start });
     }
 }
 
@@ -106,7 +106,7 @@ fn chosen(x: u32, y: u32, mask: u32) -> u32 {
 impl TileKernel for Turn<'_> {
     #[inline(always)]
     fn run<S: Simd, const R: usize, const V: usize>(self, _: S) {
-        match self.columns.tile {
+        match self.columns.instructions.tile().1 {
             32 => self.all_passes::<32>(),
             16 => self.all_passes::<16>(),
             8 => self.all_passes::<8>(),
@@ -124,7 +124,7 @@ mod tests {
         for instructions in Instructions::all() {
             let tile = instructions.tile().1;
             for rows in [1usize, 2, 4, 8, 16, 32, 64, 128] {
-                let mut columns = Columns::new(tile, 2 * rows);
+                let mut columns = Columns::new(instructions, 2 * rows);
                 for (word, number) in columns.get_mut().iter_mut().zip(7..) {
                     *word = number;
                 }
@@ -136,7 +136,7 @@ mod tests {
                     let (width, start) = (2 * tile + 1, tile);
                     let mut to = vec![0; 2 * rows * width];
                     columns.get_mut().copy_from_slice(&before);
-                    columns.turn_into(instructions, rows, &turns, &mut to, (width, start));
+                    columns.turn_into(rows, &turns, &mut to, (width, start));
                     for (place, &word) in to.iter().enumerate() {
                         let (row, column) = (place / width, (place % width).wrapping_sub(start));
                         let (matrix, row) = (row / rows, row % rows);
