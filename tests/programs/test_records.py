@@ -18,6 +18,7 @@ from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import Port
 from cloakwork.programs.records import (
+    meaning_record,
     read_slots,
     slots_record,
 )
@@ -140,6 +141,13 @@ SLOTS: Record = {
     "transforms": [],
 }
 CONSTANT = operations("%0 = constant v0")
+
+
+@given(programs())
+def test_what_a_program_means_is_what_it_is_without_names(program: SlotProgram) -> None:
+    unnamed = (None,) * len(program.operations)
+    bare = SlotProgram("", program.slots, program.operations, unnamed, numbers=program.numbers)
+    assert digest_of(meaning_record(program)) == digest_of(slots_record(bare))
 
 
 def test_records_read_are_those_written() -> None:

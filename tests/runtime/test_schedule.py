@@ -16,10 +16,19 @@ from cloakwork.programs.slots import (
     Operation,
     Output,
     PairedBootstrap,
+    Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
+    SwitchProduct,
 )
-from cloakwork.runtime.schedule import bootstrap_pairs, hoisting_groups, part_of, schedule
+from cloakwork.runtime.schedule import (
+    bootstrap_pairs,
+    hoisting_groups,
+    part_of,
+    rescaled_products,
+    schedule,
+)
 from tests.runtime.slot_programs import programs
 
 SLOTS = 256
@@ -161,3 +170,35 @@ def test_a_bootstrap_whose_partner_is_not_there_is_a_task_of_its_own() -> None:
     )
     assert bootstrap_pairs(made) == ()
     assert schedule(made).tasks == ((2,), (3,))
+
+
+def switched(*operations: Operation) -> SlotProgram:
+    return program(Input("x", 1), RotatedProducts((0,), (0,), 2), *operations)
+
+
+def test_products_that_are_rescaled_are_switched_together() -> None:
+    pairs = [
+        each for n in range(33) for each in (SwitchProduct(1, 2 * (n % 2)), Rescale(2 + 2 * n))
+    ]
+    made = rescaled_products(switched(*pairs))
+    assert [len(each) for each in made] == [64, 2]
+    assert [*made[0], *made[1]] == [*range(2, 68)]
+
+
+def test_products_far_from_one_another_are_switched_apart() -> None:
+    others = [Neg(3)] * 130
+    made = rescaled_products(
+        switched(SwitchProduct(1, 0), Rescale(2), *others, SwitchProduct(1, 2), Rescale(134))
+    )
+    assert made == ((2, 3), (134, 135))
+
+
+def test_products_are_switched_together_in_the_order_of_their_rescales() -> None:
+    own = switched(SwitchProduct(1, 0), SwitchProduct(1, 2), Rescale(3), Rescale(2), Add(4, 5))
+    assert rescaled_products(own) == ((3, 4, 2, 5),)
+    assert schedule(own).tasks == ((1,), (3, 4, 2, 5), (6,))
+
+
+def test_a_product_that_something_else_uses_is_switched_alone() -> None:
+    own = switched(SwitchProduct(1, 0), Rescale(2), Neg(2))
+    assert rescaled_products(own) == ()

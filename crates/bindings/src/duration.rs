@@ -9,8 +9,8 @@ use std::time::Duration;
 pub enum Work {
     /// Goes over its residues once or twice.
     Pass = 120,
-    /// Divides it, which transforms every residue once or twice.
-    Division = 1100,
+    /// Transforms every residue once or twice, or hashes it.
+    Transform = 1100,
     /// Switches its key.
     Switch = 4500,
 }

@@ -43,14 +43,17 @@ impl Threads {
     /// Runs `work` of the lattice engine that takes about so long on one thread.
     ///
     /// Where it is short, callers that are many enough do theirs side by side, each on its own
-    /// thread: threads that share an operation wait for one another.
+    /// thread, up to the threads of the engine: those that share an operation wait for one another.
     pub fn run_about<T: Send>(&self, duration: Duration, work: impl FnOnce() -> T + Send) -> T {
         let threads = self.pool.current_num_threads();
-        let is_alone = || 2 * self.callers.load(Ordering::Relaxed) < threads;
-        if threads == 1 || duration > SHORT || duration > SHORTEST && is_alone() {
+        if threads == 1 || duration > SHORT {
             return self.run(work);
         }
-        let _caller = Caller::among(&self.callers);
+        let caller = Caller::among(&self.callers);
+        let shares = duration > SHORTEST && 2 * caller.others < threads;
+        if shares || caller.others >= threads {
+            return self.pool.install(work);
+        }
         parallel::on_this_thread(work)
     }
 
@@ -61,18 +64,21 @@ impl Threads {
 }
 
 /// Counts as a caller until it is dropped, even when its work panics.
-struct Caller<'a>(&'a AtomicUsize);
+struct Caller<'a> {
+    callers: &'a AtomicUsize,
+    /// Callers before it that wait, too.
+    others: usize,
+}
 
 impl<'a> Caller<'a> {
     fn among(callers: &'a AtomicUsize) -> Self {
-        callers.fetch_add(1, Ordering::Relaxed);
-        Self(callers)
+        Self { callers, others: callers.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.callers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

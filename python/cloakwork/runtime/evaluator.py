@@ -10,6 +10,7 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -25,6 +26,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     MemoryBudgetError,
+    MissingDependencyError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -211,7 +213,7 @@ class Evaluator(KeyHolder):
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
-            MissingDependencyError: fsspec is not installed, and it runs by files.
+            MissingDependencyError: What a cluster or files take is not installed.
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
             ClusterFolderError: A worker does not see the folder, or a file is in its place.
@@ -283,6 +285,10 @@ class Evaluator(KeyHolder):
         program = self.program
         action = f"run {program.name} " + ("by files" if cluster is None else "on a cluster")
         require_files(action)
+        if cluster is not None and find_spec("distributed") is None:
+            raise MissingDependencyError(
+                f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
+            )
         if not program.scheme.encrypts:
             raise InvalidArgumentError(
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "

@@ -21,8 +21,8 @@ from cloakwork.runtime.degrees import degrees, multiplies_ciphertexts
 
 # Rotations of one value that are made at once, and products: each holds a value until it is due.
 _LARGEST_GROUP = 32
-# Operations by which a rotation is made before it is due, at most: no more values than
-# these can be in memory beyond those that the program itself keeps.
+# Operations by which one of a group is made before it is due, at most: no more values than these
+# can be in memory beyond those that the program itself keeps.
 _LONGEST_GROUP = 128
 
 
@@ -60,7 +60,7 @@ class _Groups:
         self._open: dict[int, list[int]] = {}
 
     def add(self, operand: int, *numbers: int) -> None:
-        """Take operations that are done in one go into a group, in program order."""
+        """Take operations on a value, each of which needs no others but those before it here."""
         group = self._open.get(operand)
         if (
             group is None

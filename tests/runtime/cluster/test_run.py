@@ -20,11 +20,13 @@ from cloakwork.errors import (
     ClusterLostError,
     InvalidArgumentError,
     MemoryBudgetError,
+    MissingDependencyError,
     MissingKeyError,
     RunCancelledError,
     StorageFullError,
     WorkerVersionError,
 )
+from cloakwork.runtime import evaluator as evaluators
 from cloakwork.runtime.cluster import checks, on_cluster, placing
 from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster.folder import Folder
@@ -260,6 +262,13 @@ def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client
     _, evaluator = family.keys()
     with pytest.raises(InvalidArgumentError, match="run it in this process"):
         evaluator.run(family.encrypted(), cluster=cluster)
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Client) -> None:
+    _, evaluator = TENSORS.keys()
+    monkeypatch.setattr(evaluators, "find_spec", lambda name: None)
+    with pytest.raises(MissingDependencyError, match=r"Dask; install it by pip install 'cloak"):
+        evaluator.run(TENSORS.encrypted(), cluster=cluster)
 
 
 def test_a_worker_of_another_version_is_refused(

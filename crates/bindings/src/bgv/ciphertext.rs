@@ -77,7 +77,7 @@ impl BgvCiphertext {
     /// This ciphertext as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let data =
-            engine::run_about(py, Work::Division.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
+            engine::run_about(py, Work::Transform.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
     }
 

@@ -194,7 +194,7 @@ impl BgvEvaluator {
         ciphertext: Bound<'_, BgvCiphertext>,
     ) -> PyResult<BgvCiphertext> {
         let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Division.on(a.nbytes()), || self.0.switch_down(a))
+        engine::run_about(py, Work::Transform.on(a.nbytes()), || self.0.switch_down(a))
             .map(BgvCiphertext)
     }
 

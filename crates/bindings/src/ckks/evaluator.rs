@@ -193,7 +193,7 @@ impl Evaluator {
     /// The same numbers one level down, the scale divided by the level's rescale factor.
     fn rescale(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Division.on(a.nbytes()), || self.0.rescale(a)).map(Ciphertext)
+        engine::run_about(py, Work::Transform.on(a.nbytes()), || self.0.rescale(a)).map(Ciphertext)
     }
 
     /// The same numbers at a lower level, the scale unchanged.

@@ -225,8 +225,8 @@ impl Evaluator {
         self.switched_product(products, t, Estimate::switch_product_and_rescale, division)
     }
 
-    /// [`Self::switch_product_and_rescale`] at each of several rotations: of as many as there are
-    /// threads or more, each is one thread's.
+    /// [`Self::switch_product_and_rescale`] at each of several rotations: each is one thread's, but
+    /// for those that would leave threads without one.
     ///
     /// # Errors
     /// Those of [`Self::switch_product_and_rescale`].
@@ -236,11 +236,15 @@ impl Evaluator {
         rotations: &[usize],
     ) -> Result<Vec<Ciphertext>> {
         let switched = |&t: &usize| self.switch_product_and_rescale(products, t);
-        if rotations.len() < parallel::threads() {
-            return rotations.iter().map(switched).collect();
+        let (apart, shared) =
+            rotations.split_at(rotations.len() - rotations.len() % parallel::threads());
+        let apart = parallel::over(apart).shared();
+        let mut made: Vec<Ciphertext> =
+            apart.map(|t| parallel::on_this_thread(|| switched(t))).collect::<Result<_>>()?;
+        for t in shared {
+            made.push(switched(t)?);
         }
-        let rotations = parallel::over(rotations).shared();
-        rotations.map(|t| parallel::on_this_thread(|| switched(t))).collect()
+        Ok(made)
     }
 
     fn switched_product<'a>(

@@ -308,8 +308,7 @@ impl<'a> Task<'a> {
         let pairs = self.left.iter().zip(self.right);
         let pairs = pairs.map(|(left, right)| Pair { left: pieces(left), right: pieces(right) });
         if count == 1 {
-            let in_place: Vec<u32> = (0..words as u32).collect();
-            product.sums(pairs, &in_place, count, to);
+            product.sums_in_place(pairs, words, to);
             return;
         }
         let order = self.narrow_order();

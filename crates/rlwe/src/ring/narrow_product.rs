@@ -38,7 +38,7 @@ impl NarrowProduct {
     /// polynomials as many as a piece has words.
     ///
     /// `order` says which word of a piece comes at each place: the h-th words of all matrices for
-    /// h = 0, then for h = 1, and so on up to the rotations. Of one rotation all stay in place.
+    /// h = 0, then for h = 1, and so on up to the rotations.
     pub(crate) fn sums<'a>(
         self,
         pairs: impl Iterator<Item = Pair<'a>>,
@@ -47,9 +47,25 @@ impl NarrowProduct {
         to: &mut [u32],
     ) {
         let mut sums = vec![0u64; 4 * rotations * order.len()];
-        let instructions = self.instructions;
-        instructions.run(AddPairs { product: self, pairs, order, rotations, sums: &mut sums });
-        instructions.run(Residues { modulus: self.modulus, sums: &sums, to });
+        self.instructions.run(AddPairs { product: self, pairs, order, rotations, sums: &mut sums });
+        self.write_residues(&sums, to);
+    }
+
+    /// [`Self::sums`] of one rotation, for which all words stay in place.
+    pub(crate) fn sums_in_place<'a>(
+        self,
+        pairs: impl Iterator<Item = Pair<'a>>,
+        words: usize,
+        to: &mut [u32],
+    ) {
+        let mut sums = vec![0u64; 4 * words];
+        self.instructions.run(AddInPlace { product: self, pairs, words, sums: &mut sums });
+        self.write_residues(&sums, to);
+    }
+
+    fn write_residues(self, sums: &[u64], to: &mut [u32]) {
+        assert_eq!(to.len(), sums.len(), "a residue for each sum");
+        self.instructions.run(Residues { modulus: self.modulus, sums, to });
     }
 }
 
@@ -86,11 +102,6 @@ impl<'a, I: Iterator<Item = Pair<'a>>> TileKernel for AddPairs<'_, I> {
     fn run<S: pulp::Simd, const R: usize, const V: usize>(self, _: S) {
         let Self { product, pairs, order, rotations, sums } = self;
         let words = order.len();
-        if rotations == 1 {
-            // Words stay where they are.
-            add_in_place(product, pairs, words, sums);
-            return;
-        }
         let row = words / rotations;
         let mut ordered = vec![0; 4 * words];
         for (index, pair) in pairs.enumerate() {
@@ -122,31 +133,36 @@ impl<'a, I: Iterator<Item = Pair<'a>>> TileKernel for AddPairs<'_, I> {
 }
 
 /// Adds the products of pairs word for word, of two pairs at once: sums are read half as often.
-#[inline(always)]
-fn add_in_place<'a>(
+struct AddInPlace<'s, I> {
     product: NarrowProduct,
-    mut pairs: impl Iterator<Item = Pair<'a>>,
+    pairs: I,
     words: usize,
-    sums: &mut [u64],
-) {
-    let mut terms = 0;
-    while let Some(first) = pairs.next() {
-        let second = pairs.next();
-        let more = 1 + usize::from(second.is_some());
-        if terms + more > product.terms {
-            sums.iter_mut().for_each(|sum| *sum = u64::from(product.modulus.reduce(*sum)));
-            terms = 0;
-        }
-        terms += more;
-        for (index, sums) in sums.chunks_exact_mut(words).enumerate() {
-            let (left, right) = (index / 2, index % 2);
-            match &second {
-                Some(second) => add_two_products(
-                    [first.left[left], second.left[left]],
-                    [first.right[right], second.right[right]],
-                    sums,
-                ),
-                None => add_products(first.left[left], first.right[right], sums),
+    sums: &'s mut [u64],
+}
+
+impl<'a, I: Iterator<Item = Pair<'a>>> TileKernel for AddInPlace<'_, I> {
+    #[inline(always)]
+    fn run<S: pulp::Simd, const R: usize, const V: usize>(self, _: S) {
+        let Self { product, mut pairs, words, sums } = self;
+        let mut terms = 0;
+        while let Some(first) = pairs.next() {
+            let second = pairs.next();
+            let more = 1 + usize::from(second.is_some());
+            if terms + more > product.terms {
+                sums.iter_mut().for_each(|sum| *sum = u64::from(product.modulus.reduce(*sum)));
+                terms = 0;
+            }
+            terms += more;
+            for (index, sums) in sums.chunks_exact_mut(words).enumerate() {
+                let (left, right) = (index / 2, index % 2);
+                match &second {
+                    Some(second) => add_two_products(
+                        [first.left[left], second.left[left]],
+                        [first.right[right], second.right[right]],
+                        sums,
+                    ),
+                    None => add_products(first.left[left], first.right[right], sums),
+                }
             }
         }
     }
@@ -200,7 +216,7 @@ mod tests {
             let product = NarrowProduct::new(instructions, Modulus::new(q));
             let pairs = (0..terms).map(|_| Pair { left: [&left; 2], right: [&right; 2] });
             let mut found = vec![u32::MAX; 32];
-            product.sums(pairs, &[0, 1, 2, 3, 4, 5, 6, 7], 1, &mut found);
+            product.sums_in_place(pairs, 8, &mut found);
             for (place, &sum) in found.iter().enumerate() {
                 let factor = u128::from(left[place % 8]) * u128::from(y);
                 let expected = factor * terms as u128 % u128::from(q);

@@ -51,8 +51,8 @@ def bundles(program: SlotProgram, plan: Schedule) -> list[Bundle]:
         >>> from cloakwork.runtime.schedule import schedule
         >>> operations = (
         ...     Input("x", 1), RotatedProducts((0,), (0,), 2),
-        ...     SwitchProduct(1, 0), SwitchProduct(1, 2), Rescale(2), Rescale(3),
-        ...     Output(4), Output(5))
+        ...     SwitchProduct(1, 0), Rescale(2), SwitchProduct(1, 2), Rescale(4), Add(3, 5),
+        ...     Output(6))
         >>> program = SlotProgram("", 4, operations, (None,) * 8)
         >>> [each.tasks for each in bundles(program, schedule(program))]
         [(0, 1, 2)]

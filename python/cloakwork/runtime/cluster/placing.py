@@ -153,7 +153,7 @@ def _chosen(
         if best is not None and seconds >= _GAIN * best[0]:
             break
         best = seconds, parts, made
-        if not work.blocks or _GAIN * seconds <= sum(work.seconds) / lanes:
+        if not work.blocks or _GAIN * seconds <= sum(each.seconds for each in made.grains) / lanes:
             break
     if best is None:
         raise MemoryBudgetError(

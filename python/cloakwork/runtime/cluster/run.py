@@ -1,4 +1,4 @@
-"""Runs a program in grains in this process, as its evaluator asks for it.
+"""Runs in grains, as an evaluator asks for them: jobs, outputs, and how this process does them.
 
 What goes in and what comes out are files of a folder. A run that was lost goes on at the files
 that are missing, and no more is in memory than grains take.
@@ -165,6 +165,7 @@ def shared_out(memory_limit: int) -> tuple[int, int]:
 
 
 def advice_on_limit(threads: int, least: int) -> str:
+    """What to do where no grain fits that takes at least so many bytes on each of the threads."""
     needed = math.ceil(threads * least * _KEPT_PART / (_KEPT_PART - 1))
     return (
         f"a part of memory_limit is for inputs: allow memory_limit={needed} or more, or compile "
