@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import cloakwork as cw
 from benchmarks.matmul.evaluate import Evaluation
-from cloakwork.programs.operations import Operation, RotatedProducts, SwitchProduct
+from cloakwork.programs.operations import Operation, Rescale, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.cluster.bundles import bundles
 from cloakwork.runtime.cluster.forms import form_of
@@ -79,16 +79,22 @@ def priced(program: cw.Program, costs: TaskCosts) -> Work:
     body = program.body
     assert isinstance(body, SlotProgram)
     plan = schedule(body)
-    seconds = [_seconds(body, body.operations[task[0]], costs) for task in plan.tasks]
+    seconds = [
+        sum(_seconds(body, body.operations[number], costs) for number in task)
+        for task in plan.tasks
+    ]
     together = [sum(seconds[task] for task in each.tasks) for each in bundles(body, plan)]
     return replace(form_of(program).work, seconds=together)
 
 
-def _seconds(body: SlotProgram, first: Operation, costs: TaskCosts) -> float:
-    match first:
+def _seconds(body: SlotProgram, operation: Operation, costs: TaskCosts) -> float:
+    match operation:
         case RotatedProducts(left=left, step=step):
             return costs.term * len(left) * (body.slots // step)
         case SwitchProduct():
             return costs.switch
+        case Rescale():
+            # Done with its switch.
+            return 0.0
         case _:
-            raise ValueError(f"expected the tasks of a product, got {first.kind}")
+            raise ValueError(f"expected the tasks of a product, got {operation.kind}")

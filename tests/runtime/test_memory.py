@@ -15,8 +15,10 @@ from cloakwork.programs.slots import (
     Output,
     Rescale,
     Rotate,
+    RotatedProducts,
     SlotProgram,
     State,
+    SwitchProduct,
 )
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes
@@ -62,8 +64,16 @@ def test_lower_levels_take_less() -> None:
 
 
 def test_rotations_made_together_live_together() -> None:
-    assert peak(Input("x", 0), Rotate(0, 1), Rotate(0, 2), Rotate(0, 3)) == 400
+    sums = Add(1, 2), Add(3, 4)
+    assert peak(Input("x", 0), Rotate(0, 1), Rotate(0, 2), Rotate(0, 3), *sums) == 500
     assert peak(Input("x", 0), Rotate(0, 1), Rotate(1, 2), Rotate(2, 3)) == 300
+
+
+def test_a_product_and_what_it_is_rescaled_to_are_one_value() -> None:
+    products = RotatedProducts((0,), (0,), 4)
+    pairs = SwitchProduct(1, 0), Rescale(2), SwitchProduct(1, 4), Rescale(4)
+    # Four polynomials for each of two rotations; results are at the level below.
+    assert peak(Input("x", 1), products, *pairs, Add(3, 5), Output(6)) == 200 + 800 + 100 + 200
 
 
 def test_a_product_that_waits_for_relinearisation_is_half_as_large_again() -> None:

@@ -104,8 +104,8 @@ class LiveValues(Generic[S]):
             self._values[number] = value
             self.sizes[number] = nbytes = value.nbytes
             self.nbytes += nbytes
-        self.peak_bytes = max(self.peak_bytes, self.nbytes)
-        for number in numbers:
+            self.peak_bytes = max(self.peak_bytes, self.nbytes)
+            # Of products that are switched and rescaled at once one value stands for both.
             if not self._users_left[number]:
                 self._free(number)
 
