@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import cloakwork as cw
-from cloakwork.errors import ClusterLostError, MissingDependencyError
+from cloakwork.errors import ClusterLostError
+from cloakwork.runtime.encrypted import require_dask
 
 _SECONDS = "5s"
 
@@ -27,10 +27,7 @@ def connected(address: str) -> Iterator[Any]:
         MissingDependencyError: Dask is not installed.
         ClusterLostError: Nothing answers there.
     """
-    if find_spec("distributed") is None:
-        raise MissingDependencyError(
-            "cannot run on a cluster: it takes Dask; install it by pip install 'cloakwork[cluster]'"
-        )
+    require_dask("run on a cluster")
     from distributed import Client  # noqa: PLC0415
 
     connect: Any = Client

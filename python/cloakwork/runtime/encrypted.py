@@ -315,3 +315,15 @@ def require_files(action: str) -> None:
         raise MissingDependencyError(
             f"cannot {action}: it takes fsspec; install it by pip install 'cloakwork[cluster]'"
         )
+
+
+def require_dask(action: str) -> None:
+    """Refuse clusters where what runs on them is not installed.
+
+    Raises:
+        MissingDependencyError: It is not.
+    """
+    if find_spec("distributed") is None:
+        raise MissingDependencyError(
+            f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
+        )

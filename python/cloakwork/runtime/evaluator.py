@@ -10,7 +10,6 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
-from importlib.util import find_spec
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -26,7 +25,6 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     MemoryBudgetError,
-    MissingDependencyError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -35,7 +33,7 @@ from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import work_of
-from cloakwork.runtime.encrypted import Encrypted, require_files
+from cloakwork.runtime.encrypted import Encrypted, require_dask, require_files
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.held_memory import HeldMemory, caching, held_memory
 from cloakwork.runtime.key_holder import KeyHolder
@@ -285,10 +283,8 @@ class Evaluator(KeyHolder):
         program = self.program
         action = f"run {program.name} " + ("by files" if cluster is None else "on a cluster")
         require_files(action)
-        if cluster is not None and find_spec("distributed") is None:
-            raise MissingDependencyError(
-                f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
-            )
+        if cluster is not None:
+            require_dask(action)
         if not program.scheme.encrypts:
             raise InvalidArgumentError(
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "

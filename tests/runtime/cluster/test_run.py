@@ -26,7 +26,7 @@ from cloakwork.errors import (
     StorageFullError,
     WorkerVersionError,
 )
-from cloakwork.runtime import evaluator as evaluators
+from cloakwork.runtime import encrypted
 from cloakwork.runtime.cluster import checks, on_cluster, placing
 from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster.folder import Folder
@@ -266,7 +266,7 @@ def test_what_hides_nothing_runs_in_this_process(family: Family, cluster: Client
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, cluster: Client) -> None:
     _, evaluator = TENSORS.keys()
-    monkeypatch.setattr(evaluators, "find_spec", lambda name: None)
+    monkeypatch.setattr(encrypted, "find_spec", lambda name: name != "distributed" or None)
     with pytest.raises(MissingDependencyError, match=r"Dask; install it by pip install 'cloak"):
         evaluator.run(TENSORS.encrypted(), cluster=cluster)
 
