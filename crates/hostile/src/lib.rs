@@ -11,7 +11,7 @@ pub mod bootstrapping;
 pub mod ckks;
 mod keys;
 
-use sha2::{Digest, Sha256};
+use twox_hash::XxHash3_128;
 
 /// Bytes of the header.
 pub const HEADER: usize = 48;
@@ -73,12 +73,12 @@ const fn rlwe(
     fingerprint: fn() -> [u8; 16],
     body: fn(&[u8]) -> Outcome,
 ) -> Target {
-    Target { name, magic: *b"CLWK", version: 5, kind, fingerprint, feed: Feed::Whole, body }
+    Target { name, magic: *b"CLWK", version: 6, kind, fingerprint, feed: Feed::Whole, body }
 }
 
 const fn tfhe(name: &'static str, kind: u16, body: fn(&[u8]) -> Outcome) -> Target {
     let fingerprint = bits::fingerprint;
-    Target { name, magic: *b"CLWB", version: 2, kind, fingerprint, feed: Feed::Whole, body }
+    Target { name, magic: *b"CLWB", version: 3, kind, fingerprint, feed: Feed::Whole, body }
 }
 
 const fn patched(target: Target, originals: fn() -> &'static [Vec<u8>]) -> Target {
@@ -181,8 +181,9 @@ impl Target {
         bytes.extend(self.kind.to_le_bytes());
         bytes.extend(fingerprint);
         bytes.extend((body.len() as u64).to_le_bytes());
-        let checksum = Sha256::new().chain_update(&bytes).chain_update(body).finalize();
-        bytes.extend(&checksum[..16]);
+        let seed = XxHash3_128::oneshot(&bytes) as u64;
+        let checksum = XxHash3_128::oneshot_with_seed(seed, body);
+        bytes.extend(checksum.to_le_bytes());
         bytes.extend(body);
         bytes
     }

@@ -634,7 +634,7 @@ fn headers_say_what_was_expected_and_what_came() {
     let _turn = alone();
     let cases: &[(usize, &[u8], &str)] = &[
         (0, b"PK\x03\x04", "do not begin as those of Cloakwork do"),
-        (4, &[2], "expected format version 5, got 2"),
+        (4, &[2], "expected format version 6, got 2"),
         (6, &[6], "expected a ciphertext, got a plaintext"),
         (6, &[9, 9], "expected a ciphertext, got an object of unknown kind 2313"),
         (8, &[0; 16], "the checksum is wrong"),

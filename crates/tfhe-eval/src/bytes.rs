@@ -1,7 +1,7 @@
 //! Keys and ciphertexts to bytes and back.
 //!
 //! All begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWB", the
-//! version 2, the kinds are 1 secret key, 2 evaluation key, 3 ciphertexts, 4 public key, and the
+//! version 3, the kinds are 1 secret key, 2 evaluation key, 3 ciphertexts, 4 public key, and the
 //! fingerprint is that of the parameter set. A body is 16 bytes that label the secret key, then
 //!
 //! ```text
@@ -31,7 +31,7 @@ const CIPHERTEXTS: Kind = Kind { number: 3, name: "encrypted bits" };
 const PUBLIC_KEY: Kind = Kind { number: 4, name: "a public key for bits" };
 const FORMAT: Format = Format {
     magic: *b"CLWB",
-    version: 2,
+    version: 3,
     kinds: &[SECRET_KEY, EVALUATION_KEY, CIPHERTEXTS, PUBLIC_KEY],
 };
 

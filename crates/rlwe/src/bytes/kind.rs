@@ -21,7 +21,7 @@ pub(super) const BGV_ROTATED_PRODUCTS: Kind = Kind { number: 14, name: "BGV rota
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",
-    version: 5,
+    version: 6,
     kinds: &[
         PARAMETERS,
         SECRET_KEY,

@@ -1,7 +1,7 @@
 //! Every object to bytes and back.
 //!
 //! All objects begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWK",
-//! the version 5, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
+//! the version 6, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
 //! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext,
 //! 10 bootstrapping parameters, 13 rotated products, 14 BGV rotated products. 11 and 12 were
 //! rotated products whose words stood in another order.
