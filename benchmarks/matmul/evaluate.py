@@ -76,6 +76,8 @@ class Timing:
         seconds: Of the fastest run on all threads.
         cpu_seconds: Least CPU of these runs.
         one_thread_seconds: Of the fastest run on one thread; None of one that is streamed.
+        speed_up: How many times faster all threads are than one, the median of runs in turn;
+            None where one thread is not measured.
         product_seconds: Of rotated products in a run on one thread, or in the one that is streamed.
         switch_seconds: Of key switches in the same run.
         numpy_seconds: Of numpy's product of doubles on all threads, the fastest.
@@ -88,6 +90,7 @@ class Timing:
     seconds: float
     cpu_seconds: float
     one_thread_seconds: float | None
+    speed_up: float | None
     product_seconds: float
     switch_seconds: float
     numpy_seconds: float
@@ -111,12 +114,6 @@ class Evaluation:
         return self.timing.seconds / self.timing.numpy_seconds
 
     @property
-    def speed_up(self) -> float | None:
-        """How many times faster all threads are than one, where that was measured."""
-        alone = self.timing.one_thread_seconds
-        return None if alone is None else alone / self.timing.seconds
-
-    @property
     def words_per_multiplication(self) -> float:
         """Multiplications of residues for each limb and each multiplication of the matrices."""
         return self.plan.multiplications / (self.plan.limbs * self.job.multiplications)
@@ -137,7 +134,7 @@ class Evaluation:
             ("key switches", "s", timing.switch_seconds),
             ("numpy's product", "s", timing.numpy_seconds),
             ("time", "numpy's products", self.ratio),
-            ("speed-up", "", self.speed_up),
+            ("speed-up", "", timing.speed_up),
             ("process", "bytes", timing.peak_bytes),
             ("values", "bytes", timing.values_bytes),
             ("predicted values", "bytes", timing.predicted_bytes),
@@ -209,16 +206,17 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
     seconds: list[float] = []
     cpu: list[float] = []
     theirs: list[float] = []
+    one_thread: list[float] = []
+    alone = cw.Profile()
+    # In turn, as a machine that others share is not the same for a minute.
     for _ in range(runs):
         start = time.process_time()
         seconds.append(_timed(lambda: evaluator.run(inputs))[1])
         cpu.append(time.process_time() - start)
         theirs.append(_timed(lambda: left @ right)[1])
-    _native.set_threads(1)
-    alone = cw.Profile()
-    one_thread = [
-        _timed(lambda: evaluator.run(inputs, threads=1, profile=alone))[1] for _ in range(runs)
-    ]
+        _native.set_threads(1)
+        one_thread.append(_timed(lambda: evaluator.run(inputs, threads=1, profile=alone))[1])
+        _native.set_threads(threads)
     by_kind = _seconds_by_kind(alone)
     products = by_kind.get("rotated_products", 0.0)
     return Timing(
@@ -226,6 +224,7 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
         min(seconds),
         min(cpu),
         min(one_thread),
+        float(np.median(np.divide(one_thread, seconds))),
         products,
         sum(by_kind.values()) - products,
         min(theirs),
@@ -272,6 +271,7 @@ def stream(job: Job, folder: Path) -> Timing:
         _native.threads(),
         seconds,
         cpu,
+        None,
         None,
         products,
         sum(by_kind.values()) - products,

@@ -39,6 +39,6 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
             yield Target(f"{job.name}, GB", GIGABYTES[whole] * job.part, gigabytes)
         if job.name in _SPEED_UP and each.timing.threads > 1:
             what = f"{job.name}, {each.timing.threads} threads by one"
-            yield Target(what, _SPEED_UP[job.name], each.speed_up, at_most=False)
+            yield Target(what, _SPEED_UP[job.name], each.timing.speed_up, at_most=False)
         what = f"{job.name}, multiplications of residues for each of the matrices and limb"
         yield Target(what, _WORDS, each.words_per_multiplication)
