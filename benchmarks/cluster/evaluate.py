@@ -6,7 +6,7 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,6 +31,29 @@ _TOLERANCE = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """What the runs of one way to evaluate took, in turn with those of the others.
+
+    Args:
+        all_seconds: Of each run.
+        all_cpu_seconds: The same of CPU, of this process and the workers.
+    """
+
+    all_seconds: Sequence[float]
+    all_cpu_seconds: Sequence[float]
+
+    @property
+    def seconds(self) -> float:
+        """The median."""
+        return statistics.median(self.all_seconds)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """The median of CPU."""
+        return statistics.median(self.all_cpu_seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """One program, evaluated.
 
@@ -39,10 +62,8 @@ class Evaluation:
         is_shared: Whether its parts exchange nothing.
         n: Ring degree.
         runs: Runs of the program that the inputs are.
-        seconds: Of all runs in this process, on one thread.
-        cpu_seconds: The same of CPU.
-        by_workers: Seconds by numbers of workers, of one thread each.
-        cpu_by_workers: Seconds of CPU of this process and the workers, by numbers of these.
+        here: What it takes in this process, on one thread.
+        by_workers: What it takes by numbers of workers, of one thread each.
         grains: Grains of one run by numbers of workers.
         moved_bytes: Bytes between workers in one run by numbers of workers, by the model.
         equal: Whether all results have the same bytes.
@@ -53,10 +74,8 @@ class Evaluation:
     is_shared: bool
     n: int
     runs: int
-    seconds: float
-    cpu_seconds: float
-    by_workers: Mapping[int, float]
-    cpu_by_workers: Mapping[int, float]
+    here: Times
+    by_workers: Mapping[int, Times]
     grains: Mapping[int, int]
     moved_bytes: Mapping[int, int]
     equal: bool
@@ -65,17 +84,17 @@ class Evaluation:
     @property
     def overhead(self) -> float:
         """What one worker takes longer than this process, as a part of it."""
-        return self.by_workers[1] / self.seconds - 1
+        return _ratio(self.by_workers[1].all_seconds, self.here.all_seconds) - 1
 
     @property
     def cpu_overhead(self) -> float:
         """What one worker takes more of CPU, this process included, whatever else runs."""
-        return self.cpu_by_workers[1] / self.cpu_seconds - 1
+        return _ratio(self.by_workers[1].all_cpu_seconds, self.here.all_cpu_seconds) - 1
 
     @property
     def speed_up(self) -> float:
         """How many times faster two workers are than one."""
-        return self.by_workers[1] / self.by_workers[2]
+        return _ratio(self.by_workers[1].all_seconds, self.by_workers[2].all_seconds)
 
     @property
     def is_wrong(self) -> bool:
@@ -84,11 +103,11 @@ class Evaluation:
 
     def rows(self) -> Iterator[Row]:
         """Every figure."""
-        yield Row(self.job, self.n, 0, 1, "in one process", "s", self.seconds)
-        yield Row(self.job, self.n, 0, 1, "in one process", "CPU s", self.cpu_seconds)
-        for count, seconds in self.by_workers.items():
-            yield Row(self.job, self.n, 0, count, "on workers of one thread", "s", seconds)
-            cpu = self.cpu_by_workers[count]
+        yield Row(self.job, self.n, 0, 1, "in one process", "s", self.here.seconds)
+        yield Row(self.job, self.n, 0, 1, "in one process", "CPU s", self.here.cpu_seconds)
+        for count, times in self.by_workers.items():
+            yield Row(self.job, self.n, 0, count, "on workers of one thread", "s", times.seconds)
+            cpu = times.cpu_seconds
             yield Row(self.job, self.n, 0, count, "on workers of one thread", "CPU s", cpu)
             yield Row(self.job, self.n, 0, count, "grains", "", self.grains[count])
             yield Row(self.job, self.n, 0, count, "moved", "bytes", self.moved_bytes[count])
@@ -125,17 +144,19 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
     with tempfile.TemporaryDirectory() as place:
         # Whoever runs it reads the inputs from files, here as there.
         sent = client.encrypt_into(f"{place}/inputs", *case.arguments)
-        expected, here = _measured(partial(evaluator.run, sent, threads=1), repetitions)
         folder = Path(place, "jobs")
-        found = {
-            count: _measured(
-                partial(evaluator.run, sent, cluster=cluster, folder=folder),
-                repetitions,
-                cluster,
-                partial(_forget, folder, cluster),
-            )
+        ways = {0: _Way(partial(evaluator.run, sent, threads=1))} | {
+            count: _Way(partial(evaluator.run, sent, cluster=cluster, folder=folder), cluster)
             for count, cluster in clusters.items()
         }
+        made = {count: way.run().to_bytes() for count, way in ways.items()}
+        taken: dict[int, list[tuple[float, float]]] = {count: [] for count in ways}
+        # In turn, as a machine that others share is not the same for a minute.
+        for count in [*ways] * repetitions:
+            _forget(folder, clusters)
+            taken[count].append(ways[count].timed())
+    expected = made[0]
+    times = {count: Times(*zip(*each, strict=True)) for count, each in taken.items()}
     work = form_of(case.program).work
     cuts = {count: best_cut(work, max(1, count // sent.runs), Network()) for count in clusters}
     scheme: Any = case.program.scheme
@@ -145,41 +166,33 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         job.is_shared,
         scheme.parameter_sets[0].n,
         sent.runs,
-        *here,
-        {count: taken[0] for count, (_, taken) in found.items()},
-        {count: taken[1] for count, (_, taken) in found.items()},
+        times[0],
+        {count: times[count] for count in clusters},
         {count: len(cut.grains) for count, cut in cuts.items()},
         {count: simulated(work, cut, Network()).moved_bytes for count, cut in cuts.items()},
-        all(made == expected for made, _ in found.values()),
+        all(each == expected for each in made.values()),
         float(np.abs(np.asarray(decrypted) - case.expected).max()),
     )
 
 
-def _measured(
-    run: Callable[[], cw.Encrypted],
-    repetitions: int,
-    cluster: Any = None,
-    forget: Callable[[], None] = lambda: None,
-) -> tuple[bytes, tuple[float, float]]:
-    """What a run makes, and the medians of its seconds and of those of CPU.
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """One way to evaluate a program: how it is run, and the cluster whose workers' CPU counts."""
 
-    Args:
-        run: The run.
-        repetitions: How often it is measured, after a first time that is not.
-        cluster: The cluster on which it runs, whose workers' CPU counts.
-        forget: Removes what runs before it have left.
-    """
-    made = run().to_bytes()
-    taken: list[tuple[float, float]] = []
-    for _ in range(repetitions):
-        forget()
-        cpu, start = _cpu_seconds(cluster), time.perf_counter()
-        run()
+    run: Callable[[], cw.Encrypted]
+    cluster: Client | None = None
+
+    def timed(self) -> tuple[float, float]:
+        """What a run takes, and what it takes of CPU."""
+        cpu, start = _cpu_seconds(self.cluster), time.perf_counter()
+        self.run()
         seconds = time.perf_counter() - start
-        taken.append((seconds, _cpu_seconds(cluster) - cpu))
-    forget()
-    seconds, cpu = (statistics.median(each) for each in zip(*taken, strict=True))
-    return made, (seconds, cpu)
+        return seconds, _cpu_seconds(self.cluster) - cpu
+
+
+def _ratio(some: Sequence[float], others: Sequence[float]) -> float:
+    """The median of how many times longer runs take than the others in their turns."""
+    return statistics.median(one / other for one, other in zip(some, others, strict=True))
 
 
 def _cpu_seconds(cluster: Any) -> float:
@@ -188,9 +201,10 @@ def _cpu_seconds(cluster: Any) -> float:
     return time.process_time() + sum(workers.values())
 
 
-def _forget(folder: Path, cluster: Client) -> None:
+def _forget(folder: Path, clusters: Mapping[int, Client]) -> None:
     """Remove what jobs have left, and inputs that workers have read, but not the keys."""
     for each in folder.iterdir():
         if each.is_dir():
             shutil.rmtree(each)
-    cluster.run(forget_inputs)
+    for cluster in clusters.values():
+        cluster.run(forget_inputs)

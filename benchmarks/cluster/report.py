@@ -15,9 +15,10 @@ def heading() -> str:
 
 def line(evaluation: Evaluation) -> str:
     """One program."""
-    one, two = (evaluation.by_workers[count] for count in (1, 2))
+    here = evaluation.here.seconds
+    one, two = (evaluation.by_workers[count].seconds for count in (1, 2))
     return (
-        f"{evaluation.job:<20}{evaluation.n:>7}{evaluation.runs:>6}{evaluation.seconds:>7.3f} s"
+        f"{evaluation.job:<20}{evaluation.n:>7}{evaluation.runs:>6}{here:>7.3f} s"
         f"{one:>8.3f} s{two:>9.3f} s{100 * evaluation.overhead:>8.1f} %"
         f"{100 * evaluation.cpu_overhead:>7.1f} %{evaluation.speed_up:>10.2f}"
         f"{evaluation.grains[2]:>8}"

@@ -17,7 +17,7 @@ _SPEED_UP = 1.75
 def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
     """Every target for what was measured."""
     for each in evaluations:
-        if each.seconds < _LEAST_SECONDS:
+        if each.here.seconds < _LEAST_SECONDS:
             continue
         what = f"{each.job}, overhead of one worker, percent"
         yield Target(what, _OVERHEAD_PERCENT, 100 * each.overhead)

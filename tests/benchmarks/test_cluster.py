@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.cluster import report
-from benchmarks.cluster.evaluate import Evaluation
+from benchmarks.cluster.evaluate import Evaluation, Times
 from benchmarks.cluster.jobs import JOBS
 from benchmarks.cluster.targets import targets
 
@@ -16,10 +16,11 @@ GOOD = Evaluation(
     is_shared=True,
     n=16384,
     runs=4,
-    seconds=4.0,
-    cpu_seconds=3.9,
-    by_workers={1: 4.4, 2: 2.2},
-    cpu_by_workers={1: 4.29, 2: 4.5},
+    here=Times([8.0, 4.0, 2.0], [3.9, 3.9, 3.9]),
+    by_workers={
+        1: Times([8.8, 4.4, 4.0], [4.29, 4.29, 4.29]),
+        2: Times([4.4, 2.2, 2.0], [4.5, 4.5, 4.5]),
+    },
     grains={1: 8, 2: 16},
     moved_bytes={1: 0, 2: 3 * 10**6},
     equal=True,
@@ -43,10 +44,11 @@ def test_a_line_has_every_figure() -> None:
 
 def test_targets_tell_met_from_not_met() -> None:
     assert [each.outcome for each in targets([GOOD])] == ["met"] * 3
-    slow = replace(GOOD, by_workers={1: 5.0, 2: 4.0}, cpu_by_workers={1: 5.0, 2: 5.0})
+    alone = GOOD.by_workers[1]
+    slow = replace(GOOD, here=Times([3.0] * 3, [3.0] * 3), by_workers={1: alone, 2: replace(alone)})
     assert [each.outcome for each in targets([slow])] == ["not met"] * 3
     # Milliseconds are not worth a cluster.
-    assert not list(targets([replace(GOOD, seconds=0.001)]))
+    assert not list(targets([replace(GOOD, here=Times([0.001] * 3, [0.001] * 3))]))
     # One run may have nothing to do side by side.
     assert len(list(targets([replace(GOOD, is_shared=False)]))) == 2
 
