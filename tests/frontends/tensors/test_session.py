@@ -27,6 +27,8 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.frontends.tensors import eager
+from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.slots import Builder, Input, Output, Rotate, SlotProgram, State
@@ -514,3 +516,23 @@ def test_the_depth_named_for_one_step_does_at_once(expression: str) -> None:
     x = session(depth=depth - 1, insecure=True, log_n=11).encrypt(data)
     with pytest.raises(LevelExhaustedError):
         cw.einsum(expression, x, x)
+
+
+def test_a_program_is_bounded_once_for_numbers_within_one_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = cw.Session(depth=2, insecure=True, log_n=13)
+    bounded: list[SlotProgram] = []
+
+    def counted(program: SlotProgram, *given: Any) -> list[float | None]:
+        bounded.append(program)
+        return value_bounds(program, *given)
+
+    monkeypatch.setattr(eager, "value_bounds", counted)
+    x, y = (made.encrypt(np.ones((64, 64)), bound=bound) for bound in (1, 3))
+    # On one line: a program knows where it was asked for.
+    first, again, other = x @ x, x @ x, y @ x
+    assert bounded == [first.program, first.program]
+    assert again.program is other.program is first.program
+    assert [each.values[0].bound for each in (first, again)] == pytest.approx([64, 64])
+    assert other.values[0].bound == pytest.approx(3 * 64)

@@ -6,8 +6,9 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
@@ -125,10 +126,10 @@ def _run(executor: Executor, node: Node, title: str, interval: Interval | None) 
     program = executor.fitted(planned)
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
-    slot_bounds = _slot_bounds(lowered, executor.parameters.slots)
     (layout,) = lowered.outputs
     largest = math.inf if interval is None else _largest(layout, interval)
-    bounds = None if slot_bounds is None else _bounds(program, slot_bounds, largest)
+    given = _Given.of(lowered, largest)
+    bounds = None if given is None else _bounds(program, given)
     if bounds is not None:
         _require_precise(executor, program, inputs, bounds, title)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
@@ -239,11 +240,59 @@ def _largest(layout: Layout, known: Interval) -> float:
     return math.inf if layout.garbage else max(map(abs, known.ends))
 
 
-def _bounds(program: SlotProgram, inputs: Sequence[Vector], largest: float) -> list[float | None]:
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What is known of the numbers that a program is run on.
+
+    Args:
+        inputs: For each input, where it lies, and the bounds of its ciphertexts.
+        largest: What no slot of a result exceeds.
+    """
+
+    inputs: tuple[tuple[Layout, tuple[float, ...]], ...]
+    largest: float
+
+    @classmethod
+    def of(cls, lowered: Lowered, largest: float) -> _Given | None:
+        """None of tensors in the clear, which have no bounds."""
+        if not all(source.tensor.encrypted for source, _ in lowered.inputs):
+            return None
+        inputs = (
+            (layout, tuple(value.bound for value in source.tensor.values))
+            for source, layout in lowered.inputs
+        )
+        return cls(tuple(inputs), largest)
+
+    def slot_bounds(self) -> list[Vector]:
+        """For each input ciphertext, the largest absolute value of each slot."""
+        bounds: list[Vector] = []
+        for layout, known in self.inputs:
+            whole = (len(known), layout.slots)
+            filled = np.ones(whole) if layout.garbage else layout.occupied()
+            bounds += [bound * each for bound, each in zip(known, filled, strict=True)]
+        return bounds
+
+
+# What a program was given last, and the bounds of its values: the same product is often taken
+# again of numbers within the same range, as in a loop.
+_last_bounds: WeakKeyDictionary[SlotProgram, tuple[_Given, list[float | None]]] = (
+    WeakKeyDictionary()
+)
+
+
+def _bounds(program: SlotProgram, given: _Given) -> list[float | None]:
+    """The bounds of all values of a program."""
+    last = _last_bounds.get(program)
+    if last is None or last[0] != given:
+        last = _last_bounds[program] = given, _new_bounds(program, given)
+    return last[1]
+
+
+def _new_bounds(program: SlotProgram, given: _Given) -> list[float | None]:
     results = {each.operand for each in program.operations if isinstance(each, Output)}
     ceilings = polynomial_ceilings(program)
-    ceilings.update((each, min(largest, ceilings.get(each, math.inf))) for each in results)
-    return value_bounds(program, inputs, ceilings)
+    ceilings.update((each, min(given.largest, ceilings.get(each, math.inf))) for each in results)
+    return value_bounds(program, given.slot_bounds(), ceilings)
 
 
 def refreshed(executor: Executor, tensor: Tensor) -> Tensor:
@@ -406,15 +455,3 @@ def _lowered(executor: Executor, node: Node, title: str) -> Lowered:
         f"cannot compute {title}: needs {missing} level(s) more than the operands have left; "
         f"{advice}"
     )
-
-
-def _slot_bounds(lowered: Lowered, slots: int) -> list[Vector] | None:
-    """For each input ciphertext, the largest absolute value of each slot."""
-    if not all(source.tensor.encrypted for source, _ in lowered.inputs):
-        return None
-    bounds: list[Vector] = []
-    for source, layout in lowered.inputs:
-        known = [value.bound for value in source.tensor.values]
-        filled = np.ones((len(known), slots)) if layout.garbage else layout.occupied()
-        bounds += [bound * each for bound, each in zip(known, filled, strict=True)]
-    return bounds
