@@ -145,11 +145,16 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         # Whoever runs it reads the inputs from files, here as there.
         sent = client.encrypt_into(f"{place}/inputs", *case.arguments)
         folder = Path(place, "jobs")
+        folder.mkdir()
         ways = {0: _Way(partial(evaluator.run, sent, threads=1))} | {
             count: _Way(partial(evaluator.run, sent, cluster=cluster, folder=folder), cluster)
             for count, cluster in clusters.items()
         }
-        made = {count: way.run().to_bytes() for count, way in ways.items()}
+        made: dict[int, bytes] = {}
+        for count, way in ways.items():
+            made[count] = way.run().to_bytes()
+            # Another cluster would find its job done.
+            _forget(folder, clusters)
         taken: dict[int, list[tuple[float, float]]] = {count: [] for count in ways}
         # In turn, as a machine that others share is not the same for a minute.
         for count in [*ways] * repetitions:
