@@ -28,6 +28,8 @@ _LONGEST_WAIT = 0.2
 # one that is started again takes a few.
 _LOOK = 5.0
 _LONELY = 60.0
+# What Dask says of a task that had finished when its worker was lost, and its receipt with it.
+_DONE_AGAIN = ("lost", "pending")
 
 
 def run_jobs(
@@ -144,6 +146,7 @@ def _wait(
     for future in futures:
         future.add_done_callback(ended.put)
     done = 0
+    lost: list[Any] = []
     while done < len(futures):
         so_far = f"{done} of {len(futures)} grains"
         if cancel is not None and cancel.is_set():
@@ -152,6 +155,11 @@ def _wait(
             future = ended.get(timeout=_LONGEST_WAIT)
         except queue.Empty:
             watch.require_workers(title, so_far)
+            while lost:
+                ended.put(lost.pop())
+            continue
+        if future.status in _DONE_AGAIN:
+            lost.append(future)
             continue
         if future.status != "finished":
             raise _failure(future, title, so_far)
