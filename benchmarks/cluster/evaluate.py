@@ -152,9 +152,9 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         }
         made: dict[int, bytes] = {}
         for count, way in ways.items():
-            made[count] = way.run().to_bytes()
-            # Another cluster would find its job done.
+            # It would find its job done by another cluster.
             _forget(folder, clusters)
+            made[count] = way.run().to_bytes()
         taken: dict[int, list[tuple[float, float]]] = {count: [] for count in ways}
         # In turn, as a machine that others share is not the same for a minute.
         for count in [*ways] * repetitions:

@@ -13,9 +13,9 @@
 //! ```
 //!
 //! The checksum finds accidents, not forgeries: whoever reads bytes from a stranger may
-//! read any well-formed object. A product of matrices reads gigabytes, of which a hash that
-//! withstands forgers would take half of the time. No length is believed before the bytes
-//! are there.
+//! read any well-formed object. A product of matrices reads gigabytes, and a hash that
+//! withstands forgers would take most of the time of reading them. No length is believed
+//! before the bytes are there.
 #![forbid(unsafe_code)]
 
 mod reader;

@@ -311,10 +311,7 @@ def require_files(action: str) -> None:
     Raises:
         MissingDependencyError: It is not.
     """
-    if find_spec("fsspec") is None:
-        raise MissingDependencyError(
-            f"cannot {action}: it takes fsspec; install it by pip install 'cloakwork[cluster]'"
-        )
+    _require_module("fsspec", "fsspec", action)
 
 
 def require_dask(action: str) -> None:
@@ -323,7 +320,11 @@ def require_dask(action: str) -> None:
     Raises:
         MissingDependencyError: It is not.
     """
-    if find_spec("distributed") is None:
+    _require_module("distributed", "Dask", action)
+
+
+def _require_module(module: str, name: str, action: str) -> None:
+    if find_spec(module) is None:
         raise MissingDependencyError(
-            f"cannot {action}: it takes Dask; install it by pip install 'cloakwork[cluster]'"
+            f"cannot {action}: it takes {name}; install it by pip install 'cloakwork[cluster]'"
         )

@@ -47,9 +47,10 @@ class Counted:
 
 def seen_to_finish(*futures: Told) -> int:
     """How many futures are."""
-    bar = Counted()
-    dispatch._wait(futures, Workers(), "a test", None, bar)  # type: ignore[arg-type]
-    return bar.total
+    watch: Any = Workers()
+    bar: Any = Counted()
+    dispatch._wait(futures, watch, "a test", None, bar)
+    return int(bar.total)
 
 
 @pytest.mark.parametrize("again", ["lost", "pending"])

@@ -158,10 +158,12 @@ def _wait(
             while lost:
                 ended.put(lost.pop())
             continue
-        if future.status in _DONE_AGAIN:
+        # Looked at once, as it changes meanwhile.
+        status = future.status
+        if status in _DONE_AGAIN:
             lost.append(future)
             continue
-        if future.status != "finished":
+        if status != "finished":
             raise _failure(future, title, so_far)
         done += 1
         bar.update(1)
