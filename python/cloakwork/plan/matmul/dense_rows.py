@@ -1,5 +1,7 @@
 """Products of two encrypted matrices that lie row by row, in one ciphertext each.
 
+Where they fill it, `skewed_rows` has the plan. Here are smaller ones.
+
 With rows of s slots, s a power of two, A B is the sum over k of U_k V_k: the column k of A in every
 slot of its rows, times the row k of B in every row. A rotation takes column k to slot 0 of its row
 and row k to row 0, so that the same masks serve all k, and these rotations share their
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
+from cloakwork.plan.matmul.skewed_rows import skewed_product
 from cloakwork.plan.tensors.lower import Lowered
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Axis, Layout, default_layout, power_of_two
@@ -78,26 +81,30 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
     if contraction is None or not _lies_by_rows(contraction, slots):
         return None
     places = tuple((source, _layout(source)) for source in contraction.sources)
-    shapes = [layout.shape for _, layout in places]
-    levels = [source.level or 0 for source, _ in places]
-    program, layout = _planned(title, contraction.origin, *shapes, *levels, slots)
+    rows, side = places[0][1].shape
+    levels = tuple(source.level or 0 for source, _ in places)
+    # Without room for copies, skewed matrices take fewer decompositions.
+    program, layout = (
+        skewed_product(title, contraction.origin, rows, side, levels)
+        if slots == side**2
+        else _spread_product(title, contraction.origin, rows, side, levels, slots)
+    )
     return Lowered(program, places, (layout,))
 
 
 @lru_cache(maxsize=_PLANS)
-def _planned(
+def _spread_product(
     title: str,
     origin: str,
-    left_shape: tuple[int, int],
-    right_shape: tuple[int, int],
-    left_level: int,
-    right_level: int,
+    rows: int,
+    side: int,
+    levels: tuple[int, int],
     slots: int,
 ) -> tuple[SlotProgram, Layout]:
     """The program of a product, and where its result lies."""
-    rows, side = left_shape
     work = _Work(title, origin, side, slots)
-    left, right = work.operands([(left_shape, left_level), (right_shape, right_level)])
+    shapes = ((rows, side), (side, side))
+    left, right = work.operands([*zip(shapes, levels, strict=True)])
     parts = side // work.copies
     work.builder.stage = "columns in all of their rows"
     columns = work.spread(work.parted(left, Sub, 1, parts), 1, side)
