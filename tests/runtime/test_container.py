@@ -129,6 +129,11 @@ def test_damaged_bytes_are_refused_or_say_the_same() -> None:
     data = to_bytes("note", NOTE)
     with pytest.raises(MalformedBytesError, match="got damaged ones; copy it again"):
         read_bytes(data.replace(b"words", b"wordt", 1), "note")
+    # The name of a member stands before it as well as at the end.
+    name = data.index(b"words") - 1
+    assert data[name : name + 1] == b"0"
+    with pytest.raises(MalformedBytesError, match="got damaged ones; copy it again"):
+        read_bytes(data[:name] + b"9" + data[name + 1 :], "note")
     rng = random.Random(11)
     refused = 0
     for _ in range(1000):

@@ -7,6 +7,7 @@
 mod arrays;
 mod bgv;
 mod bytes;
+mod checksum;
 mod ckks;
 mod device;
 mod duration;
@@ -47,6 +48,7 @@ mod _native {
         bgv::parameters::BgvParameters,
         bgv::plaintext::BgvPlaintext,
         bgv::rotated_products::BgvRotatedProducts,
+        checksum::crc32,
         ckks::bootstrapping::{Bootstrapping, BootstrappingParameters},
         ckks::ciphertext::Ciphertext,
         ckks::clear_transform::clear_transform,
