@@ -44,7 +44,7 @@ test: lint stubs .venv/.native .venv/.clash
 
 test-slow: .venv/.native .venv/.dev .venv/.clash
 	@echo "== running the slow tests"
-	@$(CARGO) test --release --quiet -- --ignored
+	@$(CARGO) test --release --quiet -- --ignored --test-threads=1
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
 
 # Clippy comes last: it waits until the engine is compiled.
