@@ -3,6 +3,8 @@
 import json
 import random
 import stat
+import struct
+import tracemalloc
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -161,13 +163,59 @@ def headed(content: object) -> bytes:
     return json.dumps({"version": VERSION, "kind": "note", "content": content}).encode()
 
 
+NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}
+
+
 def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
-    rewritten(path, {"header.json": headed({}), "text": b"0" * 10_000_000}, zipfile.ZIP_DEFLATED)
-    with pytest.raises(MalformedBytesError, match="longer than the file"):
+    for members in ({"text": b"0" * 10_000_000}, {}):
+        rewritten(path, {"header.json": headed({}), **members}, zipfile.ZIP_DEFLATED)
+        with pytest.raises(MalformedBytesError, match="is compressed"):
+            read(path, "note")
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_arrays_compressed_otherwise_are_refused(tmp_path: Path, compression: int) -> None:
+    path = tmp_path / "bomb"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("0.array", b"0" * 24, compression)
+        archive.writestr("header.json", headed({"record": {"a": NUMBERS}}))
+    with pytest.raises(MalformedBytesError, match=r"'0\.array' is compressed"):
         read(path, "note")
-    rewritten(path, {"header.json": headed({})}, zipfile.ZIP_DEFLATED)
-    with pytest.raises(MalformedBytesError, match=r"compressed|longer than the file"):
+
+
+def test_an_array_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    length = 100_000_000
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("0.array", bytes(length), zipfile.ZIP_DEFLATED)
+        archive.writestr("header.json", headed({"record": {"a": NUMBERS}}))
+    said = struct.pack("<I", length)
+    assert path.read_bytes().count(said) == 2
+    path.write_bytes(path.read_bytes().replace(said, struct.pack("<I", 24)))
+    tracemalloc.start()
+    with pytest.raises(MalformedBytesError, match="got damaged ones"):
+        read(path, "note")
+    assert tracemalloc.get_traced_memory()[1] < length / 10
+    tracemalloc.stop()
+
+
+def test_a_machine_without_memory_is_told(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr(container, "_unpacked", full)
+    with pytest.raises(MemoryBudgetError, match="no memory for what it holds"):
+        read(saved, "note")
+
+
+def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "strange"
+    shape = [10**17] * 200_000
+    content = {"record": {"a": {**NUMBERS, "shape": shape}}}
+    rewritten(path, {"0.array": bytes(24), "header.json": headed(content)})
+    # Their product would take a minute.
+    with pytest.raises(MalformedBytesError, match=r"an array of shape \[1000"):
         read(path, "note")
 
 
@@ -190,9 +238,6 @@ def test_no_file_is_written_that_would_not_be_read(
     with pytest.raises(MemoryBudgetError, match="more than 1000 bytes"):
         write(tmp_path / "long", "note", {"zeros": np.zeros(1 << 20)})
     assert not [*tmp_path.iterdir()]
-
-
-NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}
 
 
 @pytest.mark.parametrize(
@@ -317,7 +362,7 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
         archive.writestr("0", b"words")
         with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("0", b"other")
-    with pytest.raises(MalformedBytesError, match="longer than the file"):
+    with pytest.raises(MalformedBytesError, match="two of its members have one name"):
         read(path, "note")
 
 
