@@ -268,7 +268,7 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
                 raise MalformedBytesError(f"its header is more than {_MAX_DEPTH} entries deep")
             match value:
                 case {"array": str(name), "of": dtype, "shape": list(shape), **rest} if not rest:
-                    return _array(members.array(name), dtype, shape)
+                    return _array(members.taken(name), dtype, shape)
                 case {"bytes": str(name), "length": int(length), **rest} if not rest:
                     return members.next_of(name, length)
                 case {"record": dict(entries), **rest} if not rest:
@@ -297,9 +297,10 @@ class _ReadMembers:
         self._shared = b""
         self._used = 0
 
-    def array(self, name: str) -> bytes:
-        """All bytes of an array's member; a second time there is none of the name."""
-        return self._taken(name)
+    def taken(self, name: str) -> bytes:
+        """All bytes of a member, which is taken once."""
+        self._left.remove(name)
+        return _member(self._file, self._archive.getinfo(name))
 
     def next_of(self, name: str, length: int) -> bytes:
         """The next bytes of a member, which a reader uses up before it takes another.
@@ -311,7 +312,7 @@ class _ReadMembers:
             self._require_end()
             if name.endswith(_ARRAY):
                 raise MalformedBytesError(f"the member {name!r:.20} is an array, not bytes")
-            self._shared_name, self._shared, self._used = name, self._taken(name), 0
+            self._shared_name, self._shared, self._used = name, self.taken(name), 0
         left = len(self._shared) - self._used
         # True is equal to 1.
         if type(length) is not int or not 0 <= length <= left:
@@ -325,10 +326,6 @@ class _ReadMembers:
         self._require_end()
         if self._left:
             raise MalformedBytesError(f"{len(self._left)} members belong to nothing")
-
-    def _taken(self, name: str) -> bytes:
-        self._left.remove(name)
-        return _member(self._file, self._archive.getinfo(name))
 
     def _require_end(self) -> None:
         left = len(self._shared) - self._used

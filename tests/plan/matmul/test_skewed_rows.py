@@ -7,14 +7,34 @@ import cloakwork as cw
 from cloakwork.plan.matmul.skewed_rows import skewed_product
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.keys import required_keys
-from cloakwork.programs.layout import default_layout
-from cloakwork.programs.slots import Linear, Mul, Rotate, RotatedProducts, SwitchProduct, TwiceReal
+from cloakwork.programs.layout import Layout, default_layout
+from cloakwork.programs.slots import (
+    Builder,
+    Input,
+    Linear,
+    Mul,
+    Output,
+    Rotate,
+    RotatedProducts,
+    SlotProgram,
+    SwitchProduct,
+    TwiceReal,
+)
 from cloakwork.runtime.simulate import results
+
+
+def planned(rows: int, side: int) -> tuple[SlotProgram, Layout]:
+    """The program of a product, and where its result lies."""
+    builder = Builder("a @ b", side**2)
+    left, right = (default_layout(shape, side**2) for shape in ((rows, side), (side, side)))
+    a, b = builder.append(Input("a", 2), left), builder.append(Input("b", 2), right)
+    builder.append(Output(skewed_product(builder, a, b, rows)), left)
+    return builder.finish(), left
 
 
 @pytest.mark.parametrize(("rows", "side"), [(2, 4), (64, 64), (2, 64), (16, 64), (32, 128)])
 def test_products_are_right(rows: int, side: int) -> None:
-    program, layout = skewed_product("a @ b", "", rows, side, (2, 3))
+    program, layout = planned(rows, side)
     rng = np.random.default_rng(0)
     x, y = rng.uniform(-1, 1, (rows, side)), rng.uniform(-1, 1, (side, side))
     inputs = [default_layout(each.shape, side**2).pack(each)[0] for each in (x, y)]
@@ -26,7 +46,7 @@ def test_products_are_right(rows: int, side: int) -> None:
 
 
 def test_decompositions_and_keys_are_few() -> None:
-    program, _ = skewed_product("a @ b", "", 64, 64, (2, 2))
+    program, _ = planned(64, 64)
     operations = program.operations
     # One for each half that becomes imaginary; all rows of B but one; X_0 both ways; both parts.
     rotated = [each.operand for each in operations if isinstance(each, Rotate)]

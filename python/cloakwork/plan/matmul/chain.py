@@ -35,6 +35,7 @@ from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
+from cloakwork.plan.tensors.placed import at_one_level
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, Within
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.matrices import BlockLayout, Blocks, Role
@@ -43,7 +44,6 @@ from cloakwork.programs.slots import (
     Add,
     Builder,
     DiagonalProducts,
-    DropLevel,
     Mul,
     Neg,
     Rescale,
@@ -390,7 +390,7 @@ class _Function:
                     assert not isinstance(factor, np.ndarray)
                     clear = builder.constant(np.full(builder.slots, float(number.flat[0])))
                     return builder.append(Rescale(builder.append(Mul(self.of(factor), clear))))
-                left, right = self._level(self.of(one), self.of(other))
+                left, right = at_one_level(builder, (self.of(one), self.of(other)))
                 return builder.append(Rescale(builder.append(Mul(left, right))))
             case Sum():
                 return self._sum(node)
@@ -407,7 +407,7 @@ class _Function:
             if total is None:
                 total = value if sign > 0 else builder.append(Neg(value))
                 continue
-            left, right = self._level(total, value)
+            left, right = at_one_level(builder, (total, value))
             total = builder.append((Add if sign > 0 else Sub)(left, right))
         assert total is not None
         if node.constant is not None:
@@ -415,15 +415,6 @@ class _Function:
             clear = builder.constant(np.full(builder.slots, number))
             total = builder.append(Add(total, clear))
         return total
-
-    def _level(self, left: int, right: int) -> tuple[int, int]:
-        builder = self._builder
-        level = min(builder.level(left), builder.level(right))
-        one, other = (
-            each if builder.level(each) == level else builder.append(DropLevel(each, level))
-            for each in (left, right)
-        )
-        return one, other
 
 
 def bounds_in(lowered: LoweredChain, bounds: Mapping[Source, float]) -> list[NDArray[np.float64]]:

@@ -29,24 +29,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
-from cloakwork.plan.matmul.skewed_rows import skewed_product
+from cloakwork.plan.matmul.skewed_rows import skewed_product, with_imaginary
 from cloakwork.plan.tensors.lower import Lowered
+from cloakwork.plan.tensors.placed import at_one_level, rotated
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Axis, Layout, default_layout, power_of_two
 from cloakwork.programs.slots import (
     Add,
     Builder,
-    DropLevel,
     Input,
     Mul,
     Output,
     Rescale,
-    Rotate,
     RotatedProducts,
     SlotProgram,
     Sub,
     SwitchProduct,
-    TimesI,
     TwiceReal,
 )
 
@@ -83,40 +81,52 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
     places = tuple((source, _layout(source)) for source in contraction.sources)
     rows, side = places[0][1].shape
     levels = tuple(source.level or 0 for source, _ in places)
-    # Without room for copies, skewed matrices take fewer decompositions.
-    program, layout = (
-        skewed_product(title, contraction.origin, rows, side, levels)
-        if slots == side**2
-        else _spread_product(title, contraction.origin, rows, side, levels, slots)
-    )
+    program, layout = _planned(title, contraction.origin, rows, side, levels, slots)
     return Lowered(program, places, (layout,))
 
 
 @lru_cache(maxsize=_PLANS)
-def _spread_product(
-    title: str,
-    origin: str,
-    rows: int,
-    side: int,
-    levels: tuple[int, int],
-    slots: int,
+def _planned(
+    title: str, origin: str, rows: int, side: int, levels: tuple[int, int], slots: int
 ) -> tuple[SlotProgram, Layout]:
     """The program of a product, and where its result lies."""
-    work = _Work(title, origin, side, slots)
-    shapes = ((rows, side), (side, side))
-    left, right = work.operands([*zip(shapes, levels, strict=True)])
-    parts = side // work.copies
-    work.builder.stage = "columns in all of their rows"
+    builder = Builder(title, slots)
+    builder.origin = origin
+    builder.stage = "input"
+    layouts = [default_layout(shape, slots) for shape in ((rows, side), (side, side))]
+    left, right = at_one_level(
+        builder,
+        [
+            builder.append(Input(f"operand{number}", level), layout)
+            for number, (layout, level) in enumerate(zip(layouts, levels, strict=True))
+        ],
+    )
+    copies = min(side, slots // side**2)
+    # Of one copy alone, skewed matrices take fewer decompositions.
+    total = (
+        skewed_product(builder, left, right, rows)
+        if copies == 1
+        else _spread_product(builder, left, right, rows, side, copies)
+    )
+    beside = (Axis(copies, side**2),) if copies > 1 else ()
+    layout = Layout(slots, layouts[0].axes, beside)
+    builder.append(Output(total), layout)
+    return builder.finish(), layout
+
+
+def _spread_product(
+    builder: Builder, left: int, right: int, rows: int, side: int, copies: int
+) -> int:
+    """The product of two values, in each of its copies."""
+    work = _Work(builder, side, copies)
+    parts = side // copies
+    builder.stage = "columns in all of their rows"
     columns = work.spread(work.parted(left, Sub, 1, parts), 1, side)
     group = min(rows, _ROWS_TOGETHER)
-    work.builder.stage = f"rows in {group} rows"
+    builder.stage = f"rows in {group} rows"
     spread_rows = work.spread(work.parted(right, Add, side, parts), side, group)
-    work.builder.stage = f"products of {group} rows"
-    total = work.sum_of_products(columns, spread_rows, group * side, rows // group)
-    copies = (Axis(work.copies, side * side),) if work.copies > 1 else ()
-    layout = Layout(slots, default_layout((rows, side), slots).axes, copies)
-    work.builder.append(Output(total), layout)
-    return work.builder.finish(), layout
+    builder.stage = f"products of {group} rows"
+    return work.sum_of_products(columns, spread_rows, group * side, rows // group)
 
 
 def _layout(source: Source) -> Layout:
@@ -145,32 +155,16 @@ class _Work:
     """The program so far.
 
     Args:
-        title: What is computed.
-        origin: The user's line.
+        builder: What is written to.
         side: The inner size.
-        slots: Slots of a ciphertext.
+        copies: How many copies of a matrix a ciphertext holds.
     """
 
-    def __init__(self, title: str, origin: str, side: int, slots: int) -> None:
-        self.builder = Builder(title, slots)
-        self.builder.origin = origin
+    def __init__(self, builder: Builder, side: int, copies: int) -> None:
+        self.builder = builder
         self._side = side
         self._square = self._side**2
-        self.copies = min(self._side, slots // self._square)
-
-    def operands(self, matrices: Sequence[tuple[tuple[int, int], int]]) -> list[int]:
-        """Matrices of these shapes and levels, all at one level."""
-        builder = self.builder
-        builder.stage = "input"
-        made = [
-            builder.append(Input(f"operand{number}", level), default_layout(shape, builder.slots))
-            for number, (shape, level) in enumerate(matrices)
-        ]
-        level = min(map(builder.level, made))
-        return [
-            each if builder.level(each) == level else builder.append(DropLevel(each, level))
-            for each in made
-        ]
+        self._copies = copies
 
     def parted(self, value: int, joined: type[Add] | type[Sub], step: int, parts: int) -> list[int]:
         """A matrix and its copies, rotated so that every number k of its half part comes first.
@@ -184,11 +178,10 @@ class _Work:
             parts: How many are in a part.
         """
         # A copy covers the end of the one before it, in rows or columns of later parts alone.
-        value = self._doubled(value, self.copies, parts * step - self._square)
+        value = self._doubled(value, self._copies, parts * step - self._square)
         half = parts // 2
-        other = self.builder.append(TimesI(self._rotated(value, half * step)))
-        value = self.builder.append(joined(value, other))
-        return [self._rotated(value, k * step) if k else value for k in range(-1, half)]
+        value = with_imaginary(self.builder, value, joined, half * step)
+        return [rotated(self.builder, value, k * step) for k in range(-1, half)]
 
     def spread(self, parted: Sequence[int], step: int, count: int) -> list[int]:
         """Each first row, or column, in the place of as many as there are.
@@ -227,10 +220,10 @@ class _Work:
         total = None
         for group in range(count):
             rows = builder.append(Rescale(builder.append(SwitchProduct(products, group * step))))
-            placed = self._rotated(rows, -group * step) if group else rows
+            placed = rotated(builder, rows, -group * step)
             total = placed if total is None else builder.append(Add(total, placed))
         assert total is not None
-        return self._doubled(builder.append(TwiceReal(total)), self.copies, self._square)
+        return self._doubled(builder.append(TwiceReal(total)), self._copies, self._square)
 
     def _mask(self, step: int, place: int) -> NDArray[np.float64]:
         """One column of every row where the step is 1, else one row of every copy.
@@ -246,9 +239,6 @@ class _Work:
     def _doubled(self, value: int, count: int, step: int) -> int:
         """The sum of a value and its rotations by multiples of a step, a power of two in all."""
         while count > 1:
-            value = self.builder.append(Add(value, self._rotated(value, step)))
+            value = self.builder.append(Add(value, rotated(self.builder, value, step)))
             step, count = 2 * step, count // 2
         return value
-
-    def _rotated(self, value: int, steps: int) -> int:
-        return self.builder.append(Rotate(value, steps % self.builder.slots))

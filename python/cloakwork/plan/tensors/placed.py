@@ -229,13 +229,13 @@ def moved(
             values.append(_in_stages(builder, placed.values[source], diagonals, stages))
             continue
         values.append(_collected(builder, placed, parts))
-    return Placed(_at_one_level(builder, values), target)
+    return Placed(at_one_level(builder, values), target)
 
 
 def _collected(builder: Builder, placed: Placed, parts: Mapping[int, SparseDiagonals]) -> int:
     """One ciphertext made of what each of the tensor's gives to it."""
     products = [
-        _transformed(builder, placed.values[source], diagonals)
+        transformed(builder, placed.values[source], diagonals)
         for source, diagonals in parts.items()
     ]
     if not products:
@@ -246,11 +246,12 @@ def _collected(builder: Builder, placed: Placed, parts: Mapping[int, SparseDiago
 
 def _in_stages(builder: Builder, value: int, diagonals: SparseDiagonals, stages: int) -> int:
     for factor in product_of_sparser(diagonals, min(stages, builder.level(value))):
-        value = builder.append(Rescale(_transformed(builder, value, factor)))
+        value = builder.append(Rescale(transformed(builder, value, factor)))
     return value
 
 
-def _at_one_level(builder: Builder, values: Sequence[int]) -> tuple[int, ...]:
+def at_one_level(builder: Builder, values: Sequence[int]) -> tuple[int, ...]:
+    """Values at the lowest of their levels."""
     level = min(builder.level(value) for value in values)
     return tuple(
         value if builder.level(value) == level else builder.append(DropLevel(value, level))
@@ -284,7 +285,8 @@ def moved_freely(
     return Placed(tuple(values), target)
 
 
-def _transformed(builder: Builder, value: int, diagonals: SparseDiagonals) -> int:
+def transformed(builder: Builder, value: int, diagonals: SparseDiagonals) -> int:
+    """A linear transform of a value in as little time as is found, not rescaled."""
     if len(diagonals) == 1:
         (number,) = diagonals
         turned = rotated(builder, value, number)
