@@ -163,7 +163,13 @@ impl Evaluator {
         let (keys, split) = (&self.keys, &transform.split);
         let baby_keys = keys.steps(&split.baby_steps, a.level(), operation)?;
         let giant_keys = keys.steps(&split.giant_steps, a.level(), operation)?;
-        let sums = keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, &transform.giants);
+        let sums = keys.sums_of_diagonals(
+            a.level(),
+            &a.polys,
+            &baby_keys,
+            &transform.giants,
+            Hoisting::Double,
+        );
         let total = keys.giant_steps(a.level(), sums, &giant_keys, Hoisting::Double);
         let lattice = self.parameters();
         let division = lattice.division_by_special(a.level());

@@ -342,14 +342,12 @@ impl Evaluator {
         let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
 
         let hoisting = transform.hoisting;
-        let babies = || keys.baby_steps(a.level(), &a.polys, &baby_keys, hoisting);
         let sums = match &transform.diagonals {
-            Storage::Encoded(giants) if hoisting == Hoisting::Double => {
-                keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants)
+            Storage::Encoded(giants) => {
+                keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants, hoisting)
             }
-            Storage::Encoded(giants) => keys.inner_sums(giants, &babies()),
             Storage::Streamed(numbers) => {
-                let babies = babies();
+                let babies = keys.bundled_baby_steps(a.level(), &a.polys, &baby_keys, hoisting);
                 let mut sums = Vec::with_capacity(split.giant_steps.len());
                 for &step in &split.giant_steps {
                     let giant = transform.encode(numbers, step)?;

@@ -220,9 +220,42 @@ impl Parameters {
 }
 
 impl EvaluationKeys {
+    /// What baby rotations by `keys` share, where any rotates.
+    fn decomposed<'a>(
+        &self,
+        level: usize,
+        polys: &'a [Poly],
+        keys: &[Step<'_>],
+    ) -> Option<Decomposition<'a>> {
+        let moves = keys.iter().any(Option::is_some);
+        moves.then(|| mod_up(&self.parameters, level, &polys[1]))
+    }
+
     /// Every baby rotation of a ciphertext, two polynomials each: times P and modulo Q P, or
     /// modulo Q.
-    pub(crate) fn baby_steps(
+    fn baby_steps(
+        &self,
+        level: usize,
+        polys: &[Poly],
+        decomposition: Option<&Decomposition<'_>>,
+        keys: &[Step<'_>],
+        hoisting: Hoisting,
+    ) -> Vec<[Poly; 2]> {
+        let parameters = &self.parameters;
+        parallel::over(keys)
+            .shared()
+            .map(|step| match (step, decomposition) {
+                (Some(step), Some(decomposition)) => {
+                    self.baby_step(polys, decomposition, *step, hoisting)
+                }
+                _ if hoisting == Hoisting::Single => [0, 1].map(|half| polys[half].clone()),
+                _ => [0, 1].map(|half| parameters.multiply_by_special(level, &polys[half])),
+            })
+            .collect()
+    }
+
+    /// [`Self::baby_steps`] side by side, for sums of one giant step after the other.
+    pub(crate) fn bundled_baby_steps(
         &self,
         level: usize,
         polys: &[Poly],
@@ -232,20 +265,10 @@ impl EvaluationKeys {
         let parameters = &self.parameters;
         let basis = parameters.basis_of_products(level, hoisting);
         let mut rotations = Bundle::unwritten(parameters.n(), basis, 2 * keys.len());
-        let moves = keys.iter().any(Option::is_some);
-        let decomposition = moves.then(|| mod_up(parameters, level, &polys[1]));
+        let decomposition = self.decomposed(level, polys, keys);
         for (index, keys) in keys.chunks(AT_ONCE).enumerate() {
-            let halves: Vec<[Poly; 2]> = parallel::over(keys)
-                .shared()
-                .map(|step| match (step, &decomposition) {
-                    (Some(step), Some(decomposition)) => {
-                        self.baby_step(polys, decomposition, *step, hoisting)
-                    }
-                    _ if hoisting == Hoisting::Single => [0, 1].map(|half| polys[half].clone()),
-                    _ => [0, 1].map(|half| parameters.multiply_by_special(level, &polys[half])),
-                })
-                .collect();
-            rotations.set(2 * AT_ONCE * index, &halves.into_iter().flatten().collect::<Vec<_>>());
+            let made = self.baby_steps(level, polys, decomposition.as_ref(), keys, hoisting);
+            rotations.set(2 * AT_ONCE * index, &made.into_iter().flatten().collect::<Vec<_>>());
         }
         rotations
     }
@@ -279,21 +302,31 @@ impl EvaluationKeys {
         })
     }
 
-    /// [`Self::inner_sums`] of [`Self::baby_steps`], by the faster order.
+    /// [`Self::inner_sums`] of [`Self::bundled_baby_steps`], in the fastest order for all giant
+    /// steps together.
     pub(crate) fn sums_of_diagonals(
         &self,
         level: usize,
         polys: &[Poly],
         keys: &[Step<'_>],
         giants: &[Giant],
+        hoisting: Hoisting,
     ) -> Vec<[Poly; 2]> {
-        if self.parameters.log_n() >= LEAST_LOG_N_BY_PRIME {
+        if hoisting == Hoisting::Double && self.parameters.log_n() >= LEAST_LOG_N_BY_PRIME {
             return self.inner_sums_by_prime(level, polys, keys, giants);
         }
-        self.inner_sums(giants, &self.baby_steps(level, polys, keys, Hoisting::Double))
+        let ring = self.parameters.ring();
+        let decomposition = self.decomposed(level, polys, keys);
+        let babies = self.baby_steps(level, polys, decomposition.as_ref(), keys, hoisting);
+        let basis = self.parameters.basis_of_products(level, hoisting);
+        self.sums_by_prime(basis, giants, |position, row| {
+            let limbs: Vec<&[u32]> =
+                babies.iter().flatten().map(|half| half.limb(position)).collect();
+            sum_row(ring, position, giants, &limbs, row);
+        })
     }
 
-    /// [`Self::inner_sums`] of [`Self::baby_steps`], one prime after the other.
+    /// [`Self::inner_sums`] of [`Self::bundled_baby_steps`], one prime after the other.
     ///
     /// All baby rotations modulo one prime fit a cache; over all primes, in a large ring, they
     /// are some hundred megabytes that would be written and read once more.
@@ -404,7 +437,7 @@ mod tests {
     use crate::ring::primes::WORD_BITS;
 
     #[test]
-    fn both_orders_give_the_same_sums() {
+    fn all_orders_give_the_same_sums() {
         let request = ChainRequest {
             log_n: 8,
             levels: 3,
@@ -439,9 +472,12 @@ mod tests {
                 diagonals: Bundle::new(parameters.n(), basis, &diagonals),
             };
             let giants = [giant([0, 3]), giant([1, 2])];
-            let babies = keys.baby_steps(level, &polys, &steps, Hoisting::Double);
+            let hoisting = Hoisting::Double;
+            let babies = keys.bundled_baby_steps(level, &polys, &steps, hoisting);
             let expected = keys.inner_sums(&giants, &babies);
             assert!(keys.inner_sums_by_prime(level, &polys, &steps, &giants) == expected);
+            let sums = keys.sums_of_diagonals(level, &polys, &steps, &giants, hoisting);
+            assert!(sums == expected);
         }
     }
 }
