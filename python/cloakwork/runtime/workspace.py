@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from math import isqrt
 
 from cloakwork._native import WORD_BYTES, Parameters, cached_bytes, threads
-from cloakwork.programs.bsgs import split
+from cloakwork.programs.bsgs import Split, split
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Bootstrap,
@@ -84,21 +85,37 @@ class Workspace:
         levels = {state.level for state in program.states if state.level is not None}
         self._of_values = sum(map(peak_bytes_at, levels)) - predicted_peak_bytes(program, bytes_at)
 
-    def transform(self, operation: Linear, level: int) -> None:
+    def kept_transform(self, operation: Linear, level: int) -> None:
+        """Two polynomials for each step of a transform that stays encoded between runs.
+
+        They take the memory in which some of its diagonals were encoded at once.
+        """
+        steps, limbs = self._steps(operation, level)
+        self._apply(limbs, level, _polynomials(steps))
+        self._use(Counter({limbs: min(_AT_ONCE, len(steps.numbers))}))
+
+    def streamed_transform(self, operation: Linear, level: int) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
 
-        They have as many limbs as an encoded diagonal. Polynomials are put side by side in memory a
-        few at once.
+        Polynomials are put side by side in memory a few at once.
         """
+        steps, limbs = self._steps(operation, level)
+        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
+        beside = min(2 * _AT_ONCE, len(steps.numbers))
+        self._apply(limbs, level, _polynomials(steps) + max(giants.values()), beside)
+
+    def _steps(self, operation: Linear, level: int) -> tuple[Split, int]:
+        """The steps of a transform, and the limbs of an encoded diagonal, which theirs are too."""
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
         encoded = transform_bytes(self._parameters, steps, level)
-        limbs = encoded // (len(steps.numbers) * self._parameters.n * WORD_BYTES)
-        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
-        beside = self._transforms.setdefault(limbs, [])
-        beside.append(2 * (len(steps.baby) + len(steps.giant) + 2) + max(giants.values()))
+        return steps, encoded // (len(steps.numbers) * self._parameters.n * WORD_BYTES)
+
+    def _apply(self, limbs: int, level: int, polynomials: int, beside: int = 0) -> None:
+        """Transforms of so many limbs may run beside each other, one on each thread."""
+        transforms = self._transforms.setdefault(limbs, [])
+        transforms.append(polynomials)
         needed = self._switching(level, threads())
-        needed[limbs] += min(2 * _AT_ONCE, len(steps.numbers))
-        needed[limbs] += sum(sorted(beside)[-threads() :])
+        needed[limbs] += beside + sum(sorted(transforms)[-threads() :])
         # Sums of giant steps, one on each thread.
         needed[self._extended(level)] += 2 * (threads() + 1)
         self._use(needed)
@@ -155,8 +172,16 @@ class Workspace:
         return sum(polynomial * limbs * count for limbs, count in needed.items())
 
 
+def _polynomials(steps: Split) -> int:
+    """Two for each step, for the operand and for the sum."""
+    return 2 * (len(steps.baby) + len(steps.giant) + 2)
+
+
 def workspace_of(
-    program: SlotProgram, parameters: Parameters, refreshing: Refreshing | None
+    program: SlotProgram,
+    parameters: Parameters,
+    refreshing: Refreshing | None,
+    kept: Collection[int] = (),
 ) -> Workspace:
     """What the engine works in while a program runs.
 
@@ -164,6 +189,7 @@ def workspace_of(
         program: The program, whose operations name levels.
         parameters: What it runs under.
         refreshing: What bootstraps do; None where the parameters have none.
+        kept: The numbers of the linear transforms that stay encoded between runs.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
@@ -181,8 +207,10 @@ def workspace_of(
         match operation:
             case Bootstrap() if refreshing is not None:
                 workspace.bootstrap(refreshing)
+            case Linear() if number in kept:
+                workspace.kept_transform(operation, levels[0] or 0)
             case Linear():
-                workspace.transform(operation, levels[0] or 0)
+                workspace.streamed_transform(operation, levels[0] or 0)
             case Polynomial():
                 workspace.powers(operation, levels[0] or 0)
                 workspace.switch(levels[0] or 0)

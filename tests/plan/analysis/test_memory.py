@@ -144,7 +144,11 @@ def test_a_limit_leaves_less_to_layers_and_then_to_keys() -> None:
     plenty = process_memory(made, PARAMETERS, 10**9, limit=held.most + values + whole.layers)
     assert plenty == whole
     tight = process_memory(made, PARAMETERS, 10**9, limit=held.most + values)
-    assert tight == replace(whole, layers=0)
+    streamed = process_memory(made, PARAMETERS, 0)
+    assert tight == streamed
+    assert tight == replace(whole, layers=0, workspace=streamed.workspace)
+    # Diagonals that are encoded for a giant step, and polynomials on their way side by side.
+    assert streamed.workspace > whole.workspace
     least = process_memory(made, PARAMETERS, 10**9, limit=held.least + values)
     assert least.keys == whole.keys - held.uniform
     assert least.layers == 0

@@ -77,22 +77,23 @@ def process_memory(
         (4096, True)
     """
     held = held_memory(program, parameters, refreshing)
-    engine = workspace_of(program, parameters, refreshing)
-    workspace, keys = engine.nbytes, held.keys
     values = predicted_peak_bytes(
         program, lambda state: ciphertext_bytes(parameters, state.level or 0)
     )
+    limited = held
     if limit is not None:
         limited = held.within(limit - values)
         kept = min(kept, limited.left_to_transforms(limit - values))
+    transforms = kept_transforms(program, parameters, kept, refreshing)
+    engine = workspace_of(program, parameters, refreshing, transforms)
+    workspace = engine.nbytes
+    if limit is not None:
         workspace = min(workspace, engine.in_use + limited.cached)
-        keys = limited.keys
-    layers = sum(kept_transforms(program, parameters, kept, refreshing).values())
-    layers += held.encoded if held.encoded <= kept else 0
+    layers = sum(transforms.values()) + (held.encoded if held.encoded <= kept else 0)
     tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
     return ProcessMemory(
         _INTERPRETER_BYTES + tables,
-        keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
+        limited.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
         held.numbers or number_bytes(program),
         layers,
         workspace + copied_bytes(program) + values,

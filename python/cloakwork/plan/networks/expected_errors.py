@@ -26,6 +26,8 @@ _EXCESS = 2.0**-20
 _DRAWS = 4
 # Errors that a deviation is estimated from: of a few, all may be small by chance.
 _NOISY_RESULTS = 16
+# How far off the deviation of so many numbers is itself, in bits.
+DRAWN_BITS = math.log2(1 + 1 / math.sqrt(2 * _NOISY_RESULTS))
 # Batches of inputs whose errors are simulated.
 _RUNS = 2
 # Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred

@@ -24,7 +24,12 @@ from cloakwork.plan.networks.depth import (
     refusal_kind,
     require_levels,
 )
-from cloakwork.plan.networks.expected_errors import ROUGH, SimulatedInputs, expected_error
+from cloakwork.plan.networks.expected_errors import (
+    DRAWN_BITS,
+    ROUGH,
+    SimulatedInputs,
+    expected_error,
+)
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
@@ -304,7 +309,8 @@ def _precise(
         error = expected_error(found, runs, noise)
         if not error < _OUTGROWN:
             raise InvalidParametersError(f"{largest}, and noise outgrows them")
-        lacking = math.ceil(math.log2(error) + options.precision)
+        # A scale is not raised for what may be the draw's.
+        lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
         if lacking <= 0:
             bounds = found.value_bounds(ring.network.graph, width)
             require_headroom(found.program, bounds, parameters)
