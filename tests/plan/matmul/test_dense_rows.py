@@ -42,6 +42,12 @@ def test_products_are_right_whatever_a_ciphertext_holds(rows: int, side: int, sl
     assert depth_of(plan.program) == 2
 
 
+def test_operands_may_come_in_the_other_order() -> None:
+    a, b = matrix("a", (16, 64), 4096), matrix("b", (64, 64), 4096)
+    plan = product_of_rows("b, a", [Contract((b, a), ("kj", "ik"), "ij", (16, 64))], 4096)
+    assert plan == product_of_rows("b, a", [product(a, b)], 4096)
+
+
 def test_rotations_and_keys_are_few() -> None:
     a, b = matrix("a", (64, 64), 8192), matrix("b", (64, 64), 8192)
     plan = product_of_rows("a @ b", [product(a, b)], 8192)

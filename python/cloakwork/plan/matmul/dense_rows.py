@@ -22,13 +22,14 @@ over both. The imaginary parts of the sums are taken out in the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
+from cloakwork.plan.matmul.recognise import MatrixContraction, MatrixView, matrix_contraction
 from cloakwork.plan.matmul.skewed_rows import skewed_product, with_imaginary
 from cloakwork.plan.tensors.lower import Lowered
 from cloakwork.plan.tensors.placed import at_one_level, rotated
@@ -75,8 +76,11 @@ def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered 
         >>> sum(isinstance(each, Mul) for each in plan.program.operations)
         64
     """
-    contraction = matrix_contraction(results)
-    if contraction is None or not _lies_by_rows(contraction, slots):
+    found = matrix_contraction(results)
+    if found is None:
+        return None
+    contraction = _of_rows(found)
+    if not _lies_by_rows(contraction, slots):
         return None
     places = tuple((source, _layout(source)) for source in contraction.sources)
     rows, side = places[0][1].shape
@@ -132,6 +136,18 @@ def _spread_product(
 def _layout(source: Source) -> Layout:
     assert source.layout is not None
     return source.layout
+
+
+def _of_rows(contraction: MatrixContraction) -> MatrixContraction:
+    """The same product, its operands in the other order where every matrix is seen transposed."""
+    views = (*contraction.operands, contraction.result)
+    if any(view.order != (1, 0) for view in views):
+        return contraction
+    right, left, result = (MatrixView((0, 1), view.sizes[::-1]) for view in views)
+    product = contraction.product
+    product = replace(product, rows=product.columns, columns=product.rows)
+    sources = (contraction.sources[1], contraction.sources[0])
+    return MatrixContraction(product, sources, (left, right), result, contraction.origin)
 
 
 def _lies_by_rows(contraction: MatrixContraction, slots: int) -> bool:
