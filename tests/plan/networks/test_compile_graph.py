@@ -92,7 +92,7 @@ def test_computes_on_ciphertexts_what_the_layers_compute(compiled: cw.Program) -
 
 
 def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
-    graph = network((256,), g.Linear(np.full((1, 256), 4.0), np.zeros(1)))
+    graph = network((256,), g.Linear(np.full((1, 256), 5.5), np.zeros(1)))
     scales = [
         compile_graph(
             graph, images(graph), NetworkOptions(public_inputs=each, insecure=True, log_n=10)
