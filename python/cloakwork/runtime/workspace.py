@@ -88,11 +88,11 @@ class Workspace:
     def kept_transform(self, operation: Linear, level: int) -> None:
         """Two polynomials for each step of a transform that stays encoded between runs.
 
-        They take the memory in which some of its diagonals were encoded at once.
+        They take the memory in which its diagonals were encoded, a few at once: those are no more,
+        as n diagonals have steps enough for 4 sqrt(n) polynomials.
         """
         steps, limbs = self._steps(operation, level)
         self._apply(limbs, level, _polynomials(steps))
-        self._use(Counter({limbs: min(_AT_ONCE, len(steps.numbers))}))
 
     def streamed_transform(self, operation: Linear, level: int) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
