@@ -1,10 +1,12 @@
-use chacha20::ChaCha20Rng;
-use chacha20::rand_core::{Rng, SeedableRng};
+use chacha20::ChaCha20Legacy;
+use chacha20::cipher::{KeyIvInit, StreamCipher};
 
 use super::Seed;
 use crate::{Error, Result};
 
 const BLOCK: usize = 2048;
+/// Words that are looked at together: nearly always, all of them are residues.
+const TOGETHER: usize = 16;
 
 /// Expands a public seed into residues that are uniform in [0, `q`).
 ///
@@ -43,21 +45,39 @@ pub fn uniform_residues(seed: &Seed, stream: u64, q: u32, out: &mut [u32]) -> Re
         });
     }
     let mask = u32::MAX.checked_shr((q - 1).leading_zeros()).unwrap_or(0);
-    let mut keystream = ChaCha20Rng::from_seed(seed.0);
-    keystream.set_stream(stream);
+    // Of the two forms of the keystream in the crate, this one has all vector instructions.
+    let mut keystream = ChaCha20Legacy::new(&seed.0.into(), &stream.to_le_bytes().into());
     let mut words = [0; BLOCK];
     let mut accepted = 0;
     while accepted < out.len() {
         // No more words than places left, so that accepting needs no check.
         let words = &mut words[..BLOCK.min(out.len() - accepted)];
-        keystream.fill_bytes(bytemuck::cast_slice_mut(words));
-        for word in words {
-            let candidate = u32::from_le(*word) & mask;
-            out[accepted] = candidate;
-            accepted += usize::from(candidate < q);
+        keystream.write_keystream(bytemuck::cast_slice_mut(words));
+        for words in words.chunks(TOGETHER) {
+            accepted += accept(words, mask, q, &mut out[accepted..]);
         }
     }
     Ok(())
+}
+
+/// Writes the residues among words to the first places, and tells how many there are.
+fn accept(words: &[u32], mask: u32, q: u32, out: &mut [u32]) -> usize {
+    // The highest bit is set wherever a candidate is q or more. Above 2^31 it may be set elsewhere.
+    let mut beyond = 0;
+    for (place, word) in out.iter_mut().zip(words) {
+        *place = u32::from_le(*word) & mask;
+        beyond |= (q - 1).wrapping_sub(*place);
+    }
+    if beyond >> 31 == 0 {
+        return words.len();
+    }
+    let mut accepted = 0;
+    for word in words {
+        let candidate = u32::from_le(*word) & mask;
+        out[accepted] = candidate;
+        accepted += usize::from(candidate < q);
+    }
+    accepted
 }
 
 #[cfg(test)]
@@ -112,7 +132,14 @@ mod tests {
 
     #[test]
     fn the_expansion_is_the_documented_one() {
-        for (stream, q) in [(0, Q), (1, 12289), (u64::MAX - 5, (1 << 31) - 1), (1 << 32, 65536)] {
+        for (stream, q) in [
+            (0, Q),
+            (1, 12289),
+            (u64::MAX - 5, (1 << 31) - 1),
+            (1 << 32, 65536),
+            (2, (1 << 31) + 1),
+            (3, u32::MAX - 4),
+        ] {
             let expected = expand_by_definition([9; 32], stream, q, 5000);
             assert_eq!(expand(9, stream, q, 5000), expected, "stream {stream}, modulus {q}");
         }
