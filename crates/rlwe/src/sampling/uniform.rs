@@ -62,19 +62,20 @@ pub fn uniform_residues(seed: &Seed, stream: u64, q: u32, out: &mut [u32]) -> Re
 
 /// Writes the residues among words to the first places, and tells how many there are.
 fn accept(words: &[u32], mask: u32, q: u32, out: &mut [u32]) -> usize {
+    let places = &mut out[..words.len()];
     // The highest bit is set wherever a candidate is q or more. Above 2^31 it may be set elsewhere.
     let mut beyond = 0;
-    for (place, word) in out.iter_mut().zip(words) {
+    for (place, word) in places.iter_mut().zip(words) {
         *place = u32::from_le(*word) & mask;
         beyond |= (q - 1).wrapping_sub(*place);
     }
     if beyond >> 31 == 0 {
-        return words.len();
+        return places.len();
     }
     let mut accepted = 0;
-    for word in words {
-        let candidate = u32::from_le(*word) & mask;
-        out[accepted] = candidate;
+    for place in 0..places.len() {
+        let candidate = places[place];
+        places[accepted] = candidate;
         accepted += usize::from(candidate < q);
     }
     accepted
