@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.schemes.ckks_noise import NoiseModel
 from tests.thoroughness import slow
 
 PRECISION = 16
@@ -100,6 +102,36 @@ def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
         for each in (False, True)
     ]
     assert scales == [32, 33]
+
+
+@pytest.mark.parametrize(
+    ("bits", "scale"),
+    [
+        ({32: 16.0}, 32),
+        ({32: 20.0}, 32),
+        ({32: 15.1, 33: 16.1}, 33),
+        # Two bits are lacking by a little, and one would have done.
+        ({32: 14.7, 34: 17.3, 33: 16.2}, 33),
+        ({32: 14.7, 34: 17.3, 33: 15.6}, 34),
+        ({32: 14.7, 34: 16.7}, 34),
+        ({32: 12.9, 35: 18.0, 33: 16.0}, 33),
+        ({32: 12.9, 35: 18.9, 33: 15.0}, 35),
+    ],
+)
+def test_takes_the_least_scale_that_has_the_precision(
+    monkeypatch: pytest.MonkeyPatch, bits: dict[int, float], scale: int
+) -> None:
+    tried: list[int] = []
+
+    def expected_error(_network: object, _runs: object, noise: NoiseModel) -> float:
+        tried.append(round(math.log2(noise.scales[-1])))
+        return math.exp2(-bits[tried[-1]])
+
+    monkeypatch.setattr("cloakwork.plan.networks.pipeline.expected_error", expected_error)
+    made = compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
+    assert made.scheme.parameters.scale_bits == scale
+    # That of other inputs is told of the scale that was taken.
+    assert tried == [*bits, scale]
 
 
 def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:

@@ -27,6 +27,7 @@ from cloakwork.plan.networks.depth import (
 from cloakwork.plan.networks.expected_errors import (
     DRAWN_BITS,
     ROUGH,
+    Run,
     SimulatedInputs,
     expected_error,
 )
@@ -294,32 +295,80 @@ def _precise(
         InvalidParametersError: No scale has it; the message names the layer of largest numbers.
         KeyBudgetError: The fewest keys take more than the budget.
     """
-    options, runs = ring.options, inputs.usual_runs(whole)
     bounds = whole.value_bounds(ring.network.graph, width)
-    headroom = _headroom(bounds)
-    largest = _largest(whole.program, bounds)
-    scale_bits = options.scale_bits
+    headroom, largest = _headroom(bounds), _largest(whole.program, bounds)
+    runs = inputs.usual_runs(whole)
+    least = scale_bits = ring.options.scale_bits
+    best: _Tried | None = None
     for _ in range(_ATTEMPTS):
         try:
-            parameters = ring.parameters(scale_bits, headroom)
+            tried = _tried(whole, packings, runs, ring, scale_bits, headroom)
         except InvalidParametersError as refusal:
-            raise refusal_kind(refusal, options)(f"{largest}: {refusal}") from refusal
-        found = _within_key_budget(whole, ring.network, packings, parameters, options)
-        noise = options.noise(parameters)
-        error = expected_error(found, runs, noise)
-        if not error < _OUTGROWN:
-            raise InvalidParametersError(f"{largest}, and noise outgrows them")
-        # A scale is not raised for what may be the draw's.
-        lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
-        if lacking <= 0:
-            bounds = found.value_bounds(ring.network.graph, width)
-            require_headroom(found.program, bounds, parameters)
-            error = max(error, expected_error(found, inputs.worst_runs(found), noise))
-            return _Precise(found, parameters, bounds, ROUGH * error)
-        scale_bits += lacking
-    raise InvalidParametersError(
-        f"{largest}, and errors stay {lacking} bits above the precision, however large the scale"
-    )
+            kind = refusal_kind(refusal, ring.options)
+            raise kind(f"{largest}: {refusal}") from refusal
+        if tried.lacking > 0:
+            if best is not None:
+                break
+            least, scale_bits = scale_bits + 1, scale_bits + tried.lacking
+            continue
+        best = tried
+        # What was lacking in a scale is not quite what a larger one adds: bits may be spare now.
+        spared = max(least, scale_bits + tried.lacking)
+        if spared == scale_bits:
+            break
+        scale_bits = spared
+    if best is None:
+        raise InvalidParametersError(
+            f"{largest}, and errors stay {tried.lacking} bits above the precision, however large "
+            "the scale"
+        )
+    found = best.lowered
+    bounds = found.value_bounds(ring.network.graph, width)
+    require_headroom(found.program, bounds, best.parameters)
+    noise = ring.options.noise(best.parameters)
+    error = max(best.error, expected_error(found, inputs.worst_runs(found), noise))
+    return _Precise(found, best.parameters, bounds, ROUGH * error)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A program under parameters of one scale.
+
+    Args:
+        lowered: The program, within the key budget.
+        parameters: The parameters.
+        error: The largest error to expect of a usual input.
+        lacking: Bits by which it exceeds the precision; those to spare where negative.
+    """
+
+    lowered: LoweredNetwork
+    parameters: Parameters
+    error: float
+    lacking: int
+
+
+def _tried(
+    whole: LoweredNetwork,
+    packings: Sequence[Places],
+    runs: Sequence[Run],
+    ring: _Ring,
+    scale_bits: int,
+    headroom: int,
+) -> _Tried:
+    """What becomes of a program with all keys under a scale.
+
+    Raises:
+        InvalidParametersError: There are no parameters of the scale, or noise outgrows numbers.
+        KeyBudgetError: The fewest keys take more than the budget.
+    """
+    options, parameters = ring.options, ring.parameters(scale_bits, headroom)
+    found = _within_key_budget(whole, ring.network, packings, parameters, options)
+    error = expected_error(found, runs, options.noise(parameters))
+    if not error < _OUTGROWN:
+        raise InvalidParametersError("noise outgrows them")
+    # A scale is not raised for what may be the draw's.
+    lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
+    return _Tried(found, parameters, error, lacking)
 
 
 def _within_key_budget(
