@@ -302,7 +302,7 @@ def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
 
 def test_noise_that_outgrows_a_layer_is_refused() -> None:
     wide = torch.linspace(-1e6, 1e6, 101).double()[:, None]
-    with pytest.raises(errors.InvalidParametersError, match=": noise outgrows them"):
+    with pytest.raises(errors.InvalidParametersError, match="and noise outgrows them"):
         cw.nn.compile(
             Forward(lambda _, x: torch.tanh(x)).double(),
             wide[:1],

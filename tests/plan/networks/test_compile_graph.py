@@ -15,15 +15,19 @@ import pytest
 import cloakwork as cw
 from benchmarks.nn.evaluate import encoded_bytes
 from benchmarks.nn.networks import SQUARE, Weights, flatten, lenet, lola, mlp, network
+from cloakwork._native import Parameters
 from cloakwork.errors import (
+    InvalidParametersError,
     LevelExhaustedError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
 from cloakwork.explain.layers import layers_of
 from cloakwork.plan.networks import compile_graph as compile_graph_module
+from cloakwork.plan.networks import pipeline
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.depth import parameters_of
 from cloakwork.plan.networks.lower import _operands_of_nonlinear
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
@@ -127,11 +131,31 @@ def test_takes_the_least_scale_that_has_the_precision(
         tried.append(round(math.log2(noise.scales[-1])))
         return math.exp2(-bits[tried[-1]])
 
-    monkeypatch.setattr("cloakwork.plan.networks.pipeline.expected_error", expected_error)
+    monkeypatch.setattr(pipeline, "expected_error", expected_error)
     made = compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
     assert made.scheme.parameters.scale_bits == scale
     # That of other inputs is told of the scale that was taken.
     assert tried == [*bits, scale]
+
+
+def test_keeps_a_scale_where_a_smaller_one_has_no_parameters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refused: list[int] = []
+
+    def some_parameters(levels: int, scale_bits: int, *others: Any) -> Parameters:
+        if scale_bits == 33:
+            refused.append(scale_bits)
+            raise InvalidParametersError("no scale of 33 bits")
+        return parameters_of(levels, scale_bits, *others)
+
+    errors = {32: 2.0**-14.7, 34: 2.0**-17.3}
+    monkeypatch.setattr(pipeline, "parameters_of", some_parameters)
+    monkeypatch.setattr(
+        pipeline, "expected_error", lambda _, __, noise: errors[round(math.log2(noise.scales[-1]))]
+    )
+    made = compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
+    assert (made.scheme.parameters.scale_bits, refused) == (34, [33])
 
 
 def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:

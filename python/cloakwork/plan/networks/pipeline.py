@@ -43,6 +43,7 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import DOUBLE_WORD_BITS, Costs, total_seconds
+from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Headroom above the bounds of values, within which a result beyond its bound is still recognised.
 _RECOGNISED_BITS = 14
@@ -296,37 +297,14 @@ def _precise(
         KeyBudgetError: The fewest keys take more than the budget.
     """
     bounds = whole.value_bounds(ring.network.graph, width)
-    headroom, largest = _headroom(bounds), _largest(whole.program, bounds)
+    largest = _largest(whole.program, bounds)
     runs = inputs.usual_runs(whole)
-    least = scale_bits = ring.options.scale_bits
-    best: _Tried | None = None
-    for _ in range(_ATTEMPTS):
-        try:
-            tried = _tried(whole, packings, runs, ring, scale_bits, headroom)
-        except InvalidParametersError as refusal:
-            kind = refusal_kind(refusal, ring.options)
-            raise kind(f"{largest}: {refusal}") from refusal
-        if tried.lacking > 0:
-            if best is not None:
-                break
-            least, scale_bits = scale_bits + 1, scale_bits + tried.lacking
-            continue
-        best = tried
-        # What was lacking in a scale is not quite what a larger one adds: bits may be spare now.
-        spared = max(least, scale_bits + tried.lacking)
-        if spared == scale_bits:
-            break
-        scale_bits = spared
-    if best is None:
-        raise InvalidParametersError(
-            f"{largest}, and errors stay {tried.lacking} bits above the precision, however large "
-            "the scale"
-        )
+    scales = _Scales(whole, packings, runs, ring, _headroom(bounds), largest)
+    best = scales.least()
     found = best.lowered
     bounds = found.value_bounds(ring.network.graph, width)
     require_headroom(found.program, bounds, best.parameters)
-    noise = ring.options.noise(best.parameters)
-    error = max(best.error, expected_error(found, inputs.worst_runs(found), noise))
+    error = max(best.error, expected_error(found, inputs.worst_runs(found), best.noise))
     return _Precise(found, best.parameters, bounds, ROUGH * error)
 
 
@@ -337,38 +315,77 @@ class _Tried:
     Args:
         lowered: The program, within the key budget.
         parameters: The parameters.
+        noise: The noise under them.
         error: The largest error to expect of a usual input.
         lacking: Bits by which it exceeds the precision; those to spare where negative.
     """
 
     lowered: LoweredNetwork
     parameters: Parameters
+    noise: NoiseModel
     error: float
     lacking: int
 
 
-def _tried(
-    whole: LoweredNetwork,
-    packings: Sequence[Places],
-    runs: Sequence[Run],
-    ring: _Ring,
-    scale_bits: int,
-    headroom: int,
-) -> _Tried:
-    """What becomes of a program with all keys under a scale.
+@dataclass(frozen=True, slots=True)
+class _Scales:
+    """The scales that a program may run under.
 
-    Raises:
-        InvalidParametersError: There are no parameters of the scale, or noise outgrows numbers.
-        KeyBudgetError: The fewest keys take more than the budget.
+    Args:
+        whole: The program with all keys.
+        packings: How the result of each stage is packed.
+        runs: On which errors are simulated.
+        ring: Where it runs.
+        headroom: Bits above the scale.
+        largest: The layer that makes the largest numbers, in words.
     """
-    options, parameters = ring.options, ring.parameters(scale_bits, headroom)
-    found = _within_key_budget(whole, ring.network, packings, parameters, options)
-    error = expected_error(found, runs, options.noise(parameters))
-    if not error < _OUTGROWN:
-        raise InvalidParametersError("noise outgrows them")
-    # A scale is not raised for what may be the draw's.
-    lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
-    return _Tried(found, parameters, error, lacking)
+
+    whole: LoweredNetwork
+    packings: Sequence[Places]
+    runs: Sequence[Run]
+    ring: _Ring
+    headroom: int
+    largest: str
+
+    def least(self) -> _Tried:
+        """The program under the least scale that has the precision."""
+        least = scale_bits = self.ring.options.scale_bits
+        tried = self._tried(scale_bits)
+        for _ in range(_ATTEMPTS - 1):
+            if tried.lacking <= 0:
+                break
+            least, scale_bits = scale_bits + 1, scale_bits + tried.lacking
+            tried = self._tried(scale_bits)
+        if tried.lacking > 0:
+            raise InvalidParametersError(
+                f"{self.largest}, and errors stay {tried.lacking} bits above the precision, "
+                "however large the scale"
+            )
+        # What was lacking in a scale is not quite what a larger one adds: bits may be spare now.
+        spared = max(least, scale_bits + tried.lacking)
+        if spared == scale_bits:
+            return tried
+        try:
+            smaller = self._tried(spared)
+        except (InvalidParametersError, KeyBudgetError):
+            return tried
+        return smaller if smaller.lacking <= 0 else tried
+
+    def _tried(self, scale_bits: int) -> _Tried:
+        options = self.ring.options
+        try:
+            parameters = self.ring.parameters(scale_bits, self.headroom)
+        except InvalidParametersError as refusal:
+            raise refusal_kind(refusal, options)(f"{self.largest}: {refusal}") from refusal
+        network = self.ring.network
+        found = _within_key_budget(self.whole, network, self.packings, parameters, options)
+        noise = options.noise(parameters)
+        error = expected_error(found, self.runs, noise)
+        if not error < _OUTGROWN:
+            raise InvalidParametersError(f"{self.largest}, and noise outgrows them")
+        # A scale is not raised for what may be the draw's.
+        lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
+        return _Tried(found, parameters, noise, error, lacking)
 
 
 def _within_key_budget(
