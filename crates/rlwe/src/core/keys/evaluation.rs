@@ -1,96 +1,22 @@
-//! Secret, public and switching keys.
+//! What an evaluator holds: the keys that a secret key makes for it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use zeroize::Zeroizing;
 
-use super::literal::SecretDistribution;
-use super::parameters::{Digit, Parameters};
+use super::secret::{KeyId, SecretKey};
+use super::switching::SwitchingKey;
+use crate::core::parameters::Parameters;
 use crate::parallel;
 use crate::ring::automorphism::{
     Automorphism, conjugation_element, inverse_element, rotation_element,
 };
-use crate::ring::buffers;
-use crate::ring::bundle::{Bundle, TILE};
-use crate::ring::kernels;
-use crate::ring::poly::{Basis, Poly, Ring, SecretPoly};
-use crate::sampling::{self, Generator, Seed};
+use crate::ring::poly::{Poly, SecretPoly};
+use crate::sampling::Seed;
 use crate::{Error, Result};
-
-/// Which secret key an object belongs to: a random public label, not derived from the key.
-pub(crate) type KeyId = [u8; 16];
-
-/// The key that decrypts. Wiped from memory when dropped; never printed.
-#[derive(Clone)]
-pub struct SecretKey {
-    pub(crate) parameters: Parameters,
-    pub(crate) id: KeyId,
-    pub(crate) coefficients: Zeroizing<Vec<i8>>,
-    /// Over every prime, in Montgomery form.
-    pub(crate) values: SecretPoly,
-}
-
-/// A key that encrypts and does nothing else.
-#[derive(Clone)]
-pub struct PublicKey {
-    pub(crate) parameters: Parameters,
-    pub(crate) id: KeyId,
-    pub(crate) seed: Seed,
-    /// Both halves over every prime, held divided, in Montgomery form; the second is expanded
-    /// from the seed.
-    pub(crate) halves: [Poly; 2],
-}
-
-/// Takes a polynomial from one secret to another: for every digit an encryption of
-/// the first secret times P under the second.
-#[derive(Clone, PartialEq)]
-pub struct SwitchingKey {
-    pub(crate) level: usize,
-    pub(crate) seed: Seed,
-    /// The numbers of the digits of the chain that have primes at the level.
-    pub(crate) digits: Vec<usize>,
-    pub(crate) halves: Halves,
-}
-
-/// The halves of a key for each of its digits, held divided, in Montgomery form. The second ones
-/// are uniform, and what the seed expands to.
-#[derive(Clone, PartialEq)]
-pub(crate) enum Halves {
-    /// First and second half of each digit.
-    Both(Bundle),
-    /// The first halves; the second ones are expanded whenever the key is used.
-    First(Bundle),
-}
-
-/// Both halves of a key for each of its digits, tile by tile, modulo one prime.
-pub(crate) enum KeyLimb<'a> {
-    Held(&'a [u32]),
-    Expanded(Vec<u32>),
-}
-
-impl Deref for KeyLimb<'_> {
-    type Target = [u32];
-
-    fn deref(&self) -> &[u32] {
-        match self {
-            Self::Held(limb) => limb,
-            Self::Expanded(limb) => limb,
-        }
-    }
-}
-
-impl Drop for KeyLimb<'_> {
-    fn drop(&mut self) {
-        if let Self::Expanded(limb) = self {
-            buffers::give(std::mem::take(limb));
-        }
-    }
-}
 
 /// What an evaluator holds: a relinearisation key, Galois keys and product keys, each for a level
 /// and those below it. None of it decrypts. Cloning shares the keys.
@@ -123,7 +49,7 @@ pub(crate) struct EncapsulationKeys {
     pub(crate) weight: usize,
     pub(crate) seed: Seed,
     /// To the sparse secret: an encryption under it of p0 times the other, over the primes of
-    /// [`encapsulation_basis`](super::encapsulation::encapsulation_basis), in Montgomery form; the second half is expanded from the seed.
+    /// [`encapsulation_basis`](crate::core::encapsulation::encapsulation_basis), in Montgomery form; the second half is expanded from the seed.
     pub(crate) to_sparse: [Poly; 2],
     /// From the sparse secret, at the top level.
     pub(crate) from_sparse: SwitchingKey,
@@ -164,80 +90,6 @@ pub struct EvaluationKeysRequest {
 }
 
 impl SecretKey {
-    /// A fresh key from the operating system's randomness.
-    ///
-    /// # Errors
-    /// [`Error::Randomness`] when the operating system gives none.
-    pub fn generate(parameters: &Parameters) -> Result<Self> {
-        let mut generator = Generator::from_os()?;
-        let n = parameters.n();
-        let coefficients = match parameters.secret() {
-            SecretDistribution::Ternary => sampling::ternary(&mut generator, n),
-            SecretDistribution::FixedWeight(weight) => {
-                sampling::fixed_weight_ternary(&mut generator, n, weight)?
-            }
-        };
-        let label = generator.public_seed().0;
-        let id = std::array::from_fn(|i| label[i]);
-        Ok(Self::from_coefficients(parameters, id, coefficients))
-    }
-
-    pub(crate) fn from_coefficients(
-        parameters: &Parameters,
-        id: KeyId,
-        coefficients: Zeroizing<Vec<i8>>,
-    ) -> Self {
-        let ring = parameters.ring();
-        let mut values = SecretPoly(ring.small(&every_prime(parameters), &coefficients));
-        ring.to_montgomery(&mut values.0);
-        Self { parameters: parameters.clone(), id, coefficients, values }
-    }
-
-    /// The parameters of the key.
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-
-    /// Which secret key this is: a random public label, not derived from the key.
-    pub fn id(&self) -> [u8; 16] {
-        self.id
-    }
-
-    /// A fresh public key.
-    ///
-    /// # Errors
-    /// [`Error::Randomness`] when the operating system gives none.
-    pub fn public_key(&self) -> Result<PublicKey> {
-        let mut generator = Generator::from_os()?;
-        let seed = generator.public_seed();
-        let half = expand_half(&self.parameters, &seed, 0, &every_prime(&self.parameters))?;
-        let first = self.encryption_of_zero(&mut generator, &self.values, &half);
-        Ok(PublicKey {
-            parameters: self.parameters.clone(),
-            id: self.id,
-            seed,
-            halves: [first, half],
-        })
-    }
-
-    /// e - half * secret for an e held divided, in Montgomery form as `half` and `secret` are.
-    fn encryption_of_zero(
-        &self,
-        generator: &mut Generator,
-        secret: &SecretPoly,
-        half: &Poly,
-    ) -> Poly {
-        let ring = self.parameters.ring();
-        let error = sampling::gaussian(generator, ring.n());
-        let mut error = SecretPoly(ring.small(&half.basis, &error));
-        ring.to_montgomery(&mut error.0);
-        self.parameters.premultiply_by_inverse(&mut error.0);
-        let mut mask = SecretPoly(half.clone());
-        ring.mul_montgomery(&mut mask.0, &secret.0);
-        ring.sub(&mut error.0, &mask.0);
-        error.0.clone()
-    }
-
     /// The keys of `request`, for a given set of secrets made in parallel.
     ///
     /// # Errors
@@ -310,61 +162,6 @@ impl SecretKey {
         ring.mul_montgomery(&mut product.0, &self.values.0);
         self.switching_key(&product, &self.values, level)
     }
-
-    pub(super) fn switching_key(
-        &self,
-        from: &SecretPoly,
-        to: &SecretPoly,
-        level: usize,
-    ) -> Result<SwitchingKey> {
-        let ring = self.parameters.ring();
-        let mut generator = Generator::from_os()?;
-        let seed = generator.public_seed();
-        let basis = self.parameters.key_basis(level);
-        let mut digits = Vec::new();
-        let mut halves = Vec::new();
-        for (index, own) in key_digits(&self.parameters, &basis) {
-            let half = expand_half(&self.parameters, &seed, index, &basis)?;
-            let mut first = self.encryption_of_zero(&mut generator, to, &half);
-            for (position, limb) in first.limbs_mut().filter(|(p, _)| own.contains(*p)) {
-                kernels::add(ring.modulus(position), limb, from.0.limb(position));
-            }
-            digits.push(index);
-            halves.extend([first, half]);
-        }
-        let halves = Halves::Both(Bundle::new(ring.n(), &basis, &halves));
-        Ok(SwitchingKey { level, seed, digits, halves })
-    }
-}
-
-impl PublicKey {
-    /// Which secret key it belongs to: a random public label, not derived from the key.
-    pub fn id(&self) -> [u8; 16] {
-        self.id
-    }
-
-    /// The parameters of the key.
-    pub fn parameters(&self) -> &Parameters {
-        &self.parameters
-    }
-}
-
-impl Parameters {
-    /// Bytes in memory of one evaluation key for a level and those below.
-    ///
-    /// # Errors
-    /// [`Error::LevelMismatch`] for a level that the chain does not have.
-    pub fn evaluation_key_bytes(&self, level: usize) -> Result<usize> {
-        self.check_level(level, "size an evaluation key")?;
-        Ok(self.key_bytes(level))
-    }
-
-    /// [`Self::evaluation_key_bytes`] of a level that the chain has.
-    pub(crate) fn key_bytes(&self, level: usize) -> usize {
-        let basis = self.key_basis(level);
-        let polys = 2 * key_digits(self, &basis).count();
-        polys * basis.len() * self.n() * size_of::<u32>()
-    }
 }
 
 /// Refuses what is no Galois element: an even number, or one from 2N on.
@@ -396,137 +193,6 @@ fn extend_by_element(
         if keys.get(&element).is_none_or(|own| own.level < key.level) {
             keys.insert(element, key);
         }
-    }
-}
-
-/// Every prime of the parameters.
-pub(crate) fn every_prime(parameters: &Parameters) -> Basis {
-    parameters.key_basis(parameters.max_level())
-}
-
-/// The digits that have primes in `basis`: number and own primes.
-pub(crate) fn key_digits(
-    parameters: &Parameters,
-    basis: &Basis,
-) -> impl Iterator<Item = (usize, Basis)> {
-    parameters.chain().digits.iter().enumerate().filter_map(|(index, members)| {
-        let own = Basis::new(members.iter().copied().filter(|&p| basis.contains(p)));
-        (own.len() > 0).then_some((index, own))
-    })
-}
-
-/// The uniform half number `index` of a key, expanded from its seed.
-pub(crate) fn expand_half(
-    parameters: &Parameters,
-    seed: &Seed,
-    index: usize,
-    basis: &Basis,
-) -> Result<Poly> {
-    let ring = parameters.ring();
-    let mut half = ring.unwritten(basis);
-    let primes = ring.primes.len();
-    half.par_limbs_mut().shared().try_for_each(|(position, limb)| {
-        let stream = (index * primes + position) as u64;
-        sampling::uniform_residues(seed, stream, ring.modulus(position).q, limb)
-    })?;
-    Ok(half)
-}
-
-impl SwitchingKey {
-    /// The highest level that the key serves.
-    pub fn level(&self) -> usize {
-        self.level
-    }
-
-    /// Where each of `digits` stands among those of the key.
-    pub(crate) fn places(&self, digits: &[Digit]) -> Vec<usize> {
-        let place = |digit: &Digit| self.digits.iter().position(|&index| index == digit.index);
-        digits.iter().filter_map(place).collect()
-    }
-
-    /// Bytes in memory.
-    pub fn nbytes(&self) -> usize {
-        match &self.halves {
-            Halves::Both(halves) | Halves::First(halves) => halves.nbytes(),
-        }
-    }
-
-    /// The first half of a digit, by its place.
-    pub(crate) fn first_half(&self, place: usize) -> Poly {
-        match &self.halves {
-            Halves::Both(halves) => halves.get(2 * place),
-            Halves::First(halves) => halves.get(place),
-        }
-    }
-
-    /// The second half of a digit, by its place.
-    pub(crate) fn second_half(&self, parameters: &Parameters, place: usize) -> Result<Poly> {
-        match &self.halves {
-            Halves::Both(halves) => Ok(halves.get(2 * place + 1)),
-            Halves::First(halves) => {
-                expand_half(parameters, &self.seed, self.digits[place], halves.basis())
-            }
-        }
-    }
-
-    /// Both halves of every digit modulo the prime at `position`, which the key must have.
-    pub(crate) fn limb(&self, ring: &Ring, position: usize) -> KeyLimb<'_> {
-        let firsts = match &self.halves {
-            Halves::Both(halves) => return KeyLimb::Held(halves.limb(position)),
-            Halves::First(halves) => halves.limb(position),
-        };
-        let (count, tile) = (self.digits.len(), TILE.min(ring.n()));
-        let (primes, q) = (ring.primes.len(), ring.modulus(position).q);
-        let mut limb = buffers::take(2 * firsts.len());
-        let mut second = buffers::take(ring.n());
-        for (place, index) in self.digits.iter().enumerate() {
-            sampling::uniform_residues(
-                &self.seed,
-                (index * primes + position) as u64,
-                q,
-                &mut second,
-            )
-            .expect("the modulus is a prime of the ring");
-            let pairs = limb.chunks_exact_mut(2 * tile).skip(place).step_by(count);
-            let firsts = firsts.chunks_exact(tile).skip(place).step_by(count);
-            for ((pair, first), second) in pairs.zip(firsts).zip(second.chunks_exact(tile)) {
-                pair[..tile].copy_from_slice(first);
-                pair[tile..].copy_from_slice(second);
-            }
-        }
-        buffers::give(second);
-        KeyLimb::Expanded(limb)
-    }
-
-    /// Forgets the second halves, which are then expanded whenever the key is used.
-    fn keep_seed(&mut self, parameters: &Parameters) {
-        if matches!(self.halves, Halves::Both(_)) {
-            let firsts: Vec<Poly> =
-                (0..self.digits.len()).map(|place| self.first_half(place)).collect();
-            let basis = parameters.key_basis(self.level);
-            let firsts = Halves::First(Bundle::new(parameters.n(), &basis, &firsts));
-            if let Halves::Both(before) = std::mem::replace(&mut self.halves, firsts) {
-                before.release();
-            }
-        }
-    }
-
-    /// Expands the second halves, so that using the key takes no expansion.
-    fn expand(&mut self, parameters: &Parameters) -> Result<()> {
-        if matches!(self.halves, Halves::First(_)) {
-            let mut halves = Vec::with_capacity(2 * self.digits.len());
-            for place in 0..self.digits.len() {
-                halves.extend([self.first_half(place), self.second_half(parameters, place)?]);
-            }
-            let nothing = Bundle::unwritten(parameters.n(), &parameters.key_basis(self.level), 0);
-            if let Halves::First(mut held) =
-                std::mem::replace(&mut self.halves, Halves::First(nothing))
-            {
-                held.refill(&halves);
-                self.halves = Halves::Both(held);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -816,18 +482,6 @@ impl EvaluationKeys {
     ) -> Result<&SwitchingKey> {
         let found = self.galois.get(&element).map(Arc::as_ref).filter(|key| key.level >= level);
         found.ok_or_else(|| Error::MissingKey { operation, key: name(), level })
-    }
-}
-
-impl fmt::Debug for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SecretKey({})", self.parameters)
-    }
-}
-
-impl fmt::Debug for PublicKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PublicKey({})", self.parameters)
     }
 }
 
