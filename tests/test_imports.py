@@ -46,6 +46,7 @@ MODULES = {
     "clear_products": "",
     "devices": "",
     "device_cache": "",
+    "recorded_runs": "",
     "recent_plaintexts": "",
     "transform_cache": "",
 }

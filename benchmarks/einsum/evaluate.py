@@ -139,13 +139,15 @@ class Prepared:
         found: The result, decrypted.
         planning_seconds: Of planning alone.
         run: Runs it again.
+        profile: Runs it again, and measures each program.
     """
 
     programs: Sequence[SlotProgram]
     parameters: Parameters
     found: NDArray[np.float64]
     planning_seconds: float
-    run: Callable[[], Sequence[Profile]]
+    run: Callable[[], None]
+    profile: Callable[[], Sequence[Profile]]
 
 
 def prepare_eager(job: Job, fit: Fit, device: str) -> Prepared:
@@ -168,6 +170,7 @@ def prepare_eager(job: Job, fit: Fit, device: str) -> Prepared:
         session.decrypt(result),
         planning_seconds,
         recorder.run_again,
+        recorder.profile_again,
     )
 
 
@@ -181,12 +184,15 @@ def prepare_compiled(job: Job, fit: Fit, device: str) -> Prepared:
     found = client.decrypt(evaluator.run(operands))
     assert isinstance(found, np.ndarray)
 
-    def run() -> Sequence[Profile]:
+    def run() -> None:
+        evaluator.run(operands)
+
+    def profiled() -> Sequence[Profile]:
         profile = Profile()
         evaluator.run(operands, profile=profile)
         return [profile]
 
-    return Prepared([body], compiled.scheme.parameters, found, planning_seconds, run)
+    return Prepared([body], compiled.scheme.parameters, found, planning_seconds, run, profiled)
 
 
 PLANNINGS: Mapping[str, Callable[[Job, Fit, str], Prepared]] = {
@@ -200,7 +206,8 @@ def evaluate(job: Job, way: Way, runs: int, device: str = CPU) -> Evaluation:
     """Measure a job planned in one way, running it at least so many times besides the first."""
     prepared = PLANNINGS[way.planning](job, KEYS[way.keys], device)
     error = prepared.found - job.expected(*job.arrays())
-    cpu, wall, profiles = _measured_runs(prepared.run, runs, device)
+    cpu, wall = _measured_runs(prepared.run, runs, device)
+    profiles = prepared.profile()
     # Before the costs are measured, which takes memory of its own.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     costs = measured(prepared.parameters)
@@ -227,19 +234,19 @@ def evaluate(job: Job, way: Way, runs: int, device: str = CPU) -> Evaluation:
     )
 
 
-def _measured_runs(
-    run: Callable[[], Sequence[Profile]], runs: int, device: str
-) -> tuple[float, float, Sequence[Profile]]:
-    """Median CPU seconds and wall seconds, and the profiles of the last run."""
+def _measured_runs(run: Callable[[], None], runs: int, device: str) -> tuple[float, float]:
+    """Median CPU seconds and wall seconds."""
     cpu: list[float] = []
     wall: list[float] = []
-    profiles: Sequence[Profile] = []
+    if device != CPU:
+        # A device records a program in its second run.
+        run()
     while len(cpu) < runs or (len(cpu) < _MOST_RUNS and sum(wall) < _ENOUGH_SECONDS):
         start, cpu_start = time.perf_counter(), time.process_time()
-        profiles = run()
+        run()
         if device != CPU:
             # What a session computes stays there, and need not be done yet.
             open_device(device).native.synchronize()
         cpu.append(time.process_time() - cpu_start)
         wall.append(time.perf_counter() - start)
-    return statistics.median(cpu), statistics.median(wall), profiles
+    return statistics.median(cpu), statistics.median(wall)

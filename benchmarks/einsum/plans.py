@@ -132,8 +132,13 @@ class Recorder:
         self.steps.append(step)
         return values
 
-    def run_again(self) -> list[Profile]:
+    def run_again(self) -> None:
         """Run all programs again, each on what it was run on."""
+        for step in self.steps:
+            self.session.run(step.program, step.inputs, bounds=step.bounds)
+
+    def profile_again(self) -> list[Profile]:
+        """Run all programs again, and measure each."""
         profiles: list[Profile] = []
         for step in self.steps:
             profiles.append(Profile())

@@ -66,6 +66,7 @@ mod _native {
         device::linear_transform::DeviceLinearTransform,
         device::machine::Device,
         device::parameters::DeviceParameters,
+        device::recorded::{DeviceRecorded, DeviceRecording},
         memory::{cached_bytes, set_cached_bytes},
         security::max_log_qp,
         tfhe::keys::{

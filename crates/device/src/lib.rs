@@ -23,6 +23,7 @@ mod memory;
 mod parameters;
 mod polynomial;
 mod raising;
+mod recorded;
 mod scalars;
 mod weighted_sums;
 
@@ -33,3 +34,4 @@ pub use evaluator::Evaluator;
 pub use launch::Device;
 pub use linear_transform::LinearTransform;
 pub use parameters::Parameters;
+pub use recorded::{Recorded, Recording};

@@ -232,7 +232,8 @@ class Evaluator(KeyHolder):
         action = f"run {program.name}"
         if threads is not None:
             threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
-        profile = optional(profile, Profile, "profile", action) or Profile()
+        asked = optional(profile, Profile, "profile", action)
+        profile = asked or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)
         known = self._clear_inputs(clear, action)
         several = self._several(inputs, known, action)
@@ -259,8 +260,10 @@ class Evaluator(KeyHolder):
             own = Profile()
             try:
                 if isinstance(program.body, SlotProgram):
+                    # A device runs as a whole what it need not measure.
+                    measured = None if asked is None else own
                     with self._within_engine_cache():
-                        found = self._run_slots(program.body, values, threads, own, cancel)
+                        found = self._run_slots(program.body, values, threads, measured, cancel)
                 else:
                     found = self._run_bits(program.body, values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
@@ -472,7 +475,7 @@ class Evaluator(KeyHolder):
         body: SlotProgram,
         values: Mapping[int, Any],
         threads: int | None,
-        profile: Profile,
+        profile: Profile | None,
         cancel: threading.Event | None,
     ) -> Sequence[Any]:
         program, encrypts = self.program, self.program.scheme.encrypts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from cloakwork._native import Ciphertext, DeviceCiphertext
 from cloakwork.errors import DeviceLostError, DeviceOperationError, MemoryBudgetError
@@ -54,7 +55,8 @@ def run_on_device(
 ) -> list[Ciphertext]:
     """Run a program with all its values on a device; see `runtime.executor.run`.
 
-    The device does one operation after the other, those of one program at a time.
+    The device does one operation after the other, those of one program at a time. What has run
+    before is launched as a whole, unless its operations are to be measured or may be cancelled.
 
     Raises:
         DeviceOperationError: The program has an operation which devices lack.
@@ -66,7 +68,7 @@ def run_on_device(
     with _turn(backend) as sent:
         backend.require(program, device_bytes(program, backend))
         sent += [backend.send(each) for each in inputs]
-        made = run(program, backend, sent, threads=1, profile=profile, cancel=cancel, bounds=bounds)
+        made = _made(program, backend, sent, profile, cancel, bounds)
         # What went in and comes out again keeps the form that it had, which may be a seed's.
         unchanged = {id(there): here for there, here in zip(sent, inputs, strict=True)}
         return [unchanged.get(id(each)) or backend.fetch(each) for each in made]
@@ -103,9 +105,26 @@ def run_staying_on_device(
             all_leave(device)
             backend.require(program, needed)
         sent += [_there(each, backend) for each in inputs]
-        made = run(program, backend, sent, threads=1, profile=profile, bounds=bounds)
+        made = _made(program, backend, sent, profile, None, bounds)
         unchanged = {id(there): value for there, value in zip(sent, inputs, strict=True)}
         return [unchanged.get(id(each)) or StayingCiphertext(each, device) for each in made]
+
+
+def _made(
+    program: SlotProgram,
+    backend: CkksDeviceBackend,
+    inputs: Sequence[DeviceCiphertext],
+    profile: Profile | None,
+    cancel: threading.Event | None,
+    bounds: Sequence[float | None] | None,
+) -> list[DeviceCiphertext]:
+    """The results of a program, which is launched as a whole where nothing asks for its steps."""
+    step_by_step = partial(
+        run, program, backend, threads=1, profile=profile, cancel=cancel, bounds=bounds
+    )
+    if profile is not None or cancel is not None:
+        return step_by_step(inputs)
+    return backend.recorded.made(program, inputs, bounds, step_by_step)
 
 
 def _there(value: Ciphertext | StayingCiphertext, backend: CkksDeviceBackend) -> DeviceCiphertext:

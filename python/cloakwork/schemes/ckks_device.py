@@ -46,6 +46,7 @@ from cloakwork.programs.slots import (
 from cloakwork.schemes.base import Backend, Sums
 from cloakwork.schemes.device_cache import DeviceCache
 from cloakwork.schemes.devices import OpenDevice, open_device
+from cloakwork.schemes.recorded_runs import RecordedRuns
 from cloakwork.schemes.staying import give_up
 from cloakwork.schemes.transform_cache import (
     ciphertext_bytes,
@@ -100,6 +101,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     Attributes:
         name: The name of the device.
         needed: Bytes that programs take which ran before; see `runtime.on_device.device_bytes`.
+        recorded: The programs that ran before.
 
     Example:
         >>> import numpy as np
@@ -139,6 +141,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self._tables = DeviceParameters(device.native, self.parameters)
         self._evaluator = DeviceEvaluator(self._tables, self.keys)
         self._cache = DeviceCache(self._cache_bytes)
+        self.recorded = RecordedRuns(device.native)
         # What each program takes in all, for which the tables of its levels were made.
         self._totals: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
         self._circuit: DeviceBootstrapping | None = None
@@ -155,6 +158,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             self._is_there = False
             give_up(self.device)
             del self.device, self._tables, self._evaluator, self._cache, self._circuit
+            del self.recorded
         self._begin(open_device(self.name))
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
@@ -188,8 +192,9 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         try:
             self._evaluator.require(total)
         except MemoryBudgetError:
-            # What is encoded once more takes time, but no memory.
+            # What is encoded or recorded once more takes time, but no memory.
             self._cache.clear()
+            self.recorded.clear()
             self._evaluator.require(total)
         native = self.device.native
         self._cache.begin(program, max(0, native.budget - native.used - total))

@@ -6,3 +6,4 @@ pub mod evaluator;
 pub mod linear_transform;
 pub mod machine;
 pub mod parameters;
+pub mod recorded;

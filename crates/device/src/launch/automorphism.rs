@@ -35,7 +35,7 @@ pub fn permute(
         "limbs of the buffers"
     );
     let arguments = Arguments {
-        to: to.address(),
+        to: to.address_to_write(),
         from: from.address(),
         rows: rows.address(),
         inverse: inverse_of(element),

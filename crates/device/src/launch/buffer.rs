@@ -31,6 +31,17 @@ impl Buffer {
         Ok(buffer)
     }
 
+    /// A copy of the words of an index table, which nothing overwrites.
+    ///
+    /// # Errors
+    /// As [`Self::unwritten`].
+    pub(super) fn table(device: &Device, words: &[u32]) -> Result<Self> {
+        let mut buffer = Self::unwritten(device, words.len(), "store an index table")?;
+        device.recordings().holds_table(buffer.address);
+        buffer.write(0, words)?;
+        Ok(buffer)
+    }
+
     /// Overwrites the words from number `start` on.
     ///
     /// # Errors
@@ -61,10 +72,21 @@ impl Buffer {
     /// # Errors
     /// As [`Self::unwritten`].
     pub fn duplicate(&self, operation: &'static str) -> Result<Self> {
-        let copy = Self::unwritten(&self.device, self.words, operation)?;
-        // SAFETY: both buffers have as many words, on one device, and one of them is new.
-        unsafe { self.device.copy(copy.address, self.address, self.words)? };
+        let mut copy = Self::unwritten(&self.device, self.words, operation)?;
+        copy.overwrite(self, operation)?;
         Ok(copy)
+    }
+
+    /// Copies the words of another of as many.
+    ///
+    /// # Errors
+    /// [`Error::DifferentDevices`], [`Error::DeviceLost`].
+    pub fn overwrite(&mut self, other: &Self, operation: &'static str) -> Result<()> {
+        other.check_device(&self.device, operation)?;
+        assert_eq!(self.words, other.words, "buffers of one length");
+        let (to, from) = (self.address_to_write(), other.address());
+        // SAFETY: both buffers have as many words, on one device, and this one is borrowed mutably.
+        unsafe { self.device.copy(to, from, self.words) }
     }
 
     /// How many words there are.
@@ -77,7 +99,15 @@ impl Buffer {
         &self.device
     }
 
+    /// Where a step of the device reads.
     pub(super) fn address(&self) -> u64 {
+        self.device.recordings().reads(self.address);
+        self.address
+    }
+
+    /// Where a step of the device writes; the caller has borrowed the buffer mutably.
+    pub(super) fn address_to_write(&self) -> u64 {
+        self.device.recordings().writes(self.address);
         self.address
     }
 

@@ -48,7 +48,7 @@ pub fn combine(
     let address_bytes = (terms.len() * size_of::<u64>()) as u64;
     let arguments = Arguments {
         primes: ring.primes(),
-        to: to.address(),
+        to: to.address_to_write(),
         rows: rows.address(),
         terms: table.address(),
         constants: table.address() + address_bytes,

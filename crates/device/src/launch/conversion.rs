@@ -127,7 +127,7 @@ pub fn convert(
     }
     let arguments = Arguments {
         primes: ring.primes(),
-        to: to.address(),
+        to: to.address_to_write(),
         from: from.address(),
         sources: tables.sources.address(),
         targets: tables.targets.address(),

@@ -3,12 +3,14 @@
 use std::ffi::c_void;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::result::{self, DriverError, ctx, device, event, mem_pool, module, stream};
+use cudarc::driver::result::{
+    self, DriverError, ctx, device, event, graph, mem_pool, module, stream,
+};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUevent_flags, CUresult};
 use rlwe::chain::MAX_LOG_N;
 
 use super::compiler::{architecture, compile, require_compiler};
-use super::engine::{Engine, Grid, Kernel};
+use super::engine::{Engine, Grid, Kernel, Sequence, Step};
 use crate::{Error, Result};
 
 /// The least compute capability: below it `__umulhi` and shared memory are slower than planned for.
@@ -109,6 +111,108 @@ impl Cuda {
     fn enter(&self, operation: &'static str) -> Result<()> {
         // SAFETY: the context is retained until this is dropped.
         unsafe { ctx::set_current(self.context) }.map_err(|error| failure(operation, error))
+    }
+}
+
+impl Cuda {
+    /// Launches a kernel in a stream.
+    ///
+    /// # Safety
+    /// As [`Engine::launch`]; the context is current, and the stream is one of it.
+    unsafe fn launch_in(
+        &self,
+        stream: sys::CUstream,
+        kernel: Kernel,
+        log_n: u32,
+        grid: Grid,
+        arguments: *const c_void,
+    ) -> std::result::Result<(), DriverError> {
+        let mut parameters = [arguments.cast_mut()];
+        let blocks = (grid.columns as u32, grid.rows as u32, 1);
+        let threads = (grid.threads as u32, 1, 1);
+        let shared = (grid.shared * size_of::<u32>()) as u32;
+        let loaded = self.kernels[log_n as usize].get().expect("a ring that was prepared");
+        let function = loaded.functions[kernel as usize];
+        // SAFETY: the function is loaded as long as this lives; it takes one argument, which the
+        // driver copies and which is laid out as the caller promises.
+        unsafe { result::launch_kernel(function, blocks, threads, shared, stream, &mut parameters) }
+    }
+
+    /// The graph of steps, by a stream that nothing else goes through: no step is done.
+    ///
+    /// # Safety
+    /// As [`Engine::assemble`]; the context is current.
+    unsafe fn captured(&self, steps: &[Step]) -> std::result::Result<sys::CUgraph, DriverError> {
+        let apart = stream::create(stream::StreamKind::NonBlocking)?;
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is alive, and what was begun is ended whatever comes of the steps.
+        unsafe {
+            let captured = stream::begin_capture(apart, mode).and_then(|()| {
+                let noted = steps.iter().try_for_each(|step| self.do_in(apart, step));
+                let graph = stream::end_capture(apart);
+                match noted {
+                    Ok(()) => graph,
+                    Err(error) => {
+                        let _ = graph.and_then(|graph| graph::destroy(graph));
+                        Err(error)
+                    }
+                }
+            });
+            let _ = stream::destroy(apart);
+            captured
+        }
+    }
+
+    /// # Safety
+    /// As [`Self::launch_in`].
+    unsafe fn do_in(
+        &self,
+        stream: sys::CUstream,
+        step: &Step,
+    ) -> std::result::Result<(), DriverError> {
+        // SAFETY: the caller's promise is that of the step.
+        unsafe {
+            match step {
+                Step::Launch { kernel, log_n, grid, arguments } => {
+                    self.launch_in(stream, *kernel, *log_n, *grid, arguments.as_ptr().cast())
+                }
+                Step::Copy { to, from, words } => {
+                    result::memcpy_dtod_async(*to, *from, words * size_of::<u32>(), stream)
+                }
+            }
+        }
+    }
+}
+
+/// Steps that a GPU does as one.
+struct Graph {
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    instance: sys::CUgraphExec,
+}
+
+// SAFETY: as for `Cuda`; the engine lives as long as this, by the promise of `Engine::assemble`.
+unsafe impl Send for Graph {}
+
+impl Sequence for Graph {
+    unsafe fn run(&self) -> Result<()> {
+        let operation = "run a recorded program";
+        // SAFETY: context, stream and instance are alive; the caller's promise is that of the steps.
+        unsafe {
+            ctx::set_current(self.context).and_then(|()| graph::launch(self.instance, self.stream))
+        }
+        .map_err(|error| failure(operation, error))
+    }
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        // SAFETY: this is the instance's last use; the driver lets runs of it end.
+        unsafe {
+            if ctx::set_current(self.context).is_ok() {
+                let _ = graph::exec_destroy(self.instance);
+            }
+        }
     }
 }
 
@@ -240,18 +344,24 @@ impl Engine for Cuda {
     ) -> Result<()> {
         let operation = "run a kernel";
         self.enter(operation)?;
-        let mut parameters = [arguments.cast_mut()];
-        let blocks = (grid.columns as u32, grid.rows as u32, 1);
-        let threads = (grid.threads as u32, 1, 1);
-        let shared = (grid.shared * size_of::<u32>()) as u32;
-        let loaded = self.kernels[log_n as usize].get().expect("a ring that was prepared");
-        let function = loaded.functions[kernel as usize];
-        // SAFETY: the function is loaded as long as this lives; it takes one argument, which the
-        // driver copies and which is laid out as the caller promises.
-        unsafe {
-            result::launch_kernel(function, blocks, threads, shared, self.stream, &mut parameters)
-        }
-        .map_err(|error| failure(operation, error))
+        // SAFETY: the caller's promise is the same; the stream lives as long as this.
+        unsafe { self.launch_in(self.stream, kernel, log_n, grid, arguments) }
+            .map_err(|error| failure(operation, error))
+    }
+
+    unsafe fn assemble(&self, steps: Vec<Step>) -> Result<Box<dyn Sequence>> {
+        let operation = "record a program for a GPU";
+        self.enter(operation)?;
+        // SAFETY: the context is current, and the caller's promise is that of each step.
+        let graph = unsafe { self.captured(&steps) }.map_err(|error| failure(operation, error))?;
+        // SAFETY: the graph is whole, and not used any more once it is instantiated.
+        let instance = unsafe {
+            let instance = graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = graph::destroy(graph);
+            instance
+        };
+        let instance = instance.map_err(|error| failure(operation, error))?;
+        Ok(Box::new(Graph { context: self.context, stream: self.stream, instance }))
     }
 
     fn synchronize(&self) -> Result<()> {

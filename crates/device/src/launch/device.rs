@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cuda::Cuda;
-use super::engine::{Engine, Grid, Kernel};
+use super::engine::{Engine, Grid, Kernel, Sequence, Step};
+use super::recording::{Freed, Recordings};
 #[cfg(feature = "software")]
 use super::software::{Order, Software};
 use crate::{Error, Result};
@@ -24,6 +25,7 @@ struct Inner {
     budget: u64,
     used: AtomicU64,
     reserve: Mutex<Reserve>,
+    recordings: Recordings,
 }
 
 /// Memory that was given back, kept for the next buffers of the same length: asking the driver for it
@@ -109,8 +111,8 @@ impl Device {
     }
 
     fn new(engine: Box<dyn Engine>, budget: u64) -> Self {
-        let (used, reserve) = (AtomicU64::new(0), Mutex::default());
-        Self(Arc::new(Inner { engine, budget, used, reserve }))
+        let (used, reserve, recordings) = Default::default();
+        Self(Arc::new(Inner { engine, budget, used, reserve, recordings }))
     }
 
     /// What the device calls itself.
@@ -164,13 +166,18 @@ impl Device {
 
     /// The address of that many words, within the budget.
     pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
+        if let Some(address) = self.recordings().take(words) {
+            return Ok(address);
+        }
         let bytes = bytes_of(words);
         let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
         self.0
             .used
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown)
             .map_err(|used| self.exceeded(bytes, used, operation))?;
-        self.found_or_allocated(words).inspect_err(|_| self.forget(bytes))
+        let address = self.found_or_allocated(words).inspect_err(|_| self.forget(bytes))?;
+        self.recordings().took(address, words);
+        Ok(address)
     }
 
     /// Memory from the reserve, else from the engine; where that makes too much, or the engine has
@@ -202,9 +209,36 @@ impl Device {
     /// # Safety
     /// As [`Engine::free`].
     pub(super) unsafe fn free(&self, address: u64, words: usize) {
+        if !self.recordings().keep(address) {
+            self.put_back(address, words);
+        }
+    }
+
+    /// Takes back what recordings had.
+    pub(super) fn give_back(&self, freed: Freed) {
+        for (address, words) in freed {
+            self.put_back(address, words);
+        }
+    }
+
+    fn put_back(&self, address: u64, words: usize) {
         self.forget(bytes_of(words));
         let mut reserve = self.0.reserve.lock().unwrap_or_else(PoisonError::into_inner);
         reserve.put(address, words);
+    }
+
+    /// Its recordings.
+    pub(super) fn recordings(&self) -> &Recordings {
+        &self.0.recordings
+    }
+
+    /// Makes steps ready to be done again, as one.
+    ///
+    /// # Safety
+    /// As [`Engine::assemble`].
+    pub(super) unsafe fn assemble(&self, steps: Vec<Step>) -> Result<Box<dyn Sequence>> {
+        // SAFETY: the caller's promise is that of the engine.
+        unsafe { self.0.engine.assemble(steps) }
     }
 
     /// Copies words to the device.
@@ -212,6 +246,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::write`].
     pub(super) unsafe fn write(&self, address: u64, words: &[u32]) -> Result<()> {
+        self.recordings().is_written_by_host(address);
         // SAFETY: the caller's promise is that of the engine.
         unsafe { self.0.engine.write(address, words) }
     }
@@ -221,6 +256,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::read`].
     pub(super) unsafe fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
+        self.recordings().is_read_by_host();
         // SAFETY: the caller's promise is that of the engine.
         unsafe { self.0.engine.read(address, words) }
     }
@@ -230,6 +266,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::copy`].
     pub(super) unsafe fn copy(&self, to: u64, from: u64, words: usize) -> Result<()> {
+        self.recordings().note(|| Step::Copy { to, from, words });
         // SAFETY: the caller's promise is that of the engine.
         unsafe { self.0.engine.copy(to, from, words) }
     }
@@ -254,6 +291,7 @@ impl Device {
         if grid.columns * grid.rows == 0 {
             return Ok(());
         }
+        self.recordings().note(|| Step::launch(kernel, log_n, grid, arguments));
         // SAFETY: the caller's promise is that of the engine. Buffers that are dropped are freed in
         // the order of the launches, after the kernel.
         unsafe { self.0.engine.launch(kernel, log_n, grid, std::ptr::from_ref(arguments).cast()) }

@@ -35,7 +35,7 @@ pub fn place(
         "limbs of the buffers"
     );
     let arguments = Placement {
-        to: to.address() + ring.limb_bytes(start),
+        to: to.address_to_write() + ring.limb_bytes(start),
         from: from.address(),
         rows: rows.address(),
         n: ring.n() as u32,

@@ -1,6 +1,7 @@
 //! What every kind of device can do.
 
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 use crate::Result;
 
@@ -105,6 +106,44 @@ impl Grid {
     }
 }
 
+/// Something that a device does.
+pub(super) enum Step {
+    Launch {
+        kernel: Kernel,
+        log_n: u32,
+        grid: Grid,
+        /// As the kernel's source declares, with what lies between.
+        arguments: Vec<MaybeUninit<u64>>,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        words: usize,
+    },
+}
+
+impl Step {
+    pub(super) fn launch<A>(kernel: Kernel, log_n: u32, grid: Grid, arguments: &A) -> Self {
+        const { assert!(align_of::<A>() <= align_of::<u64>()) };
+        let mut copied = vec![MaybeUninit::uninit(); size_of::<A>().div_ceil(size_of::<u64>())];
+        // SAFETY: the copy has as many bytes, and none of them has to be initialised.
+        unsafe {
+            let from: *const u8 = std::ptr::from_ref(arguments).cast();
+            std::ptr::copy_nonoverlapping(from, copied.as_mut_ptr().cast(), size_of::<A>());
+        }
+        Self::Launch { kernel, log_n, grid, arguments: copied }
+    }
+}
+
+/// Steps that a device does as one, in their order.
+pub(super) trait Sequence: Send {
+    /// Does them; returns before they are done, as a launch does.
+    ///
+    /// # Safety
+    /// As each of them.
+    unsafe fn run(&self) -> Result<()>;
+}
+
 /// A device: a GPU, or software that stands for one.
 ///
 /// Work is done in the order of the calls; a call may return before its work is done, but for reads.
@@ -159,6 +198,12 @@ pub(super) trait Engine: Send + Sync {
         grid: Grid,
         arguments: *const c_void,
     ) -> Result<()>;
+
+    /// Makes steps ready to be done as one.
+    ///
+    /// # Safety
+    /// The kernels are of rings that were prepared, and the engine lives as long as the sequence.
+    unsafe fn assemble(&self, steps: Vec<Step>) -> Result<Box<dyn Sequence>>;
 
     /// Waits until all work is done.
     fn synchronize(&self) -> Result<()>;

@@ -138,7 +138,7 @@ pub fn inner_product(
     );
     let arguments = Arguments {
         primes: ring.primes(),
-        to: to.address() + ring.limb_bytes(start),
+        to: to.address_to_write() + ring.limb_bytes(start),
         whole: whole.address(),
         extensions: extensions.address(),
         key: key.address(),

@@ -122,7 +122,7 @@ fn run(
     );
     let arguments = Arguments {
         primes: ring.primes(),
-        to: to.address(),
+        to: to.address_to_write(),
         first: first.address(),
         second: second.address(),
         rows: rows.address(),
@@ -173,7 +173,7 @@ pub fn tensor(
         primes: ring.primes(),
         first: first.address(),
         second: second.address(),
-        to: to.address(),
+        to: to.address_to_write(),
         positions: positions.address(),
         limbs: limbs as u32,
         n: ring.n() as u32,

@@ -4,13 +4,14 @@ use std::alloc::{self, Layout};
 use std::ffi::c_void;
 use std::time::Instant;
 
-use super::engine::{Engine, Grid, Kernel};
+use super::engine::{Engine, Grid, Kernel, Sequence, Step};
 use crate::Result;
 
 /// Bytes that addresses are multiples of, as those of a GPU are.
 const ALIGNMENT: usize = 16;
 
 /// The device; all share the memory of the machine.
+#[derive(Clone, Copy)]
 pub(super) struct Software {
     /// In which order blocks, and the threads of each phase, run.
     pub(super) order: Order,
@@ -143,6 +144,10 @@ impl Engine for Software {
         Ok(())
     }
 
+    unsafe fn assemble(&self, steps: Vec<Step>) -> Result<Box<dyn Sequence>> {
+        Ok(Box::new(Steps { software: *self, steps }))
+    }
+
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }
@@ -151,5 +156,28 @@ impl Engine for Software {
         let start = Instant::now();
         work()?;
         Ok(start.elapsed().as_secs_f64())
+    }
+}
+
+/// Steps that are done one after the other.
+struct Steps {
+    software: Software,
+    steps: Vec<Step>,
+}
+
+impl Sequence for Steps {
+    unsafe fn run(&self) -> Result<()> {
+        for step in &self.steps {
+            // SAFETY: the caller's promise is that of each step.
+            unsafe {
+                match step {
+                    Step::Launch { kernel, log_n, grid, arguments } => {
+                        self.software.launch(*kernel, *log_n, *grid, arguments.as_ptr().cast())?;
+                    }
+                    Step::Copy { to, from, words } => self.software.copy(*to, *from, *words)?,
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -17,7 +17,7 @@ impl Table {
     /// # Errors
     /// As [`Buffer::unwritten`].
     pub fn new(device: &Device, words: &[u32]) -> Result<Self> {
-        let buffer = Buffer::copied(device, words, "store an index table")?;
+        let buffer = Buffer::table(device, words)?;
         Ok(Self { buffer, most: words.iter().copied().max().unwrap_or(0) })
     }
 

@@ -60,7 +60,7 @@ fn run(
     let arguments = Arguments {
         primes: ring.primes(),
         twiddles: ring.twiddles(),
-        to: to.address(),
+        to: to.address_to_write(),
         from: source.address(),
         rows: rows.address(),
         log_n,
