@@ -15,7 +15,7 @@ from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelEx
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.plan.networks.calibration import bounded, calibrate
 from cloakwork.plan.networks.compile_graph import compile_graph
-from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.errors.fitted import largest_difference
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples

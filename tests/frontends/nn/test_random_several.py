@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.networks.calibration import bounded, calibrate
 from cloakwork.plan.networks.compile_graph import compile_graph
-from cloakwork.plan.networks.fitted_errors import largest_difference
+from cloakwork.plan.networks.errors.fitted import largest_difference
+from cloakwork.plan.networks.errors.worst_case_inputs import worst_case_inputs
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
-from cloakwork.plan.networks.worst_case_inputs import worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.runtime.program import Program

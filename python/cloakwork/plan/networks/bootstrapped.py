@@ -15,15 +15,15 @@ from functools import partial
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.calibration import Calibration
-from cloakwork.plan.networks.cheapest_packings import chosen_packings
-from cloakwork.plan.networks.expected_errors import ROUGH, SimulatedInputs, expected_error
+from cloakwork.plan.networks.errors.expected import ROUGH, SimulatedInputs, expected_error
+from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import activation_ranges, lowered_stages
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.pipeline import batch_refusal
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import stages_within_one
-from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside

@@ -19,15 +19,15 @@ from cloakwork.plan.networks.calibration import (
     with_ranges_of_factors,
 )
 from cloakwork.plan.networks.depth import Depth, activation_depths, least_depths, require_levels
-from cloakwork.plan.networks.fitted_errors import largest_difference
-from cloakwork.plan.networks.likely_errors import likely_difference
+from cloakwork.plan.networks.errors.fitted import largest_difference
+from cloakwork.plan.networks.errors.likely import likely_difference
+from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
-from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.port import Port

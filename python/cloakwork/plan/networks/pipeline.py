@@ -16,7 +16,6 @@ from cloakwork.errors import (
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.by_element import lowered_by_element
 from cloakwork.plan.networks.calibration import Calibration
-from cloakwork.plan.networks.cheapest_packings import chosen_packings
 from cloakwork.plan.networks.depth import (
     MIN_HEADROOM,
     Depth,
@@ -24,19 +23,20 @@ from cloakwork.plan.networks.depth import (
     refusal_kind,
     require_levels,
 )
-from cloakwork.plan.networks.expected_errors import (
+from cloakwork.plan.networks.errors.expected import (
     DRAWN_BITS,
     ROUGH,
     Run,
     SimulatedInputs,
     expected_error,
 )
+from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
-from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
@@ -57,8 +57,10 @@ _OUTGROWN = 2.0**100
 # Slots of an input up to which every element takes a ciphertext of its own: with few more, matrices
 # between that many ciphertexts would take longer to plan than to run.
 _FEW_SLOTS = 4
-# Slots of the programs in which errors of such networks are simulated.
-_SIMULATED_SLOTS = 16
+# Inputs in the slots of the programs in which errors of such networks are simulated, and how often
+# each: as many operations are run for all of them as for one.
+_SIMULATED_INPUTS = 16
+_SIMULATED_COPIES = 4
 
 
 def planned(
@@ -247,12 +249,14 @@ def _by_element(
     Every slot computes alike, so that a few tell the errors of all. Words are the longest of which
     one product of doubles makes one: of shorter ones transforms take more.
     """
-    ring, width = _Ring(network, options, log_n, DOUBLE_WORD_BITS), _SIMULATED_SLOTS
-    few = lowered_by_element(options.title, network, width)
+    ring = _Ring(network, options, log_n, DOUBLE_WORD_BITS)
+    simulated_slots = _SIMULATED_INPUTS * _SIMULATED_COPIES
+    few = lowered_by_element(options.title, network, simulated_slots)
     price = total_seconds(few.program, ring.costs())
     if price >= limit:
         return None
-    precise = _precise(few, (), inputs_of(width), ring, width)
+    inputs = replace(inputs_of(_SIMULATED_INPUTS), copies=_SIMULATED_COPIES)
+    precise = _precise(few, (), inputs, ring, simulated_slots)
     whole = lowered_by_element(options.title, network, ring.slots)
     return NetworkPlan(
         whole, precise.parameters, precise.bounds, precise.error, price, batch, ring.slots

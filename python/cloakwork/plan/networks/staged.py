@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from cloakwork.plan.networks.convolution_packings import Image, strides_of
 from cloakwork.plan.networks.diagonals import ClearMatrix
 from cloakwork.plan.networks.matrices import Matrix
+from cloakwork.plan.networks.packings.convolution import Image, strides_of
 from cloakwork.plan.networks.stages import (
     Activation,
     CiphertextProduct,

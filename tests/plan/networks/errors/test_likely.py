@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cloakwork.plan.networks.calibration import bounded, calibrate
+from cloakwork.plan.networks.errors.fitted import largest_difference
+from cloakwork.plan.networks.errors.likely import likely_difference
 from cloakwork.plan.networks.fit import fit
-from cloakwork.plan.networks.fitted_errors import largest_difference
-from cloakwork.plan.networks.likely_errors import likely_difference
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results
 from tests.thoroughness import slow

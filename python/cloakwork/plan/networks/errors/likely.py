@@ -1,6 +1,6 @@
 """How far a network of fitted polynomials is likely to be from the exact one.
 
-A bound for every input (`plan.networks.fitted_errors`) adds up the largest errors of all elements
+A bound for every input (`plan.networks.errors.fitted`) adds up the largest errors of all elements
 in the direction in which the weights have them add up, layer after layer, and so exceeds what
 occurs by a factor for each layer. Here errors are random numbers that are followed along given
 inputs, as rounding errors are in a statistical analysis (Higham, Mary, "A new approach to
@@ -32,8 +32,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from cloakwork.plan.networks.errors.fitted import errors_after
 from cloakwork.plan.networks.fit import Fitted
-from cloakwork.plan.networks.fitted_errors import errors_after
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results, values

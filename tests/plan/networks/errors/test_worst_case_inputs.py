@@ -10,10 +10,10 @@ import pytest
 from benchmarks.nn.networks import SQUARE, Weights, lola, network
 from cloakwork.plan.networks.calibration import calibrate
 from cloakwork.plan.networks.compile_graph import compile_graph
+from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.samples import Samples
-from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.programs.ir import layers as g
 from tests.frontends.nn.acceptance import unfit
 from tests.thoroughness import slow

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork
-from cloakwork.plan.networks.worst_case_inputs import WorstCaseInputs
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results as layer_results
 from cloakwork.runtime.simulate import results
@@ -39,10 +39,17 @@ _Array: TypeAlias = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A run in the clear: packed inputs, and the exact results of each input in a row."""
+    """A run in the clear.
+
+    Args:
+        inputs: Packed inputs, all of them several times one after the other.
+        results: The exact results of each input in a row.
+        copies: How often.
+    """
 
     inputs: list[_Array]
     results: _Array
+    copies: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,10 +60,12 @@ class SimulatedInputs:
         usual: Inputs such as a network is to be run on, those that lead to the largest numbers and
             those that errors grow most by.
         worst: Other inputs that are accepted, the ones that errors grow most by.
+        copies: How often a batch stands in the slots, where each slot has an error of its own.
     """
 
     usual: Sequence[_Array]
     worst: Sequence[_Array]
+    copies: int = 1
 
     @classmethod
     def of(
@@ -81,11 +90,11 @@ class SimulatedInputs:
 
     def usual_runs(self, network: LoweredNetwork) -> list[Run]:
         """Runs of a network on the usual inputs."""
-        return exact_runs(network, self.usual)
+        return exact_runs(network, self.usual, self.copies)
 
     def worst_runs(self, network: LoweredNetwork) -> list[Run]:
         """Runs of a network on the worst inputs."""
-        return exact_runs(network, self.worst)
+        return exact_runs(network, self.worst, self.copies)
 
 
 def _batches(inputs: _Array, width: int) -> list[_Array]:
@@ -94,30 +103,40 @@ def _batches(inputs: _Array, width: int) -> list[_Array]:
     return list(inputs[numbers].reshape(-1, width, inputs.shape[1]))
 
 
-def exact_runs(network: LoweredNetwork, batches: Sequence[_Array]) -> list[Run]:
-    """Runs of a network without noise, one for each batch of a ciphertext's width."""
-    packed = [(network.pack(rows), len(rows)) for rows in batches]
-    return [
-        Run(inputs, network.unpack(results(network.program, inputs), width))
-        for inputs, width in packed
-    ]
+def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) -> list[Run]:
+    """Runs of a network without noise, one for each batch of inputs.
+
+    Args:
+        network: The network.
+        batches: As many inputs in each as have slots, so many times.
+        copies: How often.
+    """
+    made: list[Run] = []
+    for rows in batches:
+        inputs = network.pack(np.tile(rows, (copies, 1)))
+        found = network.unpack(results(network.program, inputs), copies * len(rows))
+        made.append(Run(inputs, found[: len(rows)], copies))
+    return made
 
 
 def expected_error(network: LoweredNetwork, runs: Sequence[Run], noise: NoiseModel) -> float:
     """The largest error to expect of any of some runs under noise."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
-    repeats = max(_DRAWS, -(-_NOISY_RESULTS // runs[0].results.size))
+    draws, copies = max(_DRAWS, -(-_NOISY_RESULTS // runs[0].results.size)), runs[0].copies
+    repeats = -(-draws // copies)
 
     def errors(seed: int, run: Run) -> _Array:
         made = results(network.program, run.inputs, replace(noise, seed=seed))
-        return network.unpack(made, len(run.results)) - run.results
+        found = network.unpack(made, copies * len(run.results))
+        return found.reshape(copies, *run.results.shape) - run.results
 
     seeds = [seed for seed in range(repeats) for _ in runs]
     with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as threads:
         drawn = list(threads.map(errors, seeds, [*runs] * repeats))
+    by_draw = np.reshape(drawn, (repeats, len(runs), copies, -1)).swapaxes(1, 2)
     # Numbers beyond a double have an infinite deviation, which the caller refuses.
     with np.errstate(over="ignore", invalid="ignore"):
-        found = _largest_error(np.reshape(drawn, (repeats, -1)), runs[0].results.size)
+        found = _largest_error(by_draw.reshape(repeats * copies, -1), runs[0].results.size)
     return max(found, 2.0**-52)
 
 

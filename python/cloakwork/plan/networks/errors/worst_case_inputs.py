@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.networks.aligned_directions import aligned_directions
 from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.errors.aligned_directions import aligned_directions
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import by_parts, element_bounds, results, values
 

@@ -7,16 +7,16 @@ from math import prod
 
 import numpy as np
 
-from cloakwork.plan.networks.choose import Prices, cheapest
-from cloakwork.plan.networks.convolution_packings import (
+from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.packings.choose import Prices, cheapest
+from cloakwork.plan.networks.packings.convolution import (
     Grid,
     ImageGrid,
     image_grids,
     plain,
     token_rows,
 )
-from cloakwork.plan.networks.derived_packings import derived_packings
-from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.packings.derived import derived_packings
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import Activation, CiphertextProduct
 from cloakwork.programs.places import Places

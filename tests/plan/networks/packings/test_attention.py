@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 from cloakwork.frontends.nn.capture import capture
-from cloakwork.plan.networks import cheapest_packings
 from cloakwork.plan.networks.calibration import bounded, calibrate
-from cloakwork.plan.networks.cheapest_packings import chosen_packings
 from cloakwork.plan.networks.diagonals import product_cost
 from cloakwork.plan.networks.fit import fit
+from cloakwork.plan.networks.packings import cheapest
+from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import MatrixProduct, stages_of, stages_within_one
@@ -62,7 +62,7 @@ def test_attention_takes_few_diagonals_as_its_packings_follow_from_one_another(
     network = StagedNetwork(graph, stages.all, stages.outputs)
     costs = modelled([1] * (network.depth + 1), 1)
     found = diagonals(network, costs)
-    monkeypatch.setattr(cheapest_packings, "derived_packings", lambda network, packings: {})
+    monkeypatch.setattr(cheapest, "derived_packings", lambda network, packings: {})
     assert found < diagonals(network, costs) / 2
 
 

@@ -1,0 +1,1 @@
+"""How far the results of a network are from those in the clear: bounds, and what is likely."""
