@@ -584,8 +584,11 @@ class DeviceParameters:
 
 @final
 class DeviceRecorded:
+    @property
+    def nbytes(self) -> int: ...
     def run(self, inputs: Sequence[DeviceCiphertext]) -> list[DeviceCiphertext] | None: ...
 
+@final
 class DeviceRecording:
     @staticmethod
     def begin(
@@ -597,6 +600,7 @@ class DeviceRecording:
     def finish(self) -> tuple[list[DeviceCiphertext], DeviceRecorded | None]: ...
     def abandon(self) -> None: ...
 
+@final
 class DeviceEvaluator:
     def __new__(cls, parameters: DeviceParameters, keys: EvaluationKeys) -> Self: ...
     def extended(self, keys: EvaluationKeys) -> DeviceEvaluator: ...

@@ -10,10 +10,11 @@ import pytest
 
 import cloakwork as cw
 from cloakwork._native import DeviceRecording
-from cloakwork.errors import DeviceOperationError, InvalidArgumentError
+from cloakwork.errors import DeviceOperationError, InvalidArgumentError, MemoryBudgetError
 from cloakwork.programs.slots import Add, Input, Output, SlotProgram
 from cloakwork.runtime import on_device
 from cloakwork.runtime.executor import run
+from cloakwork.schemes import recorded_runs
 from cloakwork.schemes.staying import on_host
 from tests.devices import needs_software
 from tests.families import NETWORKS, TENSORS, Family
@@ -85,10 +86,13 @@ def test_what_a_program_made_goes_into_its_next_run(steps: list[str]) -> None:
     tensor = session.encrypt(x, bound=1.0)
     total = tensor + tensor
     # Recorded with an operand whose bound grows each time, it does not fit the next.
-    for doublings in range(2, 6):
+    for doublings in range(2, 7):
         total = _repeated(session, total, total)
-        assert np.abs(session.decrypt(total) - 2**doublings * x).max() < 2**-10
-    assert len(steps) == 5
+        assert np.abs(session.decrypt(total) - 2**doublings * x).max() < 2**-9
+    assert len(steps) == 6
+    assert total.program is not None
+    known = session._backend.recorded._known[total.program]
+    assert (known.attempts, known.recorded) == (3, None), "it is not recorded for ever"
 
 
 def test_what_is_to_be_measured_goes_step_by_step(steps: list[str]) -> None:
@@ -105,18 +109,60 @@ def test_what_is_to_be_measured_goes_step_by_step(steps: list[str]) -> None:
 def test_recordings_give_way_to_programs_that_lack_the_memory(steps: list[str]) -> None:
     session, x = _session(), RNG.uniform(-1, 1, 8)
     tensor = session.encrypt(x, bound=1.0)
-    square = tensor * tensor
+    square, total = tensor * tensor, tensor + tensor
     for _ in range(3):
         _repeated(session, square, tensor)
-    assert len(steps) == 3
-    native = session._backend.device.native
-    before = native.used
-    session._backend.recorded.clear()
-    assert native.used < before
+    assert len(steps) == 4
+    backend = session._backend
+    native = backend.device.native
+    free = native.budget - native.used
+    assert total.program is not None
+    # The recording is in the way of what takes all the rest and a little more; no key is.
+    backend._totals[total.program] = free + 1
+    backend.require(total.program, 0)
+    assert native.budget - native.used > free
     for _ in range(2):
         square = _repeated(session, square, tensor)
-    assert len(steps) == 4, "recorded anew, then launched"
+    assert len(steps) == 5, "recorded anew, then launched"
     assert np.abs(session.decrypt(square) - x**2).max() < 2**-12
+
+
+def test_what_fits_step_by_step_runs_though_a_recording_does_not(
+    monkeypatch: pytest.MonkeyPatch, steps: list[str]
+) -> None:
+    session, x = _session(), RNG.uniform(-1, 1, 8)
+    tensor = session.encrypt(x, bound=1.0)
+    square = tensor * tensor
+
+    def lacking(*_: object) -> Never:
+        raise MemoryBudgetError("no memory")
+
+    monkeypatch.setattr(recorded_runs.DeviceRecording, "begin", lacking, raising=True)
+    for number in range(1, 6):
+        found = _repeated(session, square, tensor)
+        assert np.abs(session.decrypt(found) - x**2).max() < 2**-12
+        assert len(steps) == 1 + number
+
+
+def test_the_recordings_of_all_programs_have_one_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, x = _session(), RNG.uniform(-1, 1, 8)
+    tensor = session.encrypt(x, bound=1.0)
+    made = [tensor * tensor, tensor + tensor, tensor - 0.5]
+    for each in made:
+        for _ in range(2):
+            _repeated(session, each, tensor)
+    device = session._backend.device
+    kept = [each().recorded for each in device.recorded]
+    assert len(kept) >= 3
+    assert all(kept[-3:])
+    last = kept[-1].nbytes
+    part = last / device.native.budget
+    monkeypatch.setattr(recorded_runs, "_PART_OF_MEMORY", part)
+    session._backend.recorded._keep_within_memory()
+    assert [each().recorded is not None for each in device.recorded[-3:]] == [False, False, True]
+    for each, factor in zip(made, (x * x, 2 * x, x - 0.5), strict=True):
+        found = _repeated(session, each, tensor)
+        assert np.abs(session.decrypt(found) - factor).max() < 2**-12
 
 
 def test_a_recording_whose_constants_have_left_is_made_anew(steps: list[str]) -> None:

@@ -140,6 +140,11 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Bytes that it takes on the device.
+    pub fn nbytes(&self) -> u64 {
+        self.program.nbytes()
+    }
+
     /// What the program makes of other ciphertexts, of which the same is known as of those that it was
     /// recorded on: level, scale, precision, bound and key. None where something else is, and once
     /// keys or tables that it used have left the device: it has to be recorded anew.

@@ -48,7 +48,7 @@ impl<'a> Program<'a> {
         self.evaluator.parameters().send(a).unwrap()
     }
 
-    /// Every kernel there is but those of bootstrapping.
+    /// Operations of every kind but bootstrapping.
     fn on_device(&self, a: &Ciphertext, b: &Ciphertext) -> Vec<Ciphertext> {
         let on = &self.evaluator;
         let sum = on.add_plain(&on.sub(a, b).unwrap(), &self.plaintext.1).unwrap();
@@ -59,6 +59,7 @@ impl<'a> Program<'a> {
         made.push(on.conjugate(&on.multiply_imaginary(&moved[1]).unwrap()).unwrap());
         made.push(on.linear_transform(&product, &self.transform.1).unwrap());
         made.push(on.polynomial(&on.negate(a).unwrap(), &cubic()).unwrap());
+        made.push(on.multiply_plain(b, &self.plaintext.1).unwrap());
         made
     }
 
@@ -72,6 +73,7 @@ impl<'a> Program<'a> {
         made.push(on.conjugate(&on.multiply_imaginary(&moved[1]).unwrap()).unwrap());
         made.push(on.linear_transform(&product, &self.transform.0).unwrap());
         made.push(on.polynomial(&on.negate(a).unwrap(), &cubic()).unwrap());
+        made.push(on.multiply_plain(b, &self.plaintext.0).unwrap());
         made
     }
 
@@ -153,6 +155,39 @@ fn program_inputs(inputs: &[ckks::Ciphertext; 2]) -> [ckks::Ciphertext; 2] {
 }
 
 #[test]
+fn index_tables_of_every_length_stay_as_they_are() {
+    // Of some numbers of limbs and terms a table has as many words as a step before has left.
+    for level in 1..=6 {
+        let bench = Bench::new(insecure(6, level, 40.0, Some(1)));
+        let device = roomy();
+        let evaluator = bench.on(&device);
+        let [a, b] = [1, 2].map(|seed| bench.ciphertext(level, seed));
+        let [x, y] = [&a, &b].map(|each| evaluator.parameters().send(each).unwrap());
+        for count in 1..=40 {
+            let weights: Vec<f64> = (0..3 * count).map(|i| f64::from(i).sin()).collect();
+            let sums = |x: &Ciphertext| {
+                let terms = vec![x; count as usize];
+                evaluator.weighted_sums(&terms, &weights, &[0.5, 0.0, 0.25]).unwrap()
+            };
+            drop(sums(&x));
+            let mut recording = Recording::begin(&device, &[&x], ENOUGH).unwrap().unwrap();
+            let made = sums(&recording.inputs()[0]);
+            recording.keep_results(&made.iter().collect::<Vec<_>>()).unwrap();
+            drop(made);
+            let mut recorded = recording.finish().unwrap().1.expect("sums can be recorded");
+            let terms = vec![&b; count as usize];
+            let expected = bench.host.weighted_sums(&terms, &weights, &[0.5, 0.0, 0.25]).unwrap();
+            for _ in 0..2 {
+                let found = recorded.run(&[&y]).unwrap().unwrap();
+                for (found, expected) in found.iter().zip(&expected) {
+                    assert_same(found, expected, &format!("level {level}, {count} terms"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn its_memory_goes_back() {
     let (bench, device) = (bench(), roomy());
     let program = Program::new(&bench, &device);
@@ -201,6 +236,44 @@ fn what_takes_more_memory_than_it_may_is_not_recorded() {
     assert!(recorded.is_none());
     drop(results);
     assert_eq!(device.memory().used, before);
+}
+
+#[test]
+fn what_was_refused_takes_no_more_memory_than_step_by_step() {
+    let (bench, device) = (bench(), roomy());
+    let program = Program::new(&bench, &device);
+    let inputs = program.ciphertexts(1);
+    let [a, b] = [&inputs[0], &inputs[1]].map(|each| program.send(each));
+    drop(program.on_device(&a, &b));
+    let used = device.memory().used;
+    let made = program.on_device(&a, &b);
+    let results = device.memory().used - used;
+    drop(made);
+    let mut recording = Recording::begin(&device, &[&a, &b], 0).unwrap().unwrap();
+    let made = program.on_device(&recording.inputs()[0], &recording.inputs()[1]);
+    let of_inputs = (a.nbytes() + b.nbytes()) as u64;
+    assert_eq!(device.memory().used, used + of_inputs + results);
+    recording.keep_results(&made.iter().collect::<Vec<_>>()).unwrap();
+    drop((made, recording.finish().unwrap()));
+    assert_eq!(device.memory().used, used);
+}
+
+#[test]
+fn keys_that_leave_while_it_is_recorded_make_it_impossible() {
+    let (bench, device) = (bench(), with_budget(1 << 26));
+    let program = Program::new(&bench, &device);
+    drop(program.recorded());
+    let inputs = program.ciphertexts(1);
+    let [a, b] = [&inputs[0], &inputs[1]].map(|each| program.send(each));
+    let mut recording = Recording::begin(&device, &[&a, &b], ENOUGH).unwrap().unwrap();
+    let made = program.on_device(&recording.inputs()[0], &recording.inputs()[1]);
+    recording.keep_results(&made.iter().collect::<Vec<_>>()).unwrap();
+    drop(made);
+    let free = device.memory().budget - device.memory().used;
+    program.evaluator.require(free + 1, "make room").unwrap();
+    let (results, recorded) = recording.finish().unwrap();
+    program.assert_results(&results, &inputs);
+    assert!(recorded.is_none());
 }
 
 #[test]

@@ -124,7 +124,7 @@ def _made(
     )
     if profile is not None or cancel is not None:
         return step_by_step(inputs)
-    return backend.recorded.made(program, inputs, bounds, step_by_step)
+    return backend.recorded.made(program, inputs, bounds, step_by_step, backend.spare)
 
 
 def _there(value: Ciphertext | StayingCiphertext, backend: CkksDeviceBackend) -> DeviceCiphertext:

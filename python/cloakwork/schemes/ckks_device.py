@@ -46,7 +46,7 @@ from cloakwork.programs.slots import (
 from cloakwork.schemes.base import Backend, Sums
 from cloakwork.schemes.device_cache import DeviceCache
 from cloakwork.schemes.devices import OpenDevice, open_device
-from cloakwork.schemes.recorded_runs import RecordedRuns
+from cloakwork.schemes.recorded_runs import RecordedRuns, give_up_recordings
 from cloakwork.schemes.staying import give_up
 from cloakwork.schemes.transform_cache import (
     ciphertext_bytes,
@@ -102,6 +102,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         name: The name of the device.
         needed: Bytes that programs take which ran before; see `runtime.on_device.device_bytes`.
         recorded: The programs that ran before.
+        spare: Bytes of the device that are free beside the program that runs.
 
     Example:
         >>> import numpy as np
@@ -141,7 +142,8 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self._tables = DeviceParameters(device.native, self.parameters)
         self._evaluator = DeviceEvaluator(self._tables, self.keys)
         self._cache = DeviceCache(self._cache_bytes)
-        self.recorded = RecordedRuns(device.native)
+        self.recorded = RecordedRuns(device)
+        self.spare = 0
         # What each program takes in all, for which the tables of its levels were made.
         self._totals: WeakKeyDictionary[SlotProgram, int] = WeakKeyDictionary()
         self._circuit: DeviceBootstrapping | None = None
@@ -189,15 +191,18 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         if total is None:
             require_device_operations(program)
             total = self._totals[program] = needed + self._beside_values(program)
+        native = self.device.native
+        if native.budget - native.used < total:
+            # Keys would make room, which recordings go by.
+            give_up_recordings(self.device)
         try:
             self._evaluator.require(total)
         except MemoryBudgetError:
-            # What is encoded or recorded once more takes time, but no memory.
+            # What is encoded once more takes time, but no memory.
             self._cache.clear()
-            self.recorded.clear()
             self._evaluator.require(total)
-        native = self.device.native
-        self._cache.begin(program, max(0, native.budget - native.used - total))
+        self.spare = max(0, native.budget - native.used - total)
+        self._cache.begin(program, self.spare)
 
     def _beside_values(self, program: SlotProgram) -> int:
         """Bytes of the largest key, of two plaintexts and of the tables of a program's levels."""

@@ -31,6 +31,8 @@ class OpenDevice:
         native: The device.
         turn: Held by the one program that runs there.
         staying: What programs of sessions have left there; see `schemes.staying`.
+        recorded: The programs that are recorded there, the one that ran last at the end; see
+            `schemes.recorded_runs`.
         lost: Set once it has failed: nothing that was there can be used.
     """
 
@@ -38,6 +40,7 @@ class OpenDevice:
     native: Device
     turn: threading.Lock = field(default_factory=threading.Lock)
     staying: WeakSet[Any] = field(default_factory=WeakSet)
+    recorded: list[Any] = field(default_factory=list)
     lost: threading.Event = field(default_factory=threading.Event)
 
 

@@ -4,41 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
-from cloakwork._native import Device, DeviceCiphertext, DeviceRecorded, DeviceRecording
+from cloakwork._native import DeviceCiphertext, DeviceRecorded, DeviceRecording
+from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.schemes.devices import OpenDevice
 
-# A program that could not be recorded so often is not tried again: it sends something each time.
+# A program whose recordings served no later run so often is not recorded again.
 _ATTEMPTS = 3
-# What one recording may take of a device's memory.
-_PART_OF_MEMORY = 1 / 16
+# What all recordings of a device may take of its memory.
+_PART_OF_MEMORY = 1 / 8
 
 _Run = Callable[[Sequence[DeviceCiphertext]], list[DeviceCiphertext]]
 _Bounds = Sequence[float | None] | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class _Known:
     """What has been seen of a program.
 
     Args:
         bounds: With which it ran last.
-        attempts: How often it was not to be recorded since.
+        attempts: How often it was to be recorded since a recording of it was launched.
         recorded: Its recording.
     """
 
-    bounds: _Bounds
+    bounds: tuple[float | None, ...] | None
     attempts: int = 0
     recorded: DeviceRecorded | None = None
 
 
 class RecordedRuns:
-    """The programs of a device that have run there.
+    """The programs of a backend that have run on its device.
 
-    The first run of a program sends its keys and constants. From the second on it is recorded, and
-    then it is launched as a whole, for as long as what it used stays on the device. Many small
-    kernels take a GPU less time than the host takes to launch them one by one.
+    The first run of a program sends its keys and constants. The second is recorded, and from then
+    on it is launched as a whole, for as long as what it used stays on the device and all that is
+    known of its inputs is the same. Many small kernels take a GPU less time than the host takes to
+    launch them one by one.
+
+    Recordings give way to programs that lack the memory, those used longest ago to others.
 
     Args:
         device: The device.
@@ -48,10 +53,9 @@ class RecordedRuns:
         >>> from cloakwork._native import DeviceEvaluator, DeviceParameters, Parameters, SecretKey
         >>> from cloakwork.programs.slots import Add
         >>> from cloakwork.schemes.devices import open_device
-        >>> device = open_device("software").native
-        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> device, p = open_device("software"), Parameters(levels=1, log_n=10, insecure=True)
         >>> secret = SecretKey.generate(p)
-        >>> there = DeviceParameters(device, p)
+        >>> there = DeviceParameters(device.native, p)
         >>> keys = secret.evaluation_keys(
         ...     relinearisation_level=None, rotations={}, conjugation_level=None)
         >>> add = DeviceEvaluator(there, keys).add
@@ -62,7 +66,7 @@ class RecordedRuns:
         ...     return [add(x[0], x[0])]
         >>> for value in 0.25, 0.5, -0.75:
         ...     x = secret.encrypt(p.encode(np.array([value]), level=1, bound=1.0))
-        ...     (made,) = runs.made(program, [there.send(x)], None, double)
+        ...     (made,) = runs.made(program, [there.send(x)], None, double, 1 << 20)
         ...     decrypted = secret.decrypt(made.fetch(), made.estimate).decode_real()
         ...     print(round(float(decrypted[0]), 3), len(ran))
         0.5 1
@@ -70,9 +74,8 @@ class RecordedRuns:
         -1.5 2
     """
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: OpenDevice) -> None:
         self._device = device
-        self._limit = int(device.budget * _PART_OF_MEMORY)
         self._known: WeakKeyDictionary[SlotProgram, _Known] = WeakKeyDictionary()
 
     def made(
@@ -81,6 +84,7 @@ class RecordedRuns:
         inputs: Sequence[DeviceCiphertext],
         bounds: _Bounds,
         run: _Run,
+        spare: int,
     ) -> list[DeviceCiphertext]:
         """What a program makes of its inputs.
 
@@ -89,7 +93,9 @@ class RecordedRuns:
             inputs: On the device.
             bounds: Of its values, as the run is told.
             run: Runs it step by step, and leaves nothing in use but what it returns.
+            spare: Bytes of the device that are free beside what the run takes.
         """
+        bounds = None if bounds is None else tuple(bounds)
         known = self._known.get(program)
         if known is None or known.bounds != bounds:
             self._known[program] = _Known(bounds)
@@ -97,32 +103,68 @@ class RecordedRuns:
         if known.recorded is not None:
             found = known.recorded.run(inputs)
             if found is not None:
+                known.attempts = 0
+                self._move_to_end(known)
                 return found
             # It has to be recorded anew, and its memory is free for that.
             known.recorded = None
         if known.attempts == _ATTEMPTS or _returns_inputs(program):
             return run(inputs)
-        return self._recorded(known, inputs, run)
+        known.attempts += 1
+        try:
+            return self._recorded(known, inputs, run, min(spare, self._most_bytes))
+        except MemoryBudgetError:
+            # A recording has its memory to itself: one by one, operations may take less.
+            return run(inputs)
 
     def _recorded(
-        self, known: _Known, inputs: Sequence[DeviceCiphertext], run: _Run
+        self, known: _Known, inputs: Sequence[DeviceCiphertext], run: _Run, limit: int
     ) -> list[DeviceCiphertext]:
-        recording = DeviceRecording.begin(self._device, inputs, self._limit)
+        recording = DeviceRecording.begin(self._device.native, inputs, limit)
         if recording is None:
             return run(inputs)
+        copies = recording.inputs
         try:
             # Nothing else may have them when the recording ends.
-            recording.keep_results(run(recording.inputs))
+            recording.keep_results(run(copies))
+            copies.clear()
             results, known.recorded = recording.finish()
         finally:
+            # Whoever keeps an error keeps its frames, too, but need not keep device memory.
+            copies.clear()
             recording.abandon()
-        known.attempts = 0 if known.recorded is not None else known.attempts + 1
+        if known.recorded is not None:
+            self._move_to_end(known)
+            self._keep_within_memory()
         return results
 
-    def clear(self) -> None:
-        """Give up the memory of all recordings."""
-        for known in self._known.values():
+    @property
+    def _most_bytes(self) -> int:
+        return int(self._device.native.budget * _PART_OF_MEMORY)
+
+    def _move_to_end(self, known: _Known) -> None:
+        """Note that a program has run last of all on the device."""
+        others = [each for each in self._device.recorded if each() not in (None, known)]
+        self._device.recorded[:] = [*others, ref(known)]
+
+    def _keep_within_memory(self) -> None:
+        """Give up recordings of the device beyond what they may take, those used longest ago."""
+        left = self._most_bytes
+        for each in reversed(self._device.recorded):
+            known = each()
+            if known is not None and known.recorded is not None:
+                left -= known.recorded.nbytes
+                if left < 0:
+                    known.recorded = None
+
+
+def give_up_recordings(device: OpenDevice) -> None:
+    """Give up the memory of all recordings of a device, whose programs are recorded anew."""
+    for each in device.recorded:
+        known = each()
+        if known is not None:
             known.recorded = None
+    device.recorded.clear()
 
 
 def _returns_inputs(program: SlotProgram) -> bool:

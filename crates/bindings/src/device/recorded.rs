@@ -56,9 +56,10 @@ impl DeviceRecording {
     /// The copies that the program is to run on.
     #[getter]
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<DeviceCiphertext>> {
-        let recording = self.lock();
-        let recording = recording.as_ref().ok_or_else(|| over(py))?;
-        Ok(recording.inputs().iter().cloned().map(DeviceCiphertext).collect())
+        // No lock is held while Python runs.
+        let inputs = self.lock().as_ref().map(|recording| recording.inputs().to_vec());
+        let inputs = inputs.ok_or_else(|| over(py))?;
+        Ok(inputs.into_iter().map(DeviceCiphertext).collect())
     }
 
     /// Copy what the program made.
@@ -99,6 +100,12 @@ pub struct DeviceRecorded(Mutex<device::Recorded>);
 
 #[pymethods]
 impl DeviceRecorded {
+    /// Bytes that it takes on the device.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).nbytes()
+    }
+
     /// What the program makes of other ciphertexts of which the same is known. None where something
     /// else is, or once keys or constants that it used have left the device.
     ///

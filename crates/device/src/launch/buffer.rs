@@ -36,8 +36,9 @@ impl Buffer {
     /// # Errors
     /// As [`Self::unwritten`].
     pub(super) fn table(device: &Device, words: &[u32]) -> Result<Self> {
-        let mut buffer = Self::unwritten(device, words.len(), "store an index table")?;
-        device.recordings().holds_table(buffer.address);
+        let address = device.allocate_apart(words.len(), "store an index table")?;
+        let mut buffer = Self { device: device.clone(), address, words: words.len() };
+        device.recordings().note_table(address);
         buffer.write(0, words)?;
         Ok(buffer)
     }
@@ -101,13 +102,13 @@ impl Buffer {
 
     /// Where a step of the device reads.
     pub(super) fn address(&self) -> u64 {
-        self.device.recordings().reads(self.address);
+        self.device.recordings().note_read(self.address);
         self.address
     }
 
     /// Where a step of the device writes; the caller has borrowed the buffer mutably.
     pub(super) fn address_to_write(&self) -> u64 {
-        self.device.recordings().writes(self.address);
+        self.device.recordings().note_write(self.address);
         self.address
     }
 

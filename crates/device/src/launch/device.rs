@@ -130,6 +130,7 @@ impl Device {
     /// # Errors
     /// [`Error::MemoryBudget`].
     pub fn require(&self, bytes: u64, operation: &'static str) -> Result<()> {
+        self.give_back(self.recordings().refused());
         let Memory { budget, used } = self.memory();
         if bytes <= budget.saturating_sub(used) {
             return Ok(());
@@ -166,9 +167,15 @@ impl Device {
 
     /// The address of that many words, within the budget.
     pub(super) fn allocate(&self, words: usize, operation: &'static str) -> Result<u64> {
-        if let Some(address) = self.recordings().take(words) {
-            return Ok(address);
+        match self.recordings().take(words) {
+            Some(address) => Ok(address),
+            None => self.allocate_apart(words, operation),
         }
+    }
+
+    /// [`Self::allocate`] where no step of a recording has written.
+    pub(super) fn allocate_apart(&self, words: usize, operation: &'static str) -> Result<u64> {
+        self.give_back(self.recordings().refused());
         let bytes = bytes_of(words);
         let grown = |used: u64| used.checked_add(bytes).filter(|used| *used <= self.0.budget);
         self.0
@@ -209,7 +216,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::free`].
     pub(super) unsafe fn free(&self, address: u64, words: usize) {
-        if !self.recordings().keep(address) {
+        if !self.recordings().take_back(address) {
             self.put_back(address, words);
         }
     }
@@ -246,7 +253,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::write`].
     pub(super) unsafe fn write(&self, address: u64, words: &[u32]) -> Result<()> {
-        self.recordings().is_written_by_host(address);
+        self.recordings().note_host_write(address);
         // SAFETY: the caller's promise is that of the engine.
         unsafe { self.0.engine.write(address, words) }
     }
@@ -256,7 +263,7 @@ impl Device {
     /// # Safety
     /// As [`Engine::read`].
     pub(super) unsafe fn read(&self, address: u64, words: &mut [u32]) -> Result<()> {
-        self.recordings().is_read_by_host();
+        self.recordings().note_host_read();
         // SAFETY: the caller's promise is that of the engine.
         unsafe { self.0.engine.read(address, words) }
     }

@@ -88,8 +88,8 @@ pub fn sum_diagonals(
     );
     let arguments = DiagonalSums {
         primes: ring.primes(),
-        first: first.address(),
-        second: second.address(),
+        first: first.address_to_write(),
+        second: second.address_to_write(),
         diagonals: diagonals.address(),
         rotations: rotations.address(),
         positions: positions.address(),

@@ -15,7 +15,7 @@ use std::thread::{self, ThreadId};
 use super::buffer::Buffer;
 use super::device::Device;
 use super::engine::{Sequence, Step};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Steps that are recorded at the most: with as many it is not their launches that bound a program.
 const MOST_STEPS: usize = 1 << 14;
@@ -84,12 +84,16 @@ struct Active {
     limit: u64,
     /// Whether nothing was done that cannot be recorded.
     is_possible: bool,
+    /// Memory that it needs no more, as something was.
+    freed: Freed,
 }
 
 impl Active {
+    /// From here on it is none: what it has goes back, and buffers are everyone's.
     fn refuse(&mut self) {
         self.is_possible = false;
         self.steps.clear();
+        self.freed.extend(std::mem::take(&mut self.memory).into_freed());
     }
 }
 
@@ -98,6 +102,8 @@ struct Kept {
     memory: Memory,
     /// Whether all memory that it borrows is as it was.
     is_current: bool,
+    /// Bytes of its own.
+    bytes: u64,
 }
 
 #[derive(Default)]
@@ -160,6 +166,9 @@ impl Recordings {
     /// Notes memory that was taken from the device.
     pub(super) fn took(&self, address: u64, words: usize) {
         self.here(|active| {
+            if !active.is_possible {
+                return;
+            }
             active.memory.taken.insert(address, words);
             active.bytes += (words * size_of::<u32>()) as u64;
             if active.bytes > active.limit {
@@ -168,8 +177,20 @@ impl Recordings {
         });
     }
 
-    /// Notes that an index table comes to lie in new memory.
-    pub(super) fn holds_table(&self, address: u64) {
+    /// Memory of a recording that was refused.
+    pub(super) fn refused(&self) -> Freed {
+        if !self.is_recording.load(Ordering::Acquire) {
+            return Freed::new();
+        }
+        self.lock()
+            .active
+            .as_mut()
+            .map(|active| std::mem::take(&mut active.freed))
+            .unwrap_or_default()
+    }
+
+    /// Notes that an index table comes to lie in memory that no step has written to.
+    pub(super) fn note_table(&self, address: u64) {
         self.here(|active| active.memory.tables.insert(address));
     }
 
@@ -186,16 +207,17 @@ impl Recordings {
     }
 
     /// Notes memory that a step reads.
-    pub(super) fn reads(&self, address: u64) {
+    pub(super) fn note_read(&self, address: u64) {
         self.here(|active| {
-            if !active.memory.taken.contains_key(&address) {
+            if active.is_possible && !active.memory.taken.contains_key(&address) {
                 active.memory.borrowed.insert(address);
             }
         });
     }
 
     /// Notes memory that a step writes.
-    pub(super) fn writes(&self, address: u64) {
+    pub(super) fn note_write(&self, address: u64) {
+        self.note_change(address);
         self.here(|active| {
             let memory = &active.memory;
             if !memory.taken.contains_key(&address) || memory.tables.contains(&address) {
@@ -205,7 +227,8 @@ impl Recordings {
     }
 
     /// Notes that the host writes to memory.
-    pub(super) fn is_written_by_host(&self, address: u64) {
+    pub(super) fn note_host_write(&self, address: u64) {
+        self.note_change(address);
         self.here_alone(|active| {
             if !active.memory.tables.contains(&address) {
                 active.refuse();
@@ -214,13 +237,22 @@ impl Recordings {
     }
 
     /// Notes that the host reads what was computed.
-    pub(super) fn is_read_by_host(&self) {
+    pub(super) fn note_host_read(&self) {
         self.here(Active::refuse);
     }
 
-    /// Whether memory that a buffer gives back stays with a recording. If not, those that read it are
-    /// not current any more.
-    pub(super) fn keep(&self, address: u64) -> bool {
+    /// Recordings that read memory are not current once it changes.
+    fn note_change(&self, address: u64) {
+        if self.any.load(Ordering::Acquire) {
+            for each in self.lock().kept.values_mut() {
+                each.is_current &= !each.memory.borrowed.contains(&address);
+            }
+        }
+    }
+
+    /// Takes memory back that a buffer gives up, if it is a recording's. If it is not, recordings that
+    /// read it are not current any more.
+    pub(super) fn take_back(&self, address: u64) -> bool {
         if !self.any.load(Ordering::Acquire) {
             return false;
         }
@@ -267,6 +299,7 @@ impl Device {
                 bytes: 0,
                 limit,
                 is_possible: true,
+                freed: Freed::new(),
             });
             Some(state.begun)
         })?;
@@ -316,7 +349,12 @@ impl Recording {
         let kept = KeptMemory { device, number: self.number };
         // SAFETY: the steps were done once, with memory that stays theirs or that is looked after
         // before each run.
-        let sequence = unsafe { kept.device.assemble(steps)? };
+        let sequence = match unsafe { kept.device.assemble(steps) } {
+            Ok(sequence) => sequence,
+            Err(lost @ Error::DeviceLost { .. }) => return Err(lost),
+            // The results are there; the program goes on step by step.
+            Err(_) => return Ok((results, None)),
+        };
         let mut buffers = inputs;
         buffers.append(&mut results);
         let recorded = Recorded { sequence, buffers, count, kept };
@@ -331,8 +369,8 @@ impl Recording {
             if !(active.is_possible && active.memory.leave(&own)) {
                 return None;
             }
-            let Active { memory, steps, .. } = state.active.take()?;
-            state.kept.insert(self.number, Kept { memory, is_current: true });
+            let Active { memory, steps, bytes, .. } = state.active.take()?;
+            state.kept.insert(self.number, Kept { memory, is_current: true, bytes });
             Some(steps)
         })
     }
@@ -345,6 +383,7 @@ impl Drop for Recording {
             .recordings()
             .changed(|state| state.active.take_if(|active| active.number == self.number));
         if let Some(active) = ended {
+            self.device.give_back(active.freed);
             self.device.give_back(active.memory.into_freed());
         }
     }
@@ -402,6 +441,12 @@ impl Recorded {
             unsafe { self.sequence.run()? };
         }
         self.results(operation).map(Some)
+    }
+
+    /// Bytes that it takes on the device.
+    pub fn nbytes(&self) -> u64 {
+        let state = self.kept.device.recordings().lock();
+        state.kept.get(&self.kept.number).map_or(0, |kept| kept.bytes)
     }
 
     /// Copies of the results as they are by now.
