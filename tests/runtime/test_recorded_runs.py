@@ -137,7 +137,7 @@ def test_what_fits_step_by_step_runs_though_a_recording_does_not(
     def lacking(*_: object) -> Never:
         raise MemoryBudgetError("no memory")
 
-    monkeypatch.setattr(recorded_runs.DeviceRecording, "begin", lacking, raising=True)
+    monkeypatch.setattr(DeviceRecording, "begin", lacking)
     for number in range(1, 6):
         found = _repeated(session, square, tensor)
         assert np.abs(session.decrypt(found) - x**2).max() < 2**-12
