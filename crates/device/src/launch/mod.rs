@@ -17,6 +17,7 @@ mod diagonals;
 mod engine;
 mod inner_product;
 mod pointwise;
+mod recorded;
 mod recording;
 mod residues;
 #[cfg(feature = "software")]
@@ -33,7 +34,7 @@ pub use device::{Device, Memory};
 pub use diagonals::{place, sum_diagonals};
 pub use inner_product::{Decomposed, InnerProductTables, inner_product};
 pub use pointwise::{ConstantOperation, Operation, pointwise, tensor, with_constants};
-pub use recording::{Recorded, Recording};
+pub use recorded::{Recorded, Recording};
 pub use residues::Residues;
 #[cfg(feature = "software")]
 pub use software::Order;

@@ -12,10 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use super::buffer::Buffer;
-use super::device::Device;
-use super::engine::{Sequence, Step};
-use crate::{Error, Result};
+use super::engine::Step;
+use crate::Result;
 
 /// Steps that are recorded at the most: with as many it is not their launches that bound a program.
 const MOST_STEPS: usize = 1 << 14;
@@ -273,20 +271,11 @@ impl Recordings {
         }
         false
     }
-}
 
-/// A thread's recording, as long as it is made.
-#[derive(Debug)]
-pub struct Recording {
-    device: Device,
-    number: u64,
-}
-
-impl Device {
-    /// Records what this thread does on the device from now on, in at most so many bytes of memory.
-    /// None while another recording is made.
-    pub fn record(&self, limit: u64) -> Option<Recording> {
-        let number = self.recordings().changed(|state| {
+    /// Begins a recording by this thread, in at most so many bytes of memory: its number. None while
+    /// another is made.
+    pub(super) fn begin(&self, limit: u64) -> Option<u64> {
+        self.changed(|state| {
             if state.active.is_some() {
                 return None;
             }
@@ -302,164 +291,61 @@ impl Device {
                 freed: Freed::new(),
             });
             Some(state.begun)
-        })?;
-        Some(Recording { device: self.clone(), number })
+        })
     }
-}
 
-impl Recording {
-    /// Copies of what a program is to start from, which is recorded from here on.
-    ///
-    /// # Errors
-    /// As [`Recorded::run`].
-    pub fn inputs(&self, from: &[&Buffer], operation: &'static str) -> Result<Vec<Buffer>> {
-        let copies = from
-            .iter()
-            .map(|input| {
-                let mut copy = Buffer::unwritten(&self.device, input.words(), operation)?;
-                copy.overwrite(input, operation)?;
-                Ok(copy)
-            })
-            .collect();
-        // Each run copies its own.
-        self.device.recordings().here(|active| {
+    /// Forgets what was done up to now, but for the memory that was taken.
+    pub(super) fn start_here(&self) {
+        self.here(|active| {
             active.steps.clear();
             active.memory.borrowed.clear();
         });
-        copies
     }
 
-    /// Ends the recording of what made `results` of `inputs`; both were taken while it was made. The
-    /// results come back beside it. There is none where something was done that cannot be recorded,
-    /// or where another buffer that was written is still in use.
-    ///
-    /// # Errors
-    /// As [`Buffer::unwritten`].
-    pub fn finish(
-        self,
-        inputs: Vec<Buffer>,
-        mut results: Vec<Buffer>,
-        operation: &'static str,
-    ) -> Result<(Vec<Buffer>, Option<Recorded>)> {
-        let (device, count) = (self.device.clone(), inputs.len());
-        let Some(steps) = self.steps_with(inputs.iter().chain(&results)) else {
-            return Ok((results, None));
-        };
-        // From here on dropping it gives the memory back.
-        let kept = KeptMemory { device, number: self.number };
-        // SAFETY: the steps were done once, with memory that stays theirs or that is looked after
-        // before each run.
-        let sequence = match unsafe { kept.device.assemble(steps) } {
-            Ok(sequence) => sequence,
-            Err(lost @ Error::DeviceLost { .. }) => return Err(lost),
-            // The results are there; the program goes on step by step.
-            Err(_) => return Ok((results, None)),
-        };
-        let mut buffers = inputs;
-        buffers.append(&mut results);
-        let recorded = Recorded { sequence, buffers, count, kept };
-        Ok((recorded.results(operation)?, Some(recorded)))
-    }
-
-    /// The steps of a recording to be kept, of which these buffers are a part.
-    fn steps_with<'a>(&self, own: impl Iterator<Item = &'a Buffer>) -> Option<Vec<Step>> {
-        let own = own.map(Buffer::address).collect();
-        self.device.recordings().changed(|state| {
-            let active = state.active.as_mut().filter(|each| each.number == self.number)?;
-            if !(active.is_possible && active.memory.leave(&own)) {
+    /// Ends the making of a recording, whose buffers have these addresses: its steps. None where
+    /// something was done that cannot be recorded, or where others have memory that steps write.
+    pub(super) fn finish(&self, number: u64, own: &BTreeSet<u64>) -> Option<Vec<Step>> {
+        self.changed(|state| {
+            let active = state.active.as_mut().filter(|each| each.number == number)?;
+            if !(active.is_possible && active.memory.leave(own)) {
                 return None;
             }
             let Active { memory, steps, bytes, .. } = state.active.take()?;
-            state.kept.insert(self.number, Kept { memory, is_current: true, bytes });
+            state.kept.insert(number, Kept { memory, is_current: true, bytes });
             Some(steps)
         })
     }
-}
 
-impl Drop for Recording {
-    fn drop(&mut self) {
-        let ended = self
-            .device
-            .recordings()
-            .changed(|state| state.active.take_if(|active| active.number == self.number));
-        if let Some(active) = ended {
-            self.device.give_back(active.freed);
-            self.device.give_back(active.memory.into_freed());
+    /// Ends the making of a recording that was not finished: the memory that it had.
+    pub(super) fn abandon(&self, number: u64) -> Freed {
+        let ended = self.changed(|state| state.active.take_if(|each| each.number == number));
+        ended.map_or_else(Freed::new, |mut active| {
+            active.freed.extend(active.memory.into_freed());
+            active.freed
+        })
+    }
+
+    /// Gives a recording up that was finished: the memory that it had.
+    pub(super) fn forget(&self, number: u64) -> Freed {
+        let ended = self.changed(|state| state.kept.remove(&number));
+        ended.map_or_else(Freed::new, |kept| kept.memory.into_freed())
+    }
+
+    /// Bytes of a recording's memory.
+    pub(super) fn bytes(&self, number: u64) -> u64 {
+        self.lock().kept.get(&number).map_or(0, |kept| kept.bytes)
+    }
+
+    /// Runs a recording if it is current; whether it is. What is given up meanwhile is overwritten
+    /// after the run, in the order of the calls.
+    pub(super) fn run(&self, number: u64, run: impl FnOnce() -> Result<()>) -> Result<bool> {
+        let mut state = self.lock();
+        // The steps are not noted.
+        state.active.iter_mut().for_each(Active::refuse);
+        if !state.kept.get(&number).is_some_and(|kept| kept.is_current) {
+            return Ok(false);
         }
-    }
-}
-
-/// What was recorded of some buffers that others come from.
-pub struct Recorded {
-    // Dropped first: nothing runs any more when memory goes back.
-    sequence: Box<dyn Sequence>,
-    /// Inputs, then results.
-    buffers: Vec<Buffer>,
-    count: usize,
-    kept: KeptMemory,
-}
-
-/// Gives the memory of a recording back when it is dropped.
-struct KeptMemory {
-    device: Device,
-    number: u64,
-}
-
-impl Drop for KeptMemory {
-    fn drop(&mut self) {
-        let ended = self.device.recordings().changed(|state| state.kept.remove(&self.number));
-        if let Some(kept) = ended {
-            self.device.give_back(kept.memory.into_freed());
-        }
-    }
-}
-
-impl Recorded {
-    /// What comes of other inputs. None once memory was given up that the recording reads.
-    ///
-    /// # Errors
-    /// [`Error::DifferentDevices`](crate::Error::DifferentDevices), and as [`Buffer::unwritten`].
-    pub fn run(
-        &mut self,
-        inputs: &[&Buffer],
-        operation: &'static str,
-    ) -> Result<Option<Vec<Buffer>>> {
-        assert_eq!(inputs.len(), self.count, "as many inputs as were recorded");
-        for (own, input) in self.buffers.iter_mut().zip(inputs) {
-            own.overwrite(input, operation)?;
-        }
-        {
-            // What is given up from now on is overwritten after this run, in the order of the calls.
-            let mut state = self.kept.device.recordings().lock();
-            // Its steps are not noted.
-            state.active.iter_mut().for_each(Active::refuse);
-            if !state.kept.get(&self.kept.number).is_some_and(|kept| kept.is_current) {
-                return Ok(None);
-            }
-            // SAFETY: all memory that the steps write is that of the recording, of which the buffers
-            // are borrowed mutably; what else they read is as it was.
-            unsafe { self.sequence.run()? };
-        }
-        self.results(operation).map(Some)
-    }
-
-    /// Bytes that it takes on the device.
-    pub fn nbytes(&self) -> u64 {
-        let state = self.kept.device.recordings().lock();
-        state.kept.get(&self.kept.number).map_or(0, |kept| kept.bytes)
-    }
-
-    /// Copies of the results as they are by now.
-    ///
-    /// # Errors
-    /// As [`Buffer::unwritten`].
-    pub fn results(&self, operation: &'static str) -> Result<Vec<Buffer>> {
-        self.buffers[self.count..].iter().map(|result| result.duplicate(operation)).collect()
-    }
-}
-
-impl std::fmt::Debug for Recorded {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Recorded({} buffers)", self.buffers.len())
+        run()?;
+        Ok(true)
     }
 }

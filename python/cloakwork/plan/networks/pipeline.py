@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 from cloakwork._native import Parameters
 from cloakwork.errors import (
@@ -90,6 +90,8 @@ def planned(
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
     require_levels(_depths(networks[0]), options, exact=True)
     inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
+    # The same for every ring.
+    by_element = partial(_by_element, few_of=cache(partial(_simulated_by_element, options.title)))
     best: NetworkPlan | None = None
     refusals: list[InvalidParametersError | KeyBudgetError] = []
     for log_n in options.rings:
@@ -101,7 +103,7 @@ def planned(
         is_dearer = bool(tried)
         for network, batch in tried:
             limit = batch * best.price / best.batch if best else math.inf
-            plan_by = _by_element if _is_by_element(network, log_n, batch) else _in_ring
+            plan_by = by_element if _is_by_element(network, log_n, batch) else _in_ring
             try:
                 found = plan_by(network, inputs_of, options, log_n, batch, limit)
             except (InvalidParametersError, KeyBudgetError) as error:
@@ -243,6 +245,7 @@ def _by_element(
     log_n: int,
     batch: int,
     limit: float,
+    few_of: Callable[[StagedNetwork], LoweredNetwork],
 ) -> NetworkPlan | None:
     """The plan for one ring whose slots are an input each; None as of `_in_ring`.
 
@@ -250,17 +253,21 @@ def _by_element(
     one product of doubles makes one: of shorter ones transforms take more.
     """
     ring = _Ring(network, options, log_n, DOUBLE_WORD_BITS)
-    simulated_slots = _SIMULATED_INPUTS * _SIMULATED_COPIES
-    few = lowered_by_element(options.title, network, simulated_slots)
+    few = few_of(network)
     price = total_seconds(few.program, ring.costs())
     if price >= limit:
         return None
     inputs = replace(inputs_of(_SIMULATED_INPUTS), copies=_SIMULATED_COPIES)
-    precise = _precise(few, (), inputs, ring, simulated_slots)
+    precise = _precise(few, (), inputs, ring, few.program.slots)
     whole = lowered_by_element(options.title, network, ring.slots)
     return NetworkPlan(
         whole, precise.parameters, precise.bounds, precise.error, price, batch, ring.slots
     )
+
+
+def _simulated_by_element(title: str, network: StagedNetwork) -> LoweredNetwork:
+    """The program of a network by element in the slots that its errors are simulated in."""
+    return lowered_by_element(title, network, _SIMULATED_INPUTS * _SIMULATED_COPIES)
 
 
 @dataclass(frozen=True, slots=True)
