@@ -41,6 +41,8 @@ __all__ = [
     "DeviceLinearTransform",
     "DeviceParameters",
     "DevicePlaintext",
+    "DeviceRecorded",
+    "DeviceRecording",
     "EvaluationKeys",
     "Evaluator",
     "LinearTransform",
