@@ -61,7 +61,8 @@ JOBS = (
     Job("ResNet-44, SiLU", _resnet(44)),
     Job("ResNet-56, SiLU", _resnet(56)),
     Job("ResNet-110, SiLU", _resnet(110)),
-    Job("VGG-16, SiLU", _on_images(networks.vgg_16, epochs=4)),
+    # Its keys alone take 7.3 GB.
+    Job("VGG-16, SiLU", _on_images(networks.vgg_16, epochs=4), memory_limit=14 * _GB),
     Job("AlexNet, SiLU", _on_images(networks.alexnet, epochs=8)),
     Job("MobileNet, SiLU", _on_images(networks.mobilenet, epochs=8)),
     Job("YOLO, SiLU", training.train_yolo),
