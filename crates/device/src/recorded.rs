@@ -11,7 +11,7 @@ use crate::launch::{self, Buffer, Device};
 const OPERATION: &str = "run a recorded program";
 
 /// What is known of a ciphertext besides its residues.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 struct Known {
     estimate: Estimate,
     key: [u8; 16],
@@ -20,6 +20,10 @@ struct Known {
 impl Known {
     fn of(ciphertext: &Ciphertext) -> Self {
         Self { estimate: ciphertext.estimate.clone(), key: ciphertext.key }
+    }
+
+    fn is_of(&self, ciphertext: &Ciphertext) -> bool {
+        self.estimate == ciphertext.estimate && self.key == ciphertext.key
     }
 
     fn with(&self, polys: Buffer) -> Ciphertext {
@@ -101,10 +105,10 @@ impl Recording {
         Ok(())
     }
 
-    /// The results, and the program to be run again. There is none if it did what cannot be recorded:
-    /// sent more to the device than index tables, fetched something, launched too much, took more
-    /// memory than it may, or left ciphertexts that it made, its inputs among them, in use; nor if
-    /// another thread used the device.
+    /// The results, and the program to be run again, unless it did what cannot be recorded: sent more
+    /// to the device than index tables, fetched something, launched too much, took more memory than
+    /// it may, or left ciphertexts that it made, its inputs among them, in use; or unless another
+    /// thread used the device.
     ///
     /// # Errors
     /// As [`Self::begin`].
@@ -153,7 +157,7 @@ impl Recorded {
     /// As [`Recording::begin`].
     pub fn run(&mut self, inputs: &[&Ciphertext]) -> Result<Option<Vec<Ciphertext>>> {
         let are_alike = inputs.len() == self.inputs.len()
-            && inputs.iter().zip(&self.inputs).all(|(input, known)| Known::of(input) == *known);
+            && inputs.iter().zip(&self.inputs).all(|(input, known)| known.is_of(input));
         if !are_alike {
             return Ok(None);
         }

@@ -193,7 +193,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             total = self._totals[program] = needed + self._beside_values(program)
         native = self.device.native
         if native.budget - native.used < total:
-            # Keys would make room, which recordings go by.
+            # Otherwise keys are given up first, which recordings read.
             give_up_recordings(self.device)
         try:
             self._evaluator.require(total)

@@ -112,9 +112,7 @@ impl Cuda {
         // SAFETY: the context is retained until this is dropped.
         unsafe { ctx::set_current(self.context) }.map_err(|error| failure(operation, error))
     }
-}
 
-impl Cuda {
     /// Launches a kernel in a stream.
     ///
     /// # Safety

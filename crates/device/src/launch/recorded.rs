@@ -32,9 +32,8 @@ impl Recording {
         let copies = from
             .iter()
             .map(|input| {
-                let mut copy = Buffer::unwritten(&self.device, input.words(), operation)?;
-                copy.overwrite(input, operation)?;
-                Ok(copy)
+                input.check_device(&self.device, operation)?;
+                input.duplicate(operation)
             })
             .collect();
         // Each run copies its own.
@@ -43,8 +42,8 @@ impl Recording {
     }
 
     /// Ends the recording of what made `results` of `inputs`; both were taken while it was made. The
-    /// results come back beside it. There is none where something was done that cannot be recorded,
-    /// or where another buffer that was written is still in use.
+    /// results come back beside it. No recording comes where something was done that cannot be
+    /// recorded, or where another buffer that was written is still in use.
     ///
     /// # Errors
     /// As [`Buffer::unwritten`].

@@ -82,12 +82,12 @@ struct Active {
     limit: u64,
     /// Whether nothing was done that cannot be recorded.
     is_possible: bool,
-    /// Memory that it needs no more, as something was.
+    /// What goes back to the device since something was.
     freed: Freed,
 }
 
 impl Active {
-    /// From here on it is none: what it has goes back, and buffers are everyone's.
+    /// It cannot be finished any more: its free memory goes back, and its buffers become ordinary.
     fn refuse(&mut self) {
         self.is_possible = false;
         self.steps.clear();
@@ -109,6 +109,15 @@ struct State {
     active: Option<Active>,
     kept: BTreeMap<u64, Kept>,
     begun: u64,
+}
+
+impl State {
+    /// Recordings that read memory are not current once it changes.
+    fn note_change(&mut self, address: u64) {
+        for each in self.kept.values_mut() {
+            each.is_current &= !each.memory.borrowed.contains(&address);
+        }
+    }
 }
 
 /// The recordings of a device.
@@ -239,12 +248,10 @@ impl Recordings {
         self.here(Active::refuse);
     }
 
-    /// Recordings that read memory are not current once it changes.
+    /// Notes that memory changes, if there is a recording that may read it.
     fn note_change(&self, address: u64) {
         if self.any.load(Ordering::Acquire) {
-            for each in self.lock().kept.values_mut() {
-                each.is_current &= !each.memory.borrowed.contains(&address);
-            }
+            self.lock().note_change(address);
         }
     }
 
@@ -266,9 +273,7 @@ impl Recordings {
         {
             active.refuse();
         }
-        for each in kept.values_mut() {
-            each.is_current &= !each.memory.borrowed.contains(&address);
-        }
+        state.note_change(address);
         false
     }
 
