@@ -17,6 +17,7 @@ SECONDS: Mapping[str, float] = {
     "Slim": 8,
     "Flat": 40,
 }
+PLANNING_SECONDS: Mapping[str, float] = {"512": 1}
 GIGABYTES: Mapping[str, float] = {"512": 0.25, "4096": 3.5, "Flat": 6}
 # Of two threads.
 _SPEED_UP = {"2048": 1.85}
@@ -34,6 +35,9 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
         if whole in SECONDS:
             seconds = each.timing.seconds / job.part
             yield Target(f"{job.name}, seconds of the whole", SECONDS[whole], seconds)
+        if job.name in PLANNING_SECONDS:
+            what = f"{job.name}, seconds of planning"
+            yield Target(what, PLANNING_SECONDS[job.name], each.plan.compile_seconds)
         if whole in GIGABYTES:
             gigabytes = each.timing.peak_bytes / 1e9
             yield Target(f"{job.name}, GB", GIGABYTES[whole] * job.part, gigabytes)

@@ -24,7 +24,7 @@ from benchmarks.matmul.evaluate import (
 )
 from benchmarks.matmul.jobs import JOBS, WHOLE, Job
 from benchmarks.matmul.simulation import TaskCosts, priced, simulations
-from benchmarks.matmul.targets import GIGABYTES, RATIOS, SECONDS, targets
+from benchmarks.matmul.targets import GIGABYTES, PLANNING_SECONDS, RATIOS, SECONDS, targets
 
 SMALL = Job("small", 40, 30, 20)
 NAMED = {job.name: job for job in (*JOBS, *WHOLE)}
@@ -84,12 +84,13 @@ def test_wrong_results_are_found(error: float, wrong: bool) -> None:
 def test_targets_tell_met_from_not_met() -> None:
     assert {each.outcome for each in targets([GOOD])} == {"met"}
     slow = replace(TIMING, seconds=1.0, peak_bytes=10**9)
-    found = list(targets([replace(GOOD, timing=slow)]))
-    assert [each.outcome for each in found] == ["not met"] * 3 + ["met"]
+    long_planned = replace(PLAN, compile_seconds=2.0)
+    found = list(targets([replace(GOOD, plan=long_planned, timing=slow)]))
+    assert [each.outcome for each in found] == ["not met"] * 4 + ["met"]
     part = list(targets([replace(GOOD, job=NAMED["1/16 of Flat"])]))
     assert part[0].figure == pytest.approx(1.6)
     assert part[1].bound == pytest.approx(6 / 16)
-    assert {*RATIOS, *SECONDS, *GIGABYTES} <= NAMED.keys()
+    assert {*RATIOS, *SECONDS, *PLANNING_SECONDS, *GIGABYTES} <= NAMED.keys()
 
 
 def test_every_figure_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
