@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -98,14 +98,27 @@ class StagedNetwork:
         return tuple(map(first, range(len(self.stages))))
 
     @cached_property
-    def matrices(self) -> Mapping[tuple[int, int], ClearMatrix]:
-        """The elements of every matrix, by its stage and the stage of its operand."""
-        return {
-            (number, operand): _elements(matrix)
+    def products(self) -> tuple[tuple[int, int], ...]:
+        """Every product with a matrix: its stage and the stage of its operand."""
+        return tuple(
+            (number, operand)
             for number, stage in enumerate(self.stages)
             if isinstance(stage, MatrixProduct) and stage.signs is None
-            for operand, matrix in stage.terms.items()
-        }
+            for operand in stage.terms
+        )
+
+    def matrix(self, number: int, operand: int) -> ClearMatrix:
+        """The elements of the matrix of a product.
+
+        They are made whenever they are asked for: convolutions have hundreds of millions.
+
+        Args:
+            number: Of its stage.
+            operand: The number of the operand's stage.
+        """
+        stage = self.stages[number]
+        assert isinstance(stage, MatrixProduct)
+        return _elements(stage.terms[operand])
 
     @cached_property
     def images(self) -> tuple[Image, ...]:
@@ -141,9 +154,12 @@ def depth_of(stage: Stage) -> int:
 
 
 def _elements(matrix: Matrix) -> ClearMatrix:
-    found = matrix.tocoo()
-    used = found.data != 0
-    rows, columns, weights = found.row[used], found.col[used], found.data[used]
+    # The matrix's own where none is zero, not copies.
+    found = matrix.tocoo(copy=False)
+    rows, columns, weights = found.row, found.col, found.data
+    used = weights != 0
+    if not used.all():
+        rows, columns, weights = rows[used], columns[used], weights[used]
     if not len(weights):
         # An empty matrix takes one element, which is 0.
         rows, columns, weights = np.zeros((3, 1))

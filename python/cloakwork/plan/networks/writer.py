@@ -155,7 +155,7 @@ class Writer:
             made = append_product(
                 builder,
                 self._operand(number, operand),
-                self._network.matrices[number, operand],
+                self._network.matrix(number, operand),
                 packing,
                 result,
                 hoisted,

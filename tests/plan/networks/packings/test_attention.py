@@ -49,8 +49,10 @@ def diagonals(network: StagedNetwork, costs: Costs) -> int:
     """Those of all products with matrices."""
     packings, _ = chosen_packings(network, SLOTS, costs)
     return sum(
-        product_cost(matrix, packings[operand], packings[number], costs, 1).diagonals
-        for (number, operand), matrix in network.matrices.items()
+        product_cost(
+            network.matrix(number, operand), packings[operand], packings[number], costs, 1
+        ).diagonals
+        for number, operand in network.products
     )
 
 

@@ -39,7 +39,8 @@ def chosen_packings(
     for group, found in options.items():
         tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)
         prices.append(Prices((group,), tally * _own_price(network, group, costs, level_price)))
-    for (number, operand), matrix in network.matrices.items():
+    for number, operand in network.products:
+        matrix = network.matrix(number, operand)
         level = network.levels[number] + 1
         into, out = network.groups[operand], network.groups[number]
         table = np.full((len(options[into]), len(options[out])), np.inf)

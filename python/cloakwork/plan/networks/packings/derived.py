@@ -44,7 +44,8 @@ def derived_packings(
         packings: For each group the packings that it may have for itself.
     """
     derived: dict[int, list[Places]] = {group: [] for group in packings}
-    for (number, operand), matrix in network.matrices.items():
+    for number, operand in network.products:
+        matrix = network.matrix(number, operand)
         into, out = network.groups[operand], network.groups[number]
         known = [*packings[out], *derived[out]]
         most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
