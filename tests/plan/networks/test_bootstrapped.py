@@ -15,6 +15,7 @@ from torch import nn
 
 import cloakwork as cw
 from cloakwork import errors
+from cloakwork.plan.networks import bootstrapped
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.stages import (
     Activation,
@@ -26,6 +27,7 @@ from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.slots import Bootstrap, SlotProgram
+from tests.plan.networks.refused import collected_at_once, one_refused
 from tests.thoroughness import slow
 
 # Levels between two bootstraps, and those that a value has that is not refreshed any more.
@@ -401,3 +403,11 @@ def random_network(seed: int) -> tuple[nn.Module, torch.Tensor]:
 def test_options_say_in_which_rings_values_may_be_refreshed() -> None:
     assert list(NetworkOptions().refreshing_rings) == [15, 16]
     assert list(NetworkOptions(log_n=9).refreshing_rings) == [9]
+
+
+def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = one_refused(bootstrapped, monkeypatch)
+    module, rows = mlp(6), torch.rand(16, 8) * 2 - 1
+    with collected_at_once():
+        cw.nn.compile(module, rows[:1], calibration=rows, degrees=DEGREES, batch=2, **SMALL)
+        assert [each() for each in staged] == [None, None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +35,7 @@ from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.ckks_noise import NoiseModel
+from tests.plan.networks.refused import collected_at_once, one_refused
 from tests.thoroughness import slow
 
 PRECISION = 16
@@ -336,16 +336,21 @@ def test_where_keys_take_too_much_bootstraps_are_looked_for(
     assert fewest.key_bytes == min([enough.key_bytes, *(each.key_bytes for each in found)])
 
 
+def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    staged = one_refused(pipeline, monkeypatch)
+    graph, options = small(), NetworkOptions(insecure=True, log_n=10, batch=2)
+    with collected_at_once():
+        compile_graph(graph, images(graph), options)
+        assert [each() for each in staged] == [None, None]
+
+
 def test_finding_what_is_not_linear_keeps_no_program(compiled: cw.Program) -> None:
     body = compiled.body
     assert isinstance(body, SlotProgram)
     layouts = (None,) * len(body.operations)
     program = SlotProgram(body.title, body.slots, body.operations, layouts)
     found, kept = [*_operands_of_nonlinear(program)], ref(program)
-    gc.disable()
-    try:
+    with collected_at_once():
         del program
         assert found
         assert kept() is None
-    finally:
-        gc.enable()

@@ -81,7 +81,8 @@ def bootstrapped(
             try:
                 plans.append(_in_ring(network, inputs_of, options, log_n, batch))
             except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:
-                refusals.append(refusal)
+                # A traceback would hold the networks, and itself, after they are of no use.
+                refusals.append(refusal.with_traceback(None))
     if not plans:
         raise refusals[-1] if refusals else batch_refusal(options)
     return min(plans, key=lambda plan: plan.price / plan.batch)

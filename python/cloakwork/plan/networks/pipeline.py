@@ -107,7 +107,8 @@ def planned(
             try:
                 found = plan_by(network, inputs_of, options, log_n, batch, limit)
             except (InvalidParametersError, KeyBudgetError) as error:
-                refusals.append(error)
+                # A traceback would hold the networks, and itself, after they are of no use.
+                refusals.append(error.with_traceback(None))
                 is_dearer = False
                 continue
             if found is not None:

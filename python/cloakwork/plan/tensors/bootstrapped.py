@@ -63,7 +63,8 @@ def cheapest_bootstrapped_plan(task: Task, rings: Sequence[int]) -> Plan:
         try:
             plans.append(_in_ring(task, log_n))
         except InvalidParametersError as refusal:
-            refusals.append(refusal)
+            # A traceback would hold what was tried, and itself, after it is of no use.
+            refusals.append(refusal.with_traceback(None))
     if not plans:
         raise refusals[-1]
     return min(plans, key=lambda plan: plan.cost)

@@ -147,7 +147,8 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
             _require_chain(task, log_n)
             plans.append(_cheapest_in_ring(task, log_n))
         except (InvalidParametersError, LevelExhaustedError) as error:
-            refusals.append(error)
+            # A traceback would hold what was tried, and itself, after it is of no use.
+            refusals.append(error.with_traceback(None))
             continue
         # A ring twice as large costs more than twice as much for each operation.
         if _is_long(plans[-1]) or (len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost):
