@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -201,7 +201,27 @@ class Counting(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         self.calls += 1
-        return x.mul_(self.calls)
+        return x.mul_(2)
+
+
+class Growing(Counting):
+    """A module that makes more of an input at every call."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls = self.calls + 1
+        return x * self.calls
+
+
+class Late(nn.Module):
+    """A module whose first call is another than those after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.calls
 
 
 def test_reading_changes_neither_the_buffers_nor_the_sample() -> None:
@@ -209,6 +229,58 @@ def test_reading_changes_neither_the_buffers_nor_the_sample() -> None:
     capture(module, sample)
     assert module.calls == 0
     assert torch.equal(sample, torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("module", [Growing(), Late()])
+def test_what_a_later_call_makes_otherwise_is_refused(module: nn.Module) -> None:
+    with pytest.raises(CaptureError, match="at every call, got another at the second"):
+        capture(module.eval(), IMAGE)
+
+
+@pytest.mark.parametrize(("least", "sizes"), [(2, "3 than in one of 1"), (4, "4 than in one of 3")])
+def test_what_the_size_of_the_batch_decides_is_refused(least: int, sizes: str) -> None:
+    module = Function(lambda x: x if len(x) < least else x * 2).eval()
+    with pytest.raises(CaptureError, match=f"a batch of {sizes}"):
+        capture(module, torch.zeros(3, 1, 8, 8))
+
+
+def test_a_module_that_drops_the_axis_of_one_input_is_read() -> None:
+    module = Function(lambda x: x.flatten(1).sum(1, keepdim=True).squeeze() * 2).eval()
+    assert capture(module, torch.zeros(3, 1, 8, 8)).nodes[-1].shape == ()
+
+
+def test_what_torch_compiled_is_read_as_it_was_before() -> None:
+    graph = capture(cast(nn.Module, torch.compile(nn.Flatten().eval())), IMAGE)
+    assert graph.nodes[0].name == "input"
+
+
+def test_what_spreads_a_batch_over_devices_is_refused() -> None:
+    with pytest.raises(CaptureError, match=r"module\.module"):
+        capture(nn.DataParallel(nn.Flatten()).eval(), IMAGE)
+
+
+def test_a_sequence_before_the_batch_is_refused_by_its_layer() -> None:
+    class Attending(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.heads = nn.MultiheadAttention(8, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            result: torch.Tensor = self.heads(x, x, x)[0]
+            return result
+
+    with pytest.raises(UnsupportedLayerError, match=r"'heads'.*batch_first=True"):
+        capture(Attending().eval(), torch.zeros(2, 3, 8))
+
+
+def test_words_by_number_are_refused_with_what_to_give_instead() -> None:
+    with pytest.raises(CaptureError, match="one-hot rows by an Embedding's weight"):
+        capture(nn.Embedding(5, 3).eval(), torch.zeros(2, 4, dtype=torch.int64))
+
+
+def test_a_division_by_zero_is_refused_as_one() -> None:
+    with pytest.raises(UnsupportedLayerError, match=r"by zero.*divide by other numbers"):
+        capture(Function(lambda x: x / 0.0).eval(), IMAGE)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +299,8 @@ def test_training_mode_is_refused_by_the_layer() -> None:
 
 
 @pytest.mark.parametrize(
-    "sample", [torch.zeros(3), torch.zeros(0, 1), "x", IMAGE.to(torch.complex64)]
+    "sample",
+    [torch.zeros(3), torch.zeros(0, 1), "x", IMAGE.to(torch.complex64), IMAGE.to("meta")],
 )
 def test_what_is_no_sample_is_refused(sample: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="sample"):

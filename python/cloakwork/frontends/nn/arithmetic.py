@@ -66,8 +66,10 @@ def divided(call: Call) -> Term:
     """self / other, the other known."""
     divisor = call.array("other")
     assert divisor is not None
-    if call.arguments.get("rounding_mode") is not None or not np.all(divisor):
-        raise call.unsupported("division that rounds, or by zero")
+    if call.arguments.get("rounding_mode") is not None:
+        raise call.unsupported("division that rounds")
+    if not np.all(divisor):
+        raise call.unsupported("division by zero", "divide by other numbers")
     return _affine(call, call.value(), 1.0 / divisor, np.zeros(()))
 
 

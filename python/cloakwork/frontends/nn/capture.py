@@ -74,8 +74,8 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers; the message
             names it and says what to use instead.
         CaptureError: A result has no element or does not depend on the inputs, or depends on the
-            batch that they come in, or torch.export cannot follow the module: most often since it
-            decides on values of its inputs.
+            batch that they come in or on earlier calls, or torch.export cannot follow the module:
+            most often since it decides on values of its inputs.
         NotFiniteError: A weight is NaN or infinite.
         NotRealError: A weight is complex, or has no numbers.
 
@@ -96,9 +96,22 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
             f"cannot read a network: expected a torch.nn.Module, got {type(module).__name__}; "
             "wrap a function in a module's forward"
         )
+    # What torch.compile made keeps the module in it, and other names for its inputs.
+    module = getattr(module, "_orig_mod", module)
+    if isinstance(module, torch.nn.DataParallel):
+        raise CaptureError(
+            "cannot read a network: expected a module that computes by itself, got DataParallel; "
+            "give the module in it, module.module"
+        )
     _require_eval(module)
     inputs = module_inputs(module, sample)
-    graph = _read(_exported(with_batch_first(module), inputs), inputs)
+    exported = _exported(with_batch_first(module), inputs)
+    try:
+        graph = _read(exported, inputs)
+    except UnsupportedLayerError as refusal:
+        _require_batch_first(module, refusal)
+        raise
+    _require_repeatable(module, inputs)
     _require_independent(module, inputs)
     return graph
 
@@ -115,6 +128,19 @@ def _require_eval(module: torch.nn.Module) -> None:
             f"cannot read a network: expected every layer in eval mode, got {training[0]!r} in "
             f"training mode; {advice} first"
         )
+
+
+def _require_batch_first(module: torch.nn.Module, refusal: UnsupportedLayerError) -> None:
+    """Name a layer that takes the sequence first, as what follows from that is refused."""
+    import torch  # noqa: PLC0415
+
+    for name, part in module.named_modules():
+        if isinstance(part, torch.nn.MultiheadAttention) and not part.batch_first:
+            raise unsupported_layer(
+                name or type(module).__name__,
+                "MultiheadAttention that takes the sequence first, and the batch behind it",
+                "make it with batch_first=True, and keep the batch first",
+            ) from refusal
 
 
 def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
@@ -137,9 +163,18 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
         line = written_at("".join(format_exception(error)))
         raise CaptureError(
             f"cannot read a network: torch.export cannot follow {type(module).__name__} on a "
-            f"sample of shape {shapes}: {reason}{line}; give inputs that it takes along a "
-            "first axis, and make its forward take tensors and decide nothing by their numbers"
+            f"sample of shape {shapes}: {reason}{line}; {_advice(module)}"
         ) from error
+
+
+def _advice(module: torch.nn.Module) -> str:
+    """What to change where torch.export cannot follow a module."""
+    import torch  # noqa: PLC0415
+
+    given = "give inputs that it takes along a first axis"
+    if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
+        given += ", multiply one-hot rows by an Embedding's weight"
+    return f"{given}, and make its forward take tensors and decide nothing by their numbers"
 
 
 def _require_statistics(module: torch.nn.Module) -> None:
@@ -154,34 +189,65 @@ def _require_statistics(module: torch.nn.Module) -> None:
             )
 
 
+def _require_repeatable(module: torch.nn.Module, inputs: ModuleInputs) -> None:
+    """Refuse a module that makes something else of the same inputs when it is called again.
+
+    Its graph is that of one call.
+    """
+    import torch  # noqa: PLC0415
+
+    chance = torch.Generator().manual_seed(0)
+    batches = [torch.randn(each.shape, generator=chance).to(each) for each in inputs.batches]
+    once, again = _results_of_calls(module, inputs.of_batches(batches), calls=2)
+    if not all(map(_alike, once, again)):
+        raise CaptureError(
+            "cannot read a network: expected the same result of the same inputs at every call, got "
+            "another at the second; leave chance, and what forward itself changes, out of it"
+        )
+
+
 def _require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
-    """Refuse a module that gives an input another result in a larger batch.
+    """Refuse a module that gives an input another result alone, or in a larger batch.
 
     torch.export fixes the size of the batch, so its graph does not show it.
     """
     import torch  # noqa: PLC0415
 
+    count = inputs.count
     chance = torch.Generator().manual_seed(0)
     more = [
-        torch.randn((inputs.count + 1, *each.shape[1:]), generator=chance).to(each)
+        torch.randn((count + 1, *each.shape[1:]), generator=chance).to(each)
         for each in inputs.batches
     ]
-    own = _results(module, inputs.of_batches([each[:-1] for each in more]))
-    try:
-        among = _results(module, inputs.of_batches(more))
-    except Exception:
-        # It takes no other batch than the sample's, so there is no other result.
-        return
-    if any(each.shape[:1] != more[0].shape[:1] for each in among):
-        return
-    # The same inputs at other places of the batch, too.
-    later = _results(module, inputs.of_batches([each[1:] for each in more]))
-    cut = [each[:-1] for each in among] + [each[1:] for each in among]
-    if not (len(own) == len(among) and all(map(_alike, own + later, cut))):
+
+    def made(entries: slice) -> list[torch.Tensor]:
+        """Of some entries; none where it takes no batch of as many, or returns none."""
+        try:
+            found = _results(module, inputs.of_batches([each[entries] for each in more]))
+        except Exception:
+            return []
+        size = len(more[0][entries])
+        return found if all(each.shape[:1] == (size,) for each in found) else []
+
+    own = made(slice(count))
+    if among := made(slice(None)):
+        # The same inputs at other places of the batch, too.
+        later = made(slice(1, None))
+        cut = [each[:-1] for each in among] + [each[1:] for each in among]
+        _require_alike(own + later, cut, count, count + 1)
+    if alone := made(slice(1)):
+        _require_alike(alone, [each[:1] for each in own], 1, count)
+
+
+def _require_alike(
+    few: Sequence[torch.Tensor], many: Sequence[torch.Tensor], size: int, larger: int
+) -> None:
+    """Refuse results of the same inputs that are others in a larger batch."""
+    if not (len(few) == len(many) and all(map(_alike, few, many))):
         raise CaptureError(
             f"cannot read a network: expected that the result of an input depends on it alone, got "
-            f"another in a batch of {inputs.count + 1} than in one of {inputs.count}; leave the "
-            "batch's size out of forward"
+            f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
+            "forward"
         )
 
 
@@ -196,14 +262,26 @@ def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 def _results(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
     """What a module makes of inputs; neither they nor its buffers change."""
+    [made] = _results_of_calls(module, inputs, calls=1)
+    return made
+
+
+def _results_of_calls(
+    module: torch.nn.Module, inputs: ModuleInputs, calls: int
+) -> list[list[torch.Tensor]]:
+    """What a module makes of the same inputs, called one time after another."""
     import torch  # noqa: PLC0415
     from torch.utils._pytree import tree_leaves  # noqa: PLC0415
 
     buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
-    own = inputs.of_batches([each.clone() for each in inputs.batches])
-    with torch.no_grad():
-        made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
-    return [each for each in tree_leaves(made) if isinstance(each, torch.Tensor)]
+    found: list[list[torch.Tensor]] = []
+    for _ in range(calls):
+        own = inputs.of_batches([each.clone() for each in inputs.batches])
+        with torch.no_grad():
+            made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+        # What it returns may be a buffer that the next call changes.
+        found.append([each.clone() for each in tree_leaves(made) if isinstance(each, torch.Tensor)])
+    return found
 
 
 def _is_mutable(node: torch.fx.Node) -> bool:
@@ -311,7 +389,7 @@ def _require_known(call: Call, node: torch.fx.Node) -> None:
     if by_chance and call.arguments.get("train", True):
         raise call.unsupported("chance, which would be the same at every call")
     if call.name in _UNSET and not all(_sets(user, node) for user in node.users):
-        raise call.unsupported("memory that nothing has set", "use torch.zeros")
+        raise call.unsupported("memory that nothing has set", "use torch.zeros, or a buffer")
 
 
 def _sets(user: torch.fx.Node, tensor: torch.fx.Node) -> bool:

@@ -136,6 +136,11 @@ def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
             f"numbers, got shape {tuple(batch.shape)} of {batch.dtype}; put inputs along a first "
             "axis"
         )
+    if batch.is_meta:
+        raise InvalidArgumentError(
+            f"cannot read a network: expected a sample of {name!r} with numbers, got one on the "
+            "device 'meta'; make it on the CPU, of any numbers"
+        )
     known = chain(module.parameters(), module.buffers())
     weight = next((each for each in known if each.is_floating_point()), None)
     like = torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight

@@ -154,11 +154,14 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
             ) from refusal
         layer = next(each for each in depths if each.levels > available)
         more = "" if exact else " or more"
+        # Where the ring is asked for, it may have no bootstrapping.
+        is_left_out = options.bootstrap is False and options.log_n is None
+        advice = "allow it to bootstrap, or use" if is_left_out else "use"
         raise LevelExhaustedError(
             f"cannot compile {options.title}: layer {layer.layer!r} ends {layer.levels} levels"
             f"{more} below the inputs and the network takes {deepest}{more}, but at log_n={log_n} "
-            f"and a precision of {options.precision} bits there are {available}; use activations "
-            "of lower degree, fewer layers, less precision, or a larger ring"
+            f"and a precision of {options.precision} bits there are {available}; {advice} "
+            "activations of lower degree, fewer layers, less precision, or a larger ring"
         ) from refusal
 
 
