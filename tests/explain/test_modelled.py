@@ -49,3 +49,18 @@ def test_diagonals_that_repeat_themselves_are_encoded_sooner() -> None:
     saved = -np.diff(found[False])
     assert saved[0] == pytest.approx(2 * saved[1]) == pytest.approx(4 * saved[2])
     assert min(found[False]) > found[True][0]
+
+
+def test_diagonals_take_longer_from_memory_than_from_a_cache() -> None:
+    seconds: list[float] = []
+    for log_n in (15, 16):
+        parameters = Parameters(levels=1, log_n=log_n, insecure=True)
+        slots = parameters.slots
+        diagonals = {number: np.ones(slots) for number in range(64)}
+        operations = (Input("x", 1), Linear(0, diagonals, 8), Rescale(1), Output(2))
+        program = SlotProgram("", slots, operations, (None,) * 4)
+        # Costs are counted in transforms, of which both rings take as many.
+        costs = modelled_for(parameters)
+        seconds.append(seconds_with_kept(program, parameters, costs, [1])[1])
+    from_cache, from_memory = seconds
+    assert from_memory > 1.1 * from_cache

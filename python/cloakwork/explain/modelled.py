@@ -37,6 +37,10 @@ _SHARES = {
     "gathering": 0.1,
 }
 _SHARE_OF_BOOTSTRAPS = 0.85
+# In rings of this degree rotated values and diagonals come from memory instead of a cache: an inner
+# product takes this part more of what a diagonal takes that is encoded when it is used.
+_FROM_MEMORY = 1 << 16
+_MORE_FROM_MEMORY = 0.15
 # What expanding a limb of a key from its seed takes, in transforms, as measured at N = 2^16.
 _EXPANDED_LIMB = 1.5
 # What switches keys. The shares are those of up to three digits; every further one adds to them.
@@ -219,5 +223,7 @@ def seconds_with_kept(
         each = encoded.at(level).diagonal
         if number not in kept:
             each = costs.repeated_diagonal(level, parameters.slots / _period(operation.diagonals))
+        if parameters.n >= _FROM_MEMORY:
+            each += _MORE_FROM_MEMORY * costs.at(level).diagonal
         seconds[number] += count * (share * each - costs.at(level).diagonal)
     return seconds
