@@ -1,0 +1,133 @@
+"""Whether a module makes the same of an input at every call and in every batch: its graph does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cloakwork.errors import CaptureError
+from cloakwork.frontends.nn.module_ports import ModuleInputs
+
+if TYPE_CHECKING:
+    import torch
+
+
+def require_repeatable(module: torch.nn.Module, inputs: ModuleInputs) -> None:
+    """Refuse a module that makes something else of the same inputs when it is called again.
+
+    Its graph is that of one call.
+
+    Args:
+        module: The module, in eval mode.
+        inputs: Inputs that it takes, whose numbers do not matter.
+
+    Raises:
+        CaptureError: It does.
+
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> from cloakwork.frontends.nn.module_ports import module_inputs
+    >>> module = torch.nn.Linear(4, 2).eval()
+    >>> require_repeatable(module, module_inputs(module, torch.zeros(1, 4)))
+    """
+    import torch  # noqa: PLC0415
+
+    chance = torch.Generator().manual_seed(0)
+    batches = [torch.randn(each.shape, generator=chance).to(each) for each in inputs.batches]
+    once, again = _results_of_calls(module, inputs.of_batches(batches), calls=2)
+    if not all(map(_alike, once, again)):
+        raise CaptureError(
+            "cannot read a network: expected the same result of the same inputs at every call, got "
+            "another at the second; leave chance, and what forward itself changes, out of it"
+        )
+
+
+def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
+    """Refuse a module that gives an input another result alone, or in a larger batch.
+
+    torch.export fixes the size of the batch, so its graph does not show it.
+
+    Args:
+        module: The module, in eval mode.
+        inputs: Inputs that it takes, whose numbers do not matter.
+
+    Raises:
+        CaptureError: It gives another one.
+
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> from cloakwork.frontends.nn.module_ports import module_inputs
+    >>> module = torch.nn.Linear(4, 2).eval()
+    >>> require_independent(module, module_inputs(module, torch.zeros(3, 4)))
+    """
+    import torch  # noqa: PLC0415
+
+    count = inputs.count
+    chance = torch.Generator().manual_seed(0)
+    more = [
+        torch.randn((count + 1, *each.shape[1:]), generator=chance).to(each)
+        for each in inputs.batches
+    ]
+
+    def made(entries: slice) -> list[torch.Tensor]:
+        """Of some entries; none where it takes no batch of as many, or returns none."""
+        try:
+            found = _results(module, inputs.of_batches([each[entries] for each in more]))
+        except Exception:
+            return []
+        size = len(more[0][entries])
+        return found if all(each.shape[:1] == (size,) for each in found) else []
+
+    own = made(slice(count))
+    if among := made(slice(None)):
+        # The same inputs at other places of the batch, too.
+        later = made(slice(1, None))
+        cut = [each[:-1] for each in among] + [each[1:] for each in among]
+        _require_alike(own + later, cut, count, count + 1)
+    if alone := made(slice(1)):
+        _require_alike(alone, [each[:1] for each in own], 1, count)
+
+
+def _require_alike(
+    few: Sequence[torch.Tensor], many: Sequence[torch.Tensor], size: int, larger: int
+) -> None:
+    """Refuse results of the same inputs that are others in a larger batch."""
+    if not (len(few) == len(many) and all(map(_alike, few, many))):
+        raise CaptureError(
+            f"cannot read a network: expected that the result of an input depends on it alone, got "
+            f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
+            "forward"
+        )
+
+
+def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether results are the same but for rounding."""
+    import torch  # noqa: PLC0415
+
+    tolerance = torch.finfo(left.dtype).eps ** 0.5
+    allowed = tolerance * float(left.nan_to_num(0.0, 0.0, 0.0).abs().max())
+    return left.shape == right.shape and torch.allclose(left, right, tolerance, allowed, True)
+
+
+def _results(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
+    """What a module makes of inputs; neither they nor its buffers change."""
+    [made] = _results_of_calls(module, inputs, calls=1)
+    return made
+
+
+def _results_of_calls(
+    module: torch.nn.Module, inputs: ModuleInputs, calls: int
+) -> list[list[torch.Tensor]]:
+    """What a module makes of the same inputs, called one time after another."""
+    import torch  # noqa: PLC0415
+    from torch.utils._pytree import tree_leaves  # noqa: PLC0415
+
+    buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    found: list[list[torch.Tensor]] = []
+    for _ in range(calls):
+        own = inputs.of_batches([each.clone() for each in inputs.batches])
+        with torch.no_grad():
+            made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+        # What it returns may be a buffer that the next call changes.
+        found.append([each.clone() for each in tree_leaves(made) if isinstance(each, torch.Tensor)])
+    return found
