@@ -17,7 +17,7 @@ from cloakwork.plan.networks.staged import StagedNetwork
 
 
 @contextmanager
-def collected_at_once() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """No cycles are collected: what is in none goes with its last reference."""
     gc.disable()
     try:

@@ -27,7 +27,7 @@ from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.slots import Bootstrap, SlotProgram
-from tests.plan.networks.refused import collected_at_once, one_refused
+from tests.plan.networks.refused import one_refused, without_collector
 from tests.thoroughness import slow
 
 # Levels between two bootstraps, and those that a value has that is not refreshed any more.
@@ -408,6 +408,6 @@ def test_options_say_in_which_rings_values_may_be_refreshed() -> None:
 def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     staged = one_refused(bootstrapped, monkeypatch)
     module, rows = mlp(6), torch.rand(16, 8) * 2 - 1
-    with collected_at_once():
+    with without_collector():
         cw.nn.compile(module, rows[:1], calibration=rows, degrees=DEGREES, batch=2, **SMALL)
         assert [each() for each in staged] == [None, None]

@@ -35,7 +35,7 @@ from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.ckks_noise import NoiseModel
-from tests.plan.networks.refused import collected_at_once, one_refused
+from tests.plan.networks.refused import one_refused, without_collector
 from tests.thoroughness import slow
 
 PRECISION = 16
@@ -339,7 +339,7 @@ def test_where_keys_take_too_much_bootstraps_are_looked_for(
 def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     staged = one_refused(pipeline, monkeypatch)
     graph, options = small(), NetworkOptions(insecure=True, log_n=10, batch=2)
-    with collected_at_once():
+    with without_collector():
         compile_graph(graph, images(graph), options)
         assert [each() for each in staged] == [None, None]
 
@@ -350,7 +350,7 @@ def test_finding_what_is_not_linear_keeps_no_program(compiled: cw.Program) -> No
     layouts = (None,) * len(body.operations)
     program = SlotProgram(body.title, body.slots, body.operations, layouts)
     found, kept = [*_operands_of_nonlinear(program)], ref(program)
-    with collected_at_once():
+    with without_collector():
         del program
         assert found
         assert kept() is None

@@ -30,12 +30,9 @@ def require_repeatable(module: torch.nn.Module, inputs: ModuleInputs) -> None:
     >>> module = torch.nn.Linear(4, 2).eval()
     >>> require_repeatable(module, module_inputs(module, torch.zeros(1, 4)))
     """
-    import torch  # noqa: PLC0415
-
-    chance = torch.Generator().manual_seed(0)
-    batches = [torch.randn(each.shape, generator=chance).to(each) for each in inputs.batches]
-    once, again = _results_of_calls(module, inputs.of_batches(batches), calls=2)
-    if not all(map(_alike, once, again)):
+    chosen = inputs.of_batches(_batches_by_chance(inputs, inputs.count))
+    once, again = _results_of_calls(module, chosen, calls=2)
+    if not _are_alike(once, again):
         raise CaptureError(
             "cannot read a network: expected the same result of the same inputs at every call, got "
             "another at the second; leave chance, and what forward itself changes, out of it"
@@ -60,14 +57,8 @@ def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
     >>> module = torch.nn.Linear(4, 2).eval()
     >>> require_independent(module, module_inputs(module, torch.zeros(3, 4)))
     """
-    import torch  # noqa: PLC0415
-
     count = inputs.count
-    chance = torch.Generator().manual_seed(0)
-    more = [
-        torch.randn((count + 1, *each.shape[1:]), generator=chance).to(each)
-        for each in inputs.batches
-    ]
+    more = _batches_by_chance(inputs, count + 1)
 
     def made(entries: slice) -> list[torch.Tensor]:
         """Of some entries; none where it takes no batch of as many, or returns none."""
@@ -84,7 +75,7 @@ def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
         later = made(slice(1, None))
         cut = [each[:-1] for each in among] + [each[1:] for each in among]
         _require_alike(own + later, cut, count, count + 1)
-    if alone := made(slice(1)):
+    if count > 1 and (alone := made(slice(1))):
         _require_alike(alone, [each[:1] for each in own], 1, count)
 
 
@@ -92,12 +83,27 @@ def _require_alike(
     few: Sequence[torch.Tensor], many: Sequence[torch.Tensor], size: int, larger: int
 ) -> None:
     """Refuse results of the same inputs that are others in a larger batch."""
-    if not (len(few) == len(many) and all(map(_alike, few, many))):
+    if not _are_alike(few, many):
         raise CaptureError(
             f"cannot read a network: expected that the result of an input depends on it alone, got "
             f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
             "forward"
         )
+
+
+def _batches_by_chance(inputs: ModuleInputs, count: int) -> list[torch.Tensor]:
+    """So many entries of every input, the same at every call."""
+    import torch  # noqa: PLC0415
+
+    chance = torch.Generator().manual_seed(0)
+    return [
+        torch.randn((count, *each.shape[1:]), generator=chance).to(each) for each in inputs.batches
+    ]
+
+
+def _are_alike(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
+    """Whether there are as many results, the same but for rounding."""
+    return len(left) == len(right) and all(map(_alike, left, right))
 
 
 def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
