@@ -116,7 +116,7 @@ class Parameters:
     def prime_count(self, level: int) -> int: ...
     def evaluation_key_bytes(self, level: int) -> int: ...
     def transform_bytes(
-        self, level: int, diagonals: int, baby_steps: int, giant_steps: int
+        self, level: int, diagonals: int, baby_steps: int, giant_steps: int, *, shared_by: int
     ) -> int: ...
     @property
     def encapsulation_key_bytes(self) -> int: ...
@@ -345,6 +345,7 @@ class LinearTransform:
         level: int,
         scale: float | None = None,
         baby_steps: int | None = None,
+        shared_by: int = 1,
     ) -> Self: ...
     @staticmethod
     def streamed(
@@ -355,6 +356,7 @@ class LinearTransform:
         level: int,
         scale: float | None = None,
         baby_steps: int | None = None,
+        shared_by: int = 1,
     ) -> LinearTransform: ...
     @property
     def rotations(self) -> list[int]: ...
@@ -488,6 +490,9 @@ class Evaluator:
     def linear_transform(
         self, ciphertext: Ciphertext, transform: LinearTransform
     ) -> Ciphertext: ...
+    def linear_transforms(
+        self, ciphertext: Ciphertext, transforms: Sequence[LinearTransform]
+    ) -> list[Ciphertext]: ...
     def polynomial(
         self,
         ciphertext: Ciphertext,

@@ -3,6 +3,7 @@
 import gc
 import weakref
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from cloakwork.programs.slots import (
     Builder,
     Constant,
     Input,
+    Linear,
     Mul,
     Neg,
     Operation,
@@ -28,6 +30,8 @@ from cloakwork.runtime.schedule import (
     part_of,
     rescaled_products,
     schedule,
+    shared_transforms,
+    sharing_transforms,
 )
 from tests.runtime.slot_programs import programs
 
@@ -54,6 +58,26 @@ def test_rotations_of_one_value_are_a_group() -> None:
         program(Input("x", 1), Rotate(0, 1), Neg(0), Rotate(2, 1), Rotate(0, 3), Rotate(2, 2))
     )
     assert found == ((1, 4), (3, 5))
+
+
+def test_transforms_of_one_value_with_the_same_baby_steps_are_one_task() -> None:
+    def transform(operand: int, *diagonals: int) -> Linear:
+        return Linear(operand, {each: np.ones(SLOTS) for each in diagonals}, 4)
+
+    made = program(
+        Input("x", 1),
+        Input("y", 1),
+        transform(0, 0, 1),
+        transform(1, 0, 1),
+        transform(0, 4, 9, 13),
+        transform(0, 0, 1, 2),
+        transform(1, 8, 5),
+        Add(2, 3),
+        Add(4, 6),
+    )
+    assert shared_transforms(made) == ((2, 4), (3, 6))
+    assert schedule(made).tasks == ((2, 4), (3, 6), (5,), (7,), (8,))
+    assert sharing_transforms(made) == {2: 2, 4: 2, 3: 2, 6: 2, 5: 1}
 
 
 def test_one_rotation_is_no_group() -> None:

@@ -96,6 +96,15 @@ def _both_halves(builder: Builder, x: int, y: int) -> int:
     return _rescaled(builder, product)
 
 
+def _shared_transforms(builder: Builder, x: int, _: int) -> int:
+    """Four of one value, whose sixteen baby rotations are divided as they share them."""
+    diagonals = [{d: np.roll(C, d + turn) / 48 for d in range(48)} for turn in range(4)]
+    first, *others = [builder.append(Linear(x, each, 16)) for each in diagonals]
+    for other in others:
+        first = builder.append(Sub(first, other))
+    return _rescaled(builder, first)
+
+
 STEPS: dict[str, tuple[int, Step]] = {
     "add": (0, lambda b, x, y: b.append(Add(x, y))),
     "add constant": (0, lambda b, x, _: b.append(Add(x, b.append(Constant(C))))),
@@ -115,6 +124,7 @@ STEPS: dict[str, tuple[int, Step]] = {
     "linear by ones": (1, lambda b, x, _: _rescaled(b, b.append(Linear(x, DIAGONALS, 1)))),
     "linear by fours": (1, lambda b, x, _: _rescaled(b, b.append(Linear(x, DIAGONALS, 4)))),
     "linear by fives": (1, lambda b, x, _: _rescaled(b, b.append(Linear(x, DIAGONALS, 5)))),
+    "transforms that share their baby steps": (1, _shared_transforms),
     "sum of products": (
         1,
         lambda b, x, y: _rescaled(

@@ -36,6 +36,18 @@ def test_many_diagonals_have_no_limbs_for_key_switching() -> None:
     assert many == 4 * PARAMETERS.n * PARAMETERS.prime_count(2)
 
 
+def test_transforms_that_share_baby_steps_need_fewer_limbs() -> None:
+    """Divisions of rotations by P are shared, and then are less work than limbs of P."""
+    steps = split(range(48), PARAMETERS.slots, 16)
+    alone, shared = (transform_bytes(PARAMETERS, steps, 2, count) // 48 for count in (1, 4))
+    assert alone == 4 * PARAMETERS.n * PARAMETERS.key_prime_count
+    assert shared == 4 * PARAMETERS.n * PARAMETERS.prime_count(2)
+    kept = TransformCache(PARAMETERS, 1 << 30)
+    given = diagonals(48)
+    one, other = (kept.of(given, 2, PARAMETERS.scale(2), 16, count) for count in (1, 4))
+    assert (one.nbytes, other.nbytes) == (48 * alone, 48 * shared)
+
+
 def test_sparse_transforms_are_the_same_as_dense_ones() -> None:
     slots = PARAMETERS.slots
     sources, targets = np.divmod(np.arange(16 * 16), 16)

@@ -13,8 +13,8 @@ use device::launch::{Buffer, Residues, Row, Rows, forward, inverse};
 use device::{Ciphertext, Device, Evaluator, Parameters};
 use rlwe::chain::{Chain, ChainRequest};
 use rlwe::ckks::{
-    self, Bootstrapping, BootstrappingLiteral, BootstrappingParameters, Complex64, Diagonals,
-    Encoding, LinearTransform, Packing, ParametersLiteral, Split,
+    self, BabySteps, Bootstrapping, BootstrappingLiteral, BootstrappingParameters, Complex64,
+    Diagonals, Encoding, LinearTransform, Packing, ParametersLiteral, Split,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 use rlwe::security::max_log_qp;
@@ -196,7 +196,7 @@ impl Setting {
         };
         let diagonals: Diagonals = indices(parameters).into_iter().map(diagonal).collect();
         let encoding = Encoding::at(parameters.max_level()).within(1.0);
-        Ok(LinearTransform::new(parameters, &diagonals, slots, encoding, None)?)
+        Ok(LinearTransform::new(parameters, &diagonals, slots, encoding, BabySteps::default())?)
     }
 
     fn compare(

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Bench, assert_same, in_both_orders, insecure, roomy, with_budget};
 use device::Error;
-use rlwe::ckks::{Complex64, Diagonals, Encoding, LinearTransform, ParametersLiteral};
+use rlwe::ckks::{BabySteps, Complex64, Diagonals, Encoding, LinearTransform, ParametersLiteral};
 
 const INDICES: [i64; 9] = [-1, 0, 1, 2, 4, 5, 7, 11, 13];
 /// Four baby steps at the most: several giant steps, that by 0 among them.
@@ -30,7 +30,14 @@ fn bench(literal: ParametersLiteral) -> Bench {
 fn transform(bench: &Bench, level: usize) -> LinearTransform {
     let (parameters, slots) = (&bench.parameters, bench.parameters.slots());
     let encoding = Encoding { level, scale: Some(2f64.powi(25)), bound: Some(1.0) };
-    LinearTransform::new(parameters, &diagonals(slots), slots, encoding, Some(BABY_STEPS)).unwrap()
+    LinearTransform::new(
+        parameters,
+        &diagonals(slots),
+        slots,
+        encoding,
+        BabySteps::below(BABY_STEPS),
+    )
+    .unwrap()
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn transforms_whose_baby_rotations_are_divided_have_the_residues_of_the_cpu() {
             .collect();
         for (device, level) in in_both_orders().iter().zip([3, 2]) {
             let encoding = Encoding { level, scale: Some(2f64.powi(25)), bound: Some(1.0) };
-            let (parameters, baby_steps) = (&bench.parameters, Some(baby_steps));
+            let (parameters, baby_steps) = (&bench.parameters, BabySteps::below(baby_steps));
             let transform =
                 LinearTransform::new(parameters, &diagonals, slots, encoding, baby_steps).unwrap();
             assert!(transform.divides_baby_rotations());
@@ -104,7 +111,8 @@ fn more_diagonals_than_one_lazy_sum_holds_are_added_up() {
         .collect();
     let encoding = Encoding::at(2).within(1.0);
     let transform =
-        LinearTransform::new(&bench.parameters, &diagonals, slots, encoding, Some(32)).unwrap();
+        LinearTransform::new(&bench.parameters, &diagonals, slots, encoding, BabySteps::below(32))
+            .unwrap();
     let a = bench.ciphertext(2, 1);
     let evaluator = bench.on(&roomy());
     let x = evaluator.parameters().send(&a).unwrap();

@@ -37,7 +37,7 @@ impl<'a> Program<'a> {
             &diagonals.into_iter().collect(),
             slots,
             encoding,
-            Some(8),
+            ckks::BabySteps::below(8),
         );
         let transform = transform.unwrap();
         let there = parameters.send_transform(&transform).unwrap();

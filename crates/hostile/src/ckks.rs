@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use rlwe::bytes::ReadLimits;
 use rlwe::ckks::{
-    Ciphertext, Diagonals, Encoding, Evaluator, LinearTransform, Parameters, ParametersLiteral,
-    Plaintext, Polynomial, PolynomialBasis, RotatedProducts, Split,
+    BabySteps, Ciphertext, Diagonals, Encoding, Evaluator, LinearTransform, Parameters,
+    ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, RotatedProducts, Split,
 };
 use rlwe::ckks::{Complex64, Flooding};
 use rlwe::keys::{EvaluationKeys, EvaluationKeysRequest, PublicKey, SecretKey};
@@ -35,8 +35,13 @@ impl Bench {
         let diagonals: Diagonals =
             DIAGONALS.iter().map(|&d| (d, vec![Complex64::new(0.25, 0.0); slots])).collect();
         let top = parameters.max_level();
-        let transform =
-            LinearTransform::new(&parameters, &diagonals, slots, Encoding::at(top), Some(4));
+        let transform = LinearTransform::new(
+            &parameters,
+            &diagonals,
+            slots,
+            Encoding::at(top),
+            BabySteps::below(4),
+        );
         let coefficients = [0.1, 0.5, 0.0, -0.25];
         let polynomials = [PolynomialBasis::Monomial, PolynomialBasis::Chebyshev]
             .map(|basis| Polynomial::new(&coefficients, basis).expect("a polynomial"));

@@ -67,7 +67,7 @@ fn of_reals(evaluator: &ckks::Evaluator, x: &ckks::Ciphertext) -> Result<Vec<ckk
     let ones = vec![Complex64::ONE; slots];
     let diagonals = [0, 1, 2, 4].map(|index| (index, ones.clone())).into();
     let transforms = [ckks::LinearTransform::new, ckks::LinearTransform::streamed]
-        .map(|make| make(parameters, &diagonals, slots, at, Some(2)));
+        .map(|make| make(parameters, &diagonals, slots, at, ckks::BabySteps::below(2)));
     let [kept, streamed] = transforms;
     let polynomial = Polynomial::new(&[0.5, 1.0, 0.0, -0.3, 0.1], PolynomialBasis::Chebyshev)?;
     Ok(vec![

@@ -3,8 +3,8 @@
 
 use rlwe::Error;
 use rlwe::ckks::{
-    Ciphertext, Complex64, Diagonals, Encoding, Evaluator, Flooding, LinearTransform, Parameters,
-    ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, SparseDiagonals, Split,
+    BabySteps, Ciphertext, Complex64, Diagonals, Encoding, Evaluator, Flooding, LinearTransform,
+    Parameters, ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, SparseDiagonals, Split,
     inner_sum_rotations,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
@@ -220,14 +220,14 @@ impl Bench {
                 terms.map(|(d, v)| v[i as usize] * x[(i + d).rem_euclid(n) as usize]).sum()
             })
             .collect();
-        for baby_steps in BABY_STEPS {
+        for width in BABY_STEPS {
             let encoding = Encoding { level, scale: None, bound: None };
             let transform = LinearTransform::new(
                 &self.parameters,
                 &diagonals,
                 self.slots,
                 encoding,
-                baby_steps,
+                BabySteps { width, shared_by: 1 },
             )
             .unwrap();
             assert_eq!(transform.diagonals(), diagonals.len());
@@ -241,7 +241,7 @@ impl Bench {
                 &diagonals,
                 self.slots,
                 encoding,
-                baby_steps,
+                BabySteps { width, shared_by: 1 },
             )
             .unwrap();
             assert_eq!(streamed.rotations(), transform.rotations());
@@ -284,9 +284,9 @@ impl Bench {
             SparseDiagonals,
             usize,
             Encoding,
-            Option<usize>,
+            BabySteps,
         ) -> rlwe::Result<LinearTransform>;
-        let baby_steps = Some(FEW_BABY_STEPS);
+        let baby_steps = BabySteps::below(FEW_BABY_STEPS);
         let make = |constructor: Constructor| {
             constructor(&self.parameters, sparse.clone(), slots, encoding, baby_steps).unwrap()
         };
@@ -302,6 +302,41 @@ impl Bench {
         let of_dense =
             LinearTransform::new(&self.parameters, &dense, slots, encoding, baby_steps).unwrap();
         assert_eq!(self.evaluator.linear_transform(&a, &of_dense).unwrap(), transformed);
+    }
+
+    /// Transforms of one ciphertext, together, have the residues that each has by itself.
+    fn transforms_together(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 11);
+        let a = self.encrypt(&numbers.vector(self.slots), level);
+        let encoding = Encoding { level, scale: None, bound: None };
+        type Constructor = fn(
+            &Parameters,
+            &Diagonals,
+            usize,
+            Encoding,
+            BabySteps,
+        ) -> rlwe::Result<LinearTransform>;
+        let mut transform = |constructor: Constructor, indices: &[i64], width, shared_by| {
+            let vectors = indices.iter().map(|&d| (d, numbers.vector(self.slots)));
+            let (diagonals, steps) = (vectors.collect(), BabySteps { width, shared_by });
+            constructor(&self.parameters, &diagonals, self.slots, encoding, steps).unwrap()
+        };
+        let many = many_diagonals(self.slots);
+        let few = Some(FEW_BABY_STEPS);
+        let transforms = [
+            transform(LinearTransform::new, &DIAGONALS, few, 3),
+            transform(LinearTransform::new, &many, few, 2),
+            transform(LinearTransform::streamed, &DIAGONALS, few, 3),
+            transform(LinearTransform::streamed, &DIAGONALS, Some(8), 1),
+            transform(LinearTransform::streamed, &many, few, 2),
+            transform(LinearTransform::new, &DIAGONALS, few, 3),
+        ];
+        let alone: Vec<Ciphertext> = (transforms.iter())
+            .map(|each| self.evaluator.linear_transform(&a, each).unwrap())
+            .collect();
+        let transforms: Vec<&LinearTransform> = transforms.iter().collect();
+        assert_eq!(self.evaluator.linear_transforms(&a, &transforms).unwrap(), alone);
+        assert_eq!(self.evaluator.linear_transforms(&a, &[]).unwrap(), []);
     }
 
     fn polynomials(&self, level: usize) {
@@ -332,6 +367,7 @@ impl Bench {
                 self.products(level);
                 self.transforms(level);
                 self.sparse_transforms(level);
+                self.transforms_together(level);
             }
         }
         let bottom = self.encrypt(&Numbers(1).vector(self.slots), 0);
@@ -652,8 +688,14 @@ fn precision_at_a_scale_of_40_bits_and_128_bit_security() {
 
         let complex = |v: &Vec<f64>| v.iter().map(|&x| Complex64::new(x, 0.0)).collect();
         let matrix: Diagonals = (0..).zip(diagonals.iter().map(complex)).collect();
-        let transform =
-            LinearTransform::new(&parameters, &matrix, slots, Encoding::at(1), None).unwrap();
+        let transform = LinearTransform::new(
+            &parameters,
+            &matrix,
+            slots,
+            Encoding::at(1),
+            BabySteps::default(),
+        )
+        .unwrap();
         let request = EvaluationKeysRequest {
             rotations: transform.rotations().into_iter().map(|k| (k, 1)).collect(),
             ..EvaluationKeysRequest::default()

@@ -3,8 +3,8 @@
 
 use rlwe::Error;
 use rlwe::ckks::{
-    Ciphertext, Complex64, Diagonals, Encoding, Estimate, Evaluator, LinearTransform, Parameters,
-    ParametersLiteral, Polynomial, PolynomialBasis, Split,
+    BabySteps, Ciphertext, Complex64, Diagonals, Encoding, Estimate, Evaluator, LinearTransform,
+    Parameters, ParametersLiteral, Polynomial, PolynomialBasis, Split,
 };
 use rlwe::keys::{EvaluationKeysRequest, PublicKey, SecretKey};
 
@@ -167,8 +167,8 @@ impl Bench {
                     DIAGONALS.iter().map(|&d| (d, choice.numbers(self.slots))).collect();
                 let (parameters, at) = (&self.parameters, Encoding::at(f.level()));
                 let make = [LinearTransform::new, LinearTransform::streamed];
-                let [encoded, numbers] =
-                    make.map(|make| make(parameters, &diagonals, self.slots, at, None));
+                let [encoded, numbers] = make
+                    .map(|make| make(parameters, &diagonals, self.slots, at, BabySteps::default()));
                 let transformed = each(&|i| {
                     let place = |d: i64| (i as i64 + d).rem_euclid(self.slots as i64) as usize;
                     diagonals.iter().map(|(&d, values)| values[i] * x.exact[place(d)]).sum()

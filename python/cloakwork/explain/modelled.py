@@ -17,6 +17,7 @@ from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
+from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.transform_cache import transform_bytes
 
 _TRANSFORMS = 20
@@ -202,7 +203,7 @@ def seconds_with_kept(
 
     A diagonal takes as long as it has limbs; costs are those of one with all limbs of the
     key-switching modulus, which those of a transform of many diagonals lack. One that repeats
-    itself is encoded sooner.
+    itself is encoded sooner. Baby rotations that transforms share are made once.
 
     Args:
         program: The program.
@@ -210,7 +211,7 @@ def seconds_with_kept(
         costs: What operations take, diagonals that are encoded when they are used.
         kept: The numbers of the linear transforms that are encoded already.
     """
-    encoded = costs.kept()
+    encoded, sharing = costs.kept(), sharing_transforms(program)
     seconds = seconds_of(program, costs)
     special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
     for number, operation in enumerate(program.operations):
@@ -218,7 +219,8 @@ def seconds_with_kept(
             continue
         level, count = program.context(number).level, len(operation.diagonals)
         steps = split(operation.diagonals, program.slots, operation.baby_steps)
-        limbs = transform_bytes(parameters, steps, level) / (count * parameters.n * WORD_BYTES)
+        of_all = transform_bytes(parameters, steps, level, sharing[number])
+        limbs = of_all / (count * parameters.n * WORD_BYTES)
         share = limbs / (parameters.prime_count(level) + special)
         each = encoded.at(level).diagonal
         if number not in kept:
@@ -226,4 +228,6 @@ def seconds_with_kept(
         if parameters.n >= _FROM_MEMORY:
             each += _MORE_FROM_MEMORY * costs.at(level).diagonal
         seconds[number] += count * (share * each - costs.at(level).diagonal)
+        saved = len(steps.baby) * costs.at(level).baby_step
+        seconds[number] -= saved * (1 - 1 / sharing[number])
     return seconds

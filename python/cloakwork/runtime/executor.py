@@ -14,6 +14,7 @@ from cloakwork.base.progress import Bar, work_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Constant,
+    Linear,
     Operation,
     PairedBootstrap,
     Rotate,
@@ -355,12 +356,17 @@ def _made_together(
             return [value for each in rescaled for value in (each, each)]
         case [PairedBootstrap(operand=left, other=right, level=level), _]:
             return backend.bootstrap_pair(values[left], values[right], level)
+        case [Linear(operand=operand), *_]:
+            linear = [each for each in operations if isinstance(each, Linear)]
+            transforms = [(each.diagonals, each.baby_steps) for each in linear]
+            return backend.linear_many(values[operand], transforms)
         case [Rotate(operand=operand), *_]:
             steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
             return backend.rotate_many(values[operand], steps)
         case _:
             raise AssertionError(
-                "only rotations, switches that are rescaled, or two bootstraps are done together"
+                "only rotations, linear transforms, switches that are rescaled, or two bootstraps "
+                "are done together"
             )
 
 

@@ -169,7 +169,10 @@ def _counted_bytes(program: SlotProgram, backend: CkksDeviceBackend) -> int:
     most = 0
     for task, numbers in enumerate(plan.tasks):
         live.add(numbers, [sizes[number] for number in numbers])
-        working = backend.working_bytes(program, program.operations[numbers[0]])
+        working = max(
+            backend.working_bytes(program, program.operations[number], len(numbers))
+            for number in numbers
+        )
         most = max(most, live.nbytes + working)
         live.finish(task)
     return inputs + most

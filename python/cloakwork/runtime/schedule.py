@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 from cloakwork.programs.slots import (
     Constant,
     Input,
+    Linear,
     Output,
     PairedBootstrap,
     Rescale,
@@ -57,17 +58,20 @@ class _Groups:
 
     def __init__(self) -> None:
         self._all: list[list[int]] = []
-        self._open: dict[int, list[int]] = {}
+        self._open: dict[Hashable, list[int]] = {}
 
-    def add(self, operand: int, *numbers: int) -> None:
-        """Take operations on a value, each of which needs no others but those before it here."""
-        group = self._open.get(operand)
+    def add(self, shared: Hashable, *numbers: int) -> None:
+        """Take operations that share something, a value and what is made of it.
+
+        Each needs no others but those before it here.
+        """
+        group = self._open.get(shared)
         if (
             group is None
             or len(group) >= _LARGEST_GROUP * len(numbers)
             or numbers[-1] - group[0] >= _LONGEST_GROUP
         ):
-            group = self._open[operand] = []
+            group = self._open[shared] = []
             self._all.append(group)
         group += numbers
 
@@ -75,6 +79,43 @@ class _Groups:
     def made(self) -> list[tuple[int, ...]]:
         """The groups, those whose first came first before the others."""
         return [tuple(group) for group in self._all]
+
+
+def shared_transforms(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
+    """The linear transforms of one value that are made together: they share its baby rotations.
+
+    Those that have the same baby steps, in groups such as `hoisting_groups`.
+
+    Example:
+        >>> import numpy as np
+        >>> near, far = {0: np.ones(8), 1: np.ones(8)}, {4: np.ones(8), 5: np.ones(8)}
+        >>> operations = (Input("x", 1), Linear(0, near, 4), Linear(0, far, 4), Linear(0, far, 8))
+        >>> shared_transforms(SlotProgram("", 8, operations, (None,) * 4))
+        ((1, 2),)
+    """
+    groups = _Groups()
+    for number, operation in enumerate(program.operations):
+        if isinstance(operation, Linear):
+            steps = frozenset(each % operation.baby_steps for each in operation.diagonals)
+            groups.add((operation.operand, operation.baby_steps, steps), number)
+    return tuple(group for group in groups.made if len(group) > 1)
+
+
+def sharing_transforms(program: SlotProgram) -> dict[int, int]:
+    """For each linear transform how many share its baby rotations, itself among them.
+
+    Example:
+        >>> import numpy as np
+        >>> operations = (Input("x", 1), *(Linear(0, {each: np.ones(8)}, 4) for each in (0, 1, 4)))
+        >>> sharing_transforms(SlotProgram("", 8, operations, (None,) * 4))
+        {1: 2, 3: 2, 2: 1}
+    """
+    return {
+        number: len(numbers)
+        for numbers in schedule(program).tasks
+        for number in numbers
+        if isinstance(program.operations[number], Linear)
+    }
 
 
 def rescaled_products(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
@@ -206,6 +247,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         number: group
         for group in (
             *hoisting_groups(program),
+            *shared_transforms(program),
             *rescaled_products(program),
             *bootstrap_pairs(program),
         )

@@ -20,11 +20,12 @@ from cloakwork.programs.slots import (
     WeightedSums,
 )
 from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8
-# Polynomials that the engine makes before it puts them side by side.
+# Rotations that the engine makes before it puts them side by side.
 _AT_ONCE = 16
 # Of a linear transform, what is not rotated: operand, first sum and result.
 _UNROTATED = 3
@@ -85,29 +86,29 @@ class Workspace:
         levels = {state.level for state in program.states if state.level is not None}
         self._of_values = sum(map(peak_bytes_at, levels)) - predicted_peak_bytes(program, bytes_at)
 
-    def kept_transform(self, operation: Linear, level: int) -> None:
+    def kept_transform(self, operation: Linear, level: int, shared_by: int) -> None:
         """Two polynomials for each step of a transform that stays encoded between runs.
 
         They take the memory in which its diagonals were encoded, a few at once: those are no more,
         as n diagonals have steps enough for 4 sqrt(n) polynomials.
         """
-        steps, limbs = self._steps(operation, level)
+        steps, limbs = self._steps(operation, level, shared_by)
         self._apply(limbs, level, _polynomials(steps))
 
-    def streamed_transform(self, operation: Linear, level: int) -> None:
+    def streamed_transform(self, operation: Linear, level: int, shared_by: int) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
 
-        Polynomials are put side by side in memory a few at once.
+        Rotations are put side by side in memory a few at once.
         """
-        steps, limbs = self._steps(operation, level)
+        steps, limbs = self._steps(operation, level, shared_by)
         giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
-        beside = min(2 * _AT_ONCE, len(steps.numbers))
+        beside = 2 * min(_AT_ONCE, len(steps.baby) + 1)
         self._apply(limbs, level, _polynomials(steps) + max(giants.values()), beside)
 
-    def _steps(self, operation: Linear, level: int) -> tuple[Split, int]:
+    def _steps(self, operation: Linear, level: int, shared_by: int) -> tuple[Split, int]:
         """The steps of a transform, and the limbs of an encoded diagonal, which theirs are too."""
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        encoded = transform_bytes(self._parameters, steps, level)
+        encoded = transform_bytes(self._parameters, steps, level, shared_by)
         return steps, encoded // (len(steps.numbers) * self._parameters.n * WORD_BYTES)
 
     def _apply(self, limbs: int, level: int, polynomials: int, beside: int = 0) -> None:
@@ -201,6 +202,7 @@ def workspace_of(
     """
     workspace = Workspace(parameters, program.slots)
     workspace.values(program)
+    sharing = sharing_transforms(program)
     for number, operation in enumerate(program.operations):
         # A constant stands at no level.
         levels = [state.level for state in program.context(number).states]
@@ -208,9 +210,9 @@ def workspace_of(
             case Bootstrap() if refreshing is not None:
                 workspace.bootstrap(refreshing)
             case Linear() if number in kept:
-                workspace.kept_transform(operation, levels[0] or 0)
+                workspace.kept_transform(operation, levels[0] or 0, sharing[number])
             case Linear():
-                workspace.streamed_transform(operation, levels[0] or 0)
+                workspace.streamed_transform(operation, levels[0] or 0, sharing[number])
             case Polynomial():
                 workspace.powers(operation, levels[0] or 0)
                 workspace.switch(levels[0] or 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -32,6 +32,9 @@ class Leveled(Protocol):
 
 
 V = TypeVar("V", bound=Leveled)
+
+# The diagonals of a linear transform, and its baby steps.
+Transform: TypeAlias = tuple[Mapping[int, NDArray[Any]], int]
 
 
 class Sums(tuple[Any, ...]):
@@ -68,8 +71,9 @@ class Backend(Protocol[V]):
 
     Some are the same in a cheaper way: `multiply_lazily` leaves the product to be
     relinearised by the rescale or rotation that follows, `rotate_many` makes several
-    rotations of one value, `switch_products_and_rescale` does one operation after the other for
-    several rotations, and `bootstrap_pair` refreshes two values.
+    rotations of one value and `linear_many` several linear transforms,
+    `switch_products_and_rescale` does one operation after the other for several rotations, and
+    `bootstrap_pair` refreshes two values.
     Several threads call the methods at once.
     """
 
@@ -124,6 +128,10 @@ class Backend(Protocol[V]):
 
     def linear(self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int) -> V:
         """The sum over d of diagonals[d] * rotate(value, d)."""
+
+    def linear_many(self, value: V, transforms: Sequence[Transform]) -> Sequence[V]:
+        """The linear transforms by each of these, of which all have the same baby steps."""
+        return [self.linear(value, *each) for each in transforms]
 
     def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V:
         """A polynomial of every slot, rescaled as often as its degree asks."""

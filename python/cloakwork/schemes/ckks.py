@@ -38,7 +38,7 @@ from cloakwork.programs.slots import (
     State,
     Vector,
 )
-from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, levels_of
+from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, Transform, levels_of
 from cloakwork.schemes.ckks_device import CkksDeviceBackend
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
@@ -152,8 +152,14 @@ class CkksBackend(Backend[Ciphertext]):
     def linear(
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> Ciphertext:
-        transform = self.transforms.of(diagonals, value.level, value.scale, baby_steps)
-        return self._evaluator.linear_transform(value, transform)
+        return self.linear_many(value, [(diagonals, baby_steps)])[0]
+
+    def linear_many(self, value: Ciphertext, transforms: Sequence[Transform]) -> list[Ciphertext]:
+        made = [
+            self.transforms.of(diagonals, value.level, value.scale, baby_steps, len(transforms))
+            for diagonals, baby_steps in transforms
+        ]
+        return self._evaluator.linear_transforms(value, made)
 
     def polynomial(
         self, value: Ciphertext, coefficients: Sequence[float], basis: Basis

@@ -43,7 +43,7 @@ from cloakwork.programs.slots import (
     SwitchProduct,
     Vector,
 )
-from cloakwork.schemes.base import Backend, Sums
+from cloakwork.schemes.base import Backend, Sums, Transform
 from cloakwork.schemes.device_cache import DeviceCache
 from cloakwork.schemes.devices import OpenDevice, open_device
 from cloakwork.schemes.recorded_runs import RecordedRuns, give_up_recordings
@@ -218,12 +218,13 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         plaintexts = 2 * polynomial
         return self._largest_key(program) + plaintexts + _TABLE_BYTES * (4 + len(levels))
 
-    def working_bytes(self, program: SlotProgram, operation: Operation) -> int:
+    def working_bytes(self, program: SlotProgram, operation: Operation, together: int) -> int:
         """Bytes that an operation of a program works in on the device, keys apart.
 
         Args:
             program: The program.
             operation: One that works on a value.
+            together: Operations of its task.
         """
         level = _level(program, operation)
         match operation:
@@ -231,7 +232,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
                 steps = split(diagonals, self.parameters.slots, baby_steps)
                 babies = len(steps.baby) + 1
                 streamed = min(babies, len(steps.numbers))
-                nbytes = transform_bytes(self.parameters, steps, level)
+                nbytes = transform_bytes(self.parameters, steps, level, together)
                 limbs = nbytes // (len(steps.numbers) * self.parameters.n * WORD_BYTES)
                 return self._tables.transform_working_bytes(level, babies, streamed, limbs)
             case Polynomial(coefficients=coefficients, basis=basis):
@@ -329,8 +330,17 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def linear(
         self, value: DeviceCiphertext, diagonals: _Diagonals, baby_steps: int
     ) -> DeviceCiphertext:
-        transform = self._transform(diagonals, value.level, value.scale, baby_steps)
-        return self._evaluator.linear_transform(value, transform)
+        return self.linear_many(value, [(diagonals, baby_steps)])[0]
+
+    def linear_many(
+        self, value: DeviceCiphertext, transforms: Sequence[Transform]
+    ) -> list[DeviceCiphertext]:
+        """The transforms one by one, of the diagonals that the CPU has where they share steps."""
+        made = (
+            self._transform(diagonals, value.level, value.scale, baby_steps, len(transforms))
+            for diagonals, baby_steps in transforms
+        )
+        return [self._evaluator.linear_transform(value, each) for each in made]
 
     def polynomial(
         self, value: DeviceCiphertext, coefficients: Sequence[float], basis: Basis
@@ -413,10 +423,10 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         return sent
 
     def _transform(
-        self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int
+        self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int, shared_by: int
     ) -> DeviceLinearTransform:
         """A transform of a value at a level and scale, which stays on the device where it fits."""
-        key = (id(diagonals), level, baby_steps)
+        key = (id(diagonals), level, baby_steps, shared_by)
         found: DeviceLinearTransform | None = self._cache.find(key)
         if found is not None:
             return found
@@ -428,9 +438,10 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             level=level,
             scale=self.parameters.matching_scale(level, scale),
             baby_steps=baby_steps,
+            shared_by=shared_by,
         )
         steps = split(diagonals, self.parameters.slots, baby_steps)
-        nbytes = transform_bytes(self.parameters, steps, level) + _TABLE_BYTES
+        nbytes = transform_bytes(self.parameters, steps, level, shared_by) + _TABLE_BYTES
         if not self._fits(nbytes):
             return self._tables.stream_transform(made)
         sent = self._tables.send_transform(made)

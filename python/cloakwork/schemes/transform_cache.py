@@ -47,7 +47,7 @@ def default_cache_bytes() -> int:
     return physical_bytes() // _SHARE
 
 
-def transform_bytes(parameters: Parameters, steps: Split, level: int) -> int:
+def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by: int = 1) -> int:
     """Bytes of the encoded diagonals of a linear transform.
 
     Few diagonals have the limbs of the key-switching modulus, too; see the engine's transforms.
@@ -56,6 +56,7 @@ def transform_bytes(parameters: Parameters, steps: Split, level: int) -> int:
         parameters: The parameter set.
         steps: How the diagonals are split.
         level: The level of the operand.
+        shared_by: Transforms that share its baby rotations, itself among them.
 
     Example:
         >>> from cloakwork.programs.bsgs import split
@@ -67,7 +68,8 @@ def transform_bytes(parameters: Parameters, steps: Split, level: int) -> int:
         True
     """
     baby, giant = len(steps.baby), len(steps.giant)
-    return parameters.transform_bytes(level, len(steps.numbers), baby, giant)
+    count = len(steps.numbers)
+    return parameters.transform_bytes(level, count, baby, giant, shared_by=shared_by)
 
 
 def native_diagonals(diagonals: _Diagonals) -> Mapping[int, Vector] | SparseDiagonals:
@@ -102,20 +104,33 @@ class TransformCache:
         self._parameters = parameters
         self._budget = budget
         # The diagonals stay with their transform, so that no other mapping takes their identity.
-        self._made: dict[tuple[int, int, int], tuple[_Diagonals, LinearTransform]] = {}
+        self._made: dict[tuple[int, int, int, int], tuple[_Diagonals, LinearTransform]] = {}
         self._changing = threading.Lock()
         self.nbytes = 0
 
     def of(
-        self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int
+        self,
+        diagonals: _Diagonals,
+        level: int,
+        scale: float,
+        baby_steps: int,
+        shared_by: int = 1,
     ) -> LinearTransform:
-        """The transform with these diagonals of a value at a level and scale."""
-        key = (id(diagonals), level, baby_steps)
+        """The transform with these diagonals of a value at a level and scale.
+
+        Args:
+            diagonals: By their numbers.
+            level: Of the value.
+            scale: Of the value.
+            baby_steps: How diagonals are split.
+            shared_by: Transforms that share its baby rotations, itself among them.
+        """
+        key = (id(diagonals), level, baby_steps, shared_by)
         with self._changing:
             if key in self._made:
                 return self._made[key][1]
             steps = split(diagonals, self._parameters.slots, baby_steps)
-            needed = transform_bytes(self._parameters, steps, level)
+            needed = transform_bytes(self._parameters, steps, level, shared_by)
             fits = self.nbytes + needed <= self._budget
             if fits:
                 self.nbytes += needed
@@ -127,6 +142,7 @@ class TransformCache:
             level=level,
             scale=self._parameters.matching_scale(level, scale),
             baby_steps=baby_steps,
+            shared_by=shared_by,
         )
         if fits:
             with self._changing:

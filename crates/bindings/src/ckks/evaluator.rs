@@ -278,6 +278,19 @@ impl Evaluator {
         engine::run(py, || self.0.linear_transform(a, transform)).map(Ciphertext)
     }
 
+    /// Several linear transforms, which share rotations by the same baby steps.
+    fn linear_transforms(
+        &self,
+        py: Python<'_>,
+        ciphertext: Bound<'_, Ciphertext>,
+        transforms: Vec<Bound<'_, LinearTransform>>,
+    ) -> PyResult<Vec<Ciphertext>> {
+        let a = &ciphertext.get().0;
+        let transforms: Vec<_> = transforms.iter().map(|each| &each.get().0).collect();
+        let made = engine::run(py, || self.0.linear_transforms(a, &transforms))?;
+        Ok(made.into_iter().map(Ciphertext).collect())
+    }
+
     /// A polynomial of every number, at the canonical scale of the level reached.
     ///
     /// Args:

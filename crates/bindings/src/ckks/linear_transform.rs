@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use rlwe::ckks::{self, Encoding};
+use rlwe::ckks::{self, BabySteps, Encoding};
 
 use crate::arrays::{Indices, Numbers, Vector};
 use crate::ckks::parameters::Parameters;
@@ -60,6 +60,8 @@ impl SparseDiagonals {
 ///         ciphertext from canonical scale to canonical scale.
 ///     baby_steps: Diagonal d is taken apart as d % baby_steps and the rest; by default so
 ///         that the work is least.
+///     shared_by: Transforms of one ciphertext, this one among them, that are applied together
+///         and have the same baby steps.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct LinearTransform(pub ckks::LinearTransform);
 
@@ -69,14 +71,14 @@ type OfDense = fn(
     &ckks::Diagonals,
     usize,
     Encoding,
-    Option<usize>,
+    BabySteps,
 ) -> rlwe::Result<ckks::LinearTransform>;
 type OfSparse = fn(
     &ckks::Parameters,
     ckks::SparseDiagonals,
     usize,
     Encoding,
-    Option<usize>,
+    BabySteps,
 ) -> rlwe::Result<ckks::LinearTransform>;
 
 /// Diagonals, as Python gives them: by rotation, or sparse.
@@ -91,7 +93,7 @@ struct Arguments<'py> {
     parameters: Bound<'py, Parameters>,
     slots: usize,
     encoding: Encoding,
-    baby_steps: Option<usize>,
+    baby_steps: BabySteps,
 }
 
 impl<'py> Arguments<'py> {
@@ -101,12 +103,14 @@ impl<'py> Arguments<'py> {
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
+        shared_by: Number<usize>,
     ) -> Self {
+        let baby_steps = BabySteps { width: baby_steps.map(|x| x.0), shared_by: shared_by.0 };
         Self {
             parameters,
             slots: slots.0,
             encoding: Encoding { level: level.0, scale: scale.map(|x| x.0), bound: None },
-            baby_steps: baby_steps.map(|x| x.0),
+            baby_steps,
         }
     }
 
@@ -141,7 +145,8 @@ impl<'py> Arguments<'py> {
 #[pymethods]
 impl LinearTransform {
     #[new]
-    #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None))]
+    #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None, shared_by=Number(1)))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
         parameters: Bound<'_, Parameters>,
@@ -150,8 +155,9 @@ impl LinearTransform {
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
+        shared_by: Number<usize>,
     ) -> PyResult<Self> {
-        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps);
+        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps, shared_by);
         let (dense, sparse) = (ckks::LinearTransform::new, ckks::LinearTransform::of_sparse);
         arguments.make(py, &diagonals, dense, sparse)
     }
@@ -159,7 +165,8 @@ impl LinearTransform {
     /// The same transform with its diagonals encoded whenever it is applied: slower, and for
     /// transforms too large to be cached encoded.
     #[staticmethod]
-    #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None))]
+    #[pyo3(signature = (parameters, diagonals, *, slots, level, scale=None, baby_steps=None, shared_by=Number(1)))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn streamed(
         py: Python<'_>,
         parameters: Bound<'_, Parameters>,
@@ -168,8 +175,9 @@ impl LinearTransform {
         level: Number<usize>,
         scale: Option<Real>,
         baby_steps: Option<Number<usize>>,
+        shared_by: Number<usize>,
     ) -> PyResult<Self> {
-        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps);
+        let arguments = Arguments::read(parameters, slots, level, scale, baby_steps, shared_by);
         let dense = ckks::LinearTransform::streamed;
         arguments.make(py, &diagonals, dense, ckks::LinearTransform::streamed_sparse)
     }

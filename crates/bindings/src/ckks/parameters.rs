@@ -157,6 +157,8 @@ impl Parameters {
     ///     diagonals: How many diagonals it has.
     ///     baby_steps: The baby steps that rotate.
     ///     giant_steps: The giant steps that rotate.
+    ///     shared_by: Transforms that share the baby steps; see `LinearTransform`.
+    #[pyo3(signature = (level, diagonals, baby_steps, giant_steps, *, shared_by))]
     fn transform_bytes(
         &self,
         py: Python<'_>,
@@ -164,9 +166,10 @@ impl Parameters {
         diagonals: Number<usize>,
         baby_steps: Number<usize>,
         giant_steps: Number<usize>,
+        shared_by: Number<usize>,
     ) -> PyResult<usize> {
         let steps = (baby_steps.0, giant_steps.0);
-        let found = self.0.transform_bytes(level.0, diagonals.0, steps);
+        let found = self.0.transform_bytes(level.0, diagonals.0, steps, shared_by.0);
         found.map_err(|error| errors::refusal(py, &error))
     }
 

@@ -10,8 +10,7 @@ use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
 use super::plaintext::{Slot, check_values};
-use crate::ring::bundle::Bundle;
-use crate::ring::poly::{Basis, Poly};
+use super::rounding::RoundedCoefficients;
 use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
@@ -186,27 +185,26 @@ impl Numbers {
         (largest(&sums), largest(&squares))
     }
 
-    /// A diagonal, rotated to the right by a giant step and encoded, in as few words as a bundle
-    /// takes.
-    pub(super) fn encoded(
+    /// The coefficients of a diagonal that is rotated to the right by a giant step, as few as there
+    /// are but for zeros.
+    pub(super) fn rounded(
         &self,
         parameters: &Parameters,
         (index, step): (i64, usize),
         estimate: &Estimate,
-        basis: &Basis,
-    ) -> Result<Poly> {
+    ) -> Result<RoundedCoefficients> {
         match self {
             Self::Dense(diagonals) => {
                 let mut values = diagonals[&index].clone();
                 values.rotate_right(step);
-                encoded(parameters, &values, estimate, basis)
+                parameters.rounded(once(&values), estimate)
             }
             Self::Sparse(diagonals) => {
                 let mut values = Wiped::new(0.0, diagonals.slots);
                 for (slot, value) in diagonals.elements.within(diagonals.spans[&index].clone()) {
                     values[(slot + step) % diagonals.slots] += value;
                 }
-                encoded(parameters, &values, estimate, basis)
+                parameters.rounded(once(&values), estimate)
             }
         }
     }
@@ -218,17 +216,6 @@ impl Numbers {
             Self::Sparse(diagonals) => diagonals.elements.nbytes(),
         }
     }
-}
-
-fn encoded<T: Slot + PartialEq>(
-    parameters: &Parameters,
-    values: &[T],
-    estimate: &Estimate,
-    basis: &Basis,
-) -> Result<Poly> {
-    let once = once(values);
-    let length = (2 * once.len()).max(Bundle::least_words(parameters.n()));
-    parameters.encode_over(once, estimate, basis, length)
 }
 
 /// Values that repeat themselves, once: fewer are encoded in less time.

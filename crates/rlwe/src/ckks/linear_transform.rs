@@ -12,8 +12,9 @@ use super::encoding::Encoding;
 use super::estimate::{Estimate, encoding_deviation};
 use super::evaluator::Evaluator;
 use super::parameters::Parameters;
+use super::rounding::RoundedCoefficients;
 use crate::Result;
-use crate::core::bsgs::{AT_ONCE, Giant, Hoisting, Split};
+use crate::core::bsgs::{AT_ONCE, BabySteps, Giant, Hoisting, Split};
 use crate::parallel;
 use crate::ring::bundle::Bundle;
 use crate::ring::poly::{Basis, Poly};
@@ -70,7 +71,7 @@ impl LinearTransform {
     ///
     /// Diagonals are encoded at `scale`; where that is `None`, at the scale that takes a
     /// ciphertext of canonical scale, transformed and rescaled, to the canonical scale of the
-    /// level below. `baby_steps` fixes the number of baby steps; `None` chooses it. Memory: N
+    /// level below. Memory: N
     /// words of 4 bytes for each diagonal and each prime of the level and of key switching.
     ///
     /// # Errors
@@ -83,7 +84,7 @@ impl LinearTransform {
         diagonals: &Diagonals,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         Self::encoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
     }
@@ -97,7 +98,7 @@ impl LinearTransform {
         diagonals: SparseDiagonals,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         Self::encoded(parameters, Numbers::Sparse(diagonals), slots, encoding, baby_steps)
     }
@@ -113,7 +114,7 @@ impl LinearTransform {
         diagonals: &Diagonals,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         Self::unencoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
     }
@@ -127,7 +128,7 @@ impl LinearTransform {
         diagonals: SparseDiagonals,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         Self::unencoded(parameters, Numbers::Sparse(diagonals), slots, encoding, baby_steps)
     }
@@ -137,7 +138,7 @@ impl LinearTransform {
         numbers: Numbers,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         let made = Self::unencoded(parameters, numbers, slots, encoding, baby_steps)?;
         let Storage::Streamed(numbers) = &made.diagonals else { return Ok(made) };
@@ -151,7 +152,7 @@ impl LinearTransform {
         numbers: Numbers,
         slots: usize,
         encoding: Encoding,
-        baby_steps: Option<usize>,
+        baby_steps: BabySteps,
     ) -> Result<Self> {
         let operation = "make a linear transform";
         let level = encoding.level;
@@ -165,10 +166,11 @@ impl LinearTransform {
         let encoding = parameters.plaintext_estimate(slots, encoding, largest, operation)?;
         let (row_sum, row_squares) = numbers.row_sums(slots);
         let indices = numbers.indices();
-        let split = Split::choose(&indices, slots, baby_steps);
+        let split = Split::choose(&indices, slots, baby_steps.width);
+        let (count, shared_by) = (indices.len(), baby_steps.shared_by);
         Ok(Self {
             encoding,
-            hoisting: parameters.hoisting(level, indices.len(), split.moving()),
+            hoisting: parameters.hoisting(level, count, split.moving(), shared_by),
             split,
             diagonals: Storage::Streamed(numbers),
             row_sum,
@@ -191,21 +193,30 @@ impl LinearTransform {
                 (giant == step).then_some((position, index))
             })
             .collect();
+        let ring = parameters.ring();
         let mut encoded = Bundle::unwritten(parameters.n(), basis, members.len());
         for (number, members) in members.chunks(AT_ONCE).enumerate() {
-            let polys: Vec<Poly> = parallel::over(members)
+            let rounded: Vec<RoundedCoefficients> = parallel::over(members)
                 .shared()
                 .map(|&(_, index)| {
-                    let place = (index, step as usize);
-                    let mut poly = numbers.encoded(parameters, place, &self.encoding, basis)?;
-                    parameters.ring().to_montgomery(&mut poly);
-                    Ok(poly)
+                    numbers.rounded(parameters, (index, step as usize), &self.encoding)
                 })
                 .collect::<Result<_>>()?;
-            encoded.set(AT_ONCE * number, &polys);
+            encoded.write(AT_ONCE * number, rounded.len(), |position, member, limb| {
+                let (prime, rounded) = (&ring.primes[position], &rounded[member]);
+                let limb = &mut limb[..rounded.len().max(Bundle::least_words(parameters.n()))];
+                rounded.montgomery_residues(prime.modulus.q, &mut limb[..rounded.len()])?;
+                prime.forward_sparse(limb, rounded.len());
+                Ok(limb.len())
+            })?;
         }
         let babies = members.into_iter().map(|(position, _)| position).collect();
         Ok(Giant { babies, diagonals: encoded })
+    }
+
+    /// Whether both are sums of the same rotations of a ciphertext.
+    fn shares_babies_with(&self, other: &Self) -> bool {
+        self.hoisting == other.hoisting && self.split.baby_steps == other.split.baby_steps
     }
 
     /// Modulo what its products are added up.
@@ -326,9 +337,55 @@ impl Evaluator {
         self.check(a, APPLY)?;
         let estimate = a.estimate.linear_transform(transform)?;
         let total = self.transformed(a, transform)?;
+        Ok(self.divided_by_special(a, estimate, &total))
+    }
+
+    /// Several [linear transforms](Self::linear_transform) of one ciphertext, the same by less work:
+    /// those that have the same baby steps share the rotations by them.
+    ///
+    /// # Errors
+    /// As [`Self::linear_transform`].
+    pub fn linear_transforms(
+        &self,
+        a: &Ciphertext,
+        transforms: &[&LinearTransform],
+    ) -> Result<Vec<Ciphertext>> {
+        self.check(a, APPLY)?;
+        let estimates: Vec<Estimate> = (transforms.iter())
+            .map(|transform| a.estimate.linear_transform(transform))
+            .collect::<Result<_>>()?;
+        let mut made: Vec<Option<Ciphertext>> = transforms.iter().map(|_| None).collect();
+        for (first, &transform) in transforms.iter().enumerate() {
+            if made[first].is_some() {
+                continue;
+            }
+            let alike: Vec<usize> = (first..transforms.len())
+                .filter(|&index| transforms[index].shares_babies_with(transform))
+                .collect();
+            let babies = match &alike[..] {
+                [_] => None,
+                _ => Some(self.rotated_by_babies(a, transform)?),
+            };
+            for index in alike {
+                let total = match &babies {
+                    None => self.transformed(a, transforms[index])?,
+                    Some(babies) => self.transformed_by(a, transforms[index], babies)?,
+                };
+                made[index] = Some(self.divided_by_special(a, estimates[index].clone(), &total));
+            }
+        }
+        Ok(made.into_iter().flatten().collect())
+    }
+
+    /// P times the transform of a ciphertext, divided by P.
+    fn divided_by_special(
+        &self,
+        a: &Ciphertext,
+        estimate: Estimate,
+        total: &[Poly; 2],
+    ) -> Ciphertext {
         let division = self.parameters().division_by_special(a.level());
-        let polys = division.apply_to_all(self.parameters().ring(), total.each_ref());
-        Ok(a.with(estimate, polys))
+        a.with(estimate, division.apply_to_all(self.parameters().ring(), total.each_ref()))
     }
 
     /// P times the transform of a ciphertext at the transform's level, modulo Q P, held divided.
@@ -337,26 +394,38 @@ impl Evaluator {
         a: &Ciphertext,
         transform: &LinearTransform,
     ) -> Result<[Poly; 2]> {
-        let (keys, split) = (&self.keys, &transform.split);
-        let baby_keys = keys.steps(&split.baby_steps, a.level(), APPLY)?;
-        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
-
-        let hoisting = transform.hoisting;
-        let sums = match &transform.diagonals {
-            Storage::Encoded(giants) => {
-                keys.sums_of_diagonals(a.level(), &a.polys, &baby_keys, giants, hoisting)
-            }
-            Storage::Streamed(numbers) => {
-                let babies = keys.bundled_baby_steps(a.level(), &a.polys, &baby_keys, hoisting);
-                let mut sums = Vec::with_capacity(split.giant_steps.len());
-                for &step in &split.giant_steps {
-                    let giant = transform.encode(numbers, step)?;
-                    sums.extend(keys.inner_sums(&[giant], &babies));
-                }
-                sums
-            }
+        let Storage::Encoded(giants) = &transform.diagonals else {
+            return self.transformed_by(a, transform, &self.rotated_by_babies(a, transform)?);
         };
+        let (keys, split, hoisting) = (&self.keys, &transform.split, transform.hoisting);
+        let babies = keys.steps(&split.baby_steps, a.level(), APPLY)?;
+        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
+        let sums = keys.sums_of_diagonals(a.level(), &a.polys, &babies, giants, hoisting);
         Ok(keys.giant_steps(a.level(), sums, &giant_keys, hoisting))
+    }
+
+    /// The rotations of a ciphertext by the baby steps of a transform.
+    fn rotated_by_babies(&self, a: &Ciphertext, transform: &LinearTransform) -> Result<Bundle> {
+        let (keys, hoisting) = (&self.keys, transform.hoisting);
+        let steps = keys.steps(&transform.split.baby_steps, a.level(), APPLY)?;
+        Ok(keys.bundled_baby_steps(a.level(), &a.polys, &steps, hoisting))
+    }
+
+    /// [`Self::transformed`], given the rotations by its baby steps.
+    fn transformed_by(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+        babies: &Bundle,
+    ) -> Result<[Poly; 2]> {
+        let (keys, split) = (&self.keys, &transform.split);
+        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
+        let mut sums = Vec::with_capacity(split.giant_steps.len());
+        for index in 0..split.giant_steps.len() {
+            let giant = transform.giant(index)?;
+            sums.extend(keys.inner_sums(std::slice::from_ref(&*giant), babies));
+        }
+        Ok(keys.giant_steps(a.level(), sums, &giant_keys, transform.hoisting))
     }
 }
 

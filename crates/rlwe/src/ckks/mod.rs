@@ -24,7 +24,7 @@ pub mod rounding;
 mod weighted_sums;
 mod words;
 
-pub use crate::core::Split;
+pub use crate::core::{BabySteps, Split};
 pub use bootstrapping::{
     Bootstrapping, BootstrappingArithmetic, BootstrappingLiteral, BootstrappingParameters,
     OVERFLOW_FAILURE_BITS, Packing, bootstrap, bootstrap_pair,

@@ -9,9 +9,9 @@ use super::coefficients::Coefficients;
 use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
-
+use super::rounding::{RoundedCoefficients, scale_and_round};
 use crate::ring::embedding::Embedding;
-use crate::ring::poly::{Basis, Poly, SecretPoly};
+use crate::ring::poly::{Poly, SecretPoly};
 use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
@@ -98,10 +98,8 @@ impl Parameters {
     fn encode_slots<T: Slot>(&self, values: &[T], encoding: Encoding) -> Result<Plaintext> {
         let bound = check_values(values, encoding.bound)?;
         let estimate = self.plaintext_estimate(values.len(), encoding, bound, "encode")?;
-        let basis = self.level_basis(encoding.level);
-        let poly = self.encode_over(values, &estimate, basis, self.n())?;
-        let declares_bound = encoding.bound.is_some();
-        Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
+        let poly = self.encode_at(values, &estimate)?;
+        Ok(Plaintext { estimate, declares_bound: encoding.bound.is_some(), poly })
     }
 
     /// The plaintext of one value in each of `slots` slots.
@@ -113,39 +111,40 @@ impl Parameters {
     ) -> Result<Plaintext> {
         let bound = check_values(&[value], encoding.bound)?;
         let estimate = self.plaintext_estimate(slots, encoding, bound, "encode")?;
-        let basis = self.level_basis(encoding.level);
-        let poly = self.encode_over(&[value], &estimate, basis, self.n())?;
-        let declares_bound = encoding.bound.is_some();
-        Ok(Plaintext { estimate, declares_bound, poly: SecretPoly(poly) })
+        let poly = self.encode_at(&[value], &estimate)?;
+        Ok(Plaintext { estimate, declares_bound: encoding.bound.is_some(), poly })
     }
 
-    /// The polynomial of values, at the level and scale of `estimate`, over any basis; each limb of
-    /// `length` words. A limb of n values is 2n words, each repeated N / 2n times; one of `length`
-    /// below N repeats each length / 2n times.
-    pub(crate) fn encode_over<T: Slot>(
-        &self,
-        values: &[T],
-        estimate: &Estimate,
-        basis: &Basis,
-        length: usize,
-    ) -> Result<Poly> {
-        let coefficients = T::embed(self.embedding(), values)?;
-        let rounded = super::rounding::scale_and_round(&coefficients, estimate.scale)?;
-        let most = self.largest_coefficient(estimate.level)?;
-        if rounded.magnitude() >= most {
-            let value = values.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
-            let bound = most / estimate.scale;
-            return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
-        }
+    /// The polynomial of values, at the level and scale of `estimate`.
+    fn encode_at<T: Slot>(&self, values: &[T], estimate: &Estimate) -> Result<SecretPoly> {
+        let rounded = self.rounded(values, estimate)?;
         let ring = self.ring();
-        let mut poly = ring.unwritten(basis).with_limbs_of(length);
+        let mut poly = ring.unwritten(self.level_basis(estimate.level));
         poly.par_limbs_mut().shared().try_for_each(|(position, limb)| {
             let prime = &ring.primes[position];
             rounded.residues(prime.modulus.q, &mut limb[..rounded.len()])?;
             prime.forward_sparse(limb, rounded.len());
             Ok::<_, Error>(())
         })?;
-        Ok(poly)
+        Ok(SecretPoly(poly))
+    }
+
+    /// The coefficients of values at the scale of `estimate`, two for each value: those between them
+    /// are zero.
+    pub(crate) fn rounded<T: Slot>(
+        &self,
+        values: &[T],
+        estimate: &Estimate,
+    ) -> Result<RoundedCoefficients> {
+        let coefficients = T::embed(self.embedding(), values)?;
+        let rounded = scale_and_round(&coefficients, estimate.scale)?;
+        let most = self.largest_coefficient(estimate.level)?;
+        if rounded.magnitude() >= most {
+            let value = values.iter().map(|x| x.magnitude()).fold(0.0, f64::max);
+            let bound = most / estimate.scale;
+            return Err(Error::ValueOutOfRange { operation: "encode", value, bound });
+        }
+        Ok(rounded)
     }
 }
 

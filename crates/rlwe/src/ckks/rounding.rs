@@ -122,6 +122,17 @@ impl RoundedCoefficients {
     /// # Ok::<(), rlwe::Error>(())
     /// ```
     pub fn residues(&self, q: u32, out: &mut [u32]) -> Result<()> {
+        self.reduced(q, 1, out)
+    }
+
+    /// [`residues`](Self::residues) in Montgomery form, times 2^32: as right factors of Montgomery
+    /// products are, and in no more time.
+    pub(crate) fn montgomery_residues(&self, q: u32, out: &mut [u32]) -> Result<()> {
+        self.reduced(q, 1 << 32, out)
+    }
+
+    /// The coefficients times `factor`, modulo `q`.
+    fn reduced(&self, q: u32, factor: u64, out: &mut [u32]) -> Result<()> {
         let refuse = |reason| Err(Error::InvalidArgument { operation: "reduce", reason });
         if q.is_multiple_of(2) || !(3..1 << 31).contains(&q) {
             return refuse(format!("the modulus must be odd, above 1 and below 2^31, got {q}"));
@@ -129,7 +140,7 @@ impl RoundedCoefficients {
         if out.len() != self.len() {
             return refuse(format!("expected {} places, got {}", self.len(), out.len()));
         }
-        let reduction = Reduction::new(q);
+        let reduction = Reduction::new(q, factor);
         match &self.integers {
             Integers::Narrow(integers) => {
                 pulp::Arch::new().dispatch(|| reduction.narrow_all(integers, out));
@@ -187,27 +198,32 @@ fn round_all(coefficients: &[f64], scale: f64, out: &mut [i64]) {
     }
 }
 
-/// The constants of one odd modulus below 2^31.
+/// The constants of products with a factor modulo one odd modulus below 2^31.
 struct Reduction {
     q: u32,
     /// 1/q modulo 2^32.
     inverse: u32,
     /// 2^32 modulo q, which [`redc`](Self::redc) takes back to 1.
+    radix: u32,
+    /// 2^32 times the factor modulo q, which `redc` takes to the factor.
     one: u32,
-    /// 2^63 modulo q, which `redc` takes to 2^31.
+    /// 2^63 times the factor modulo q, which `redc` takes to 2^31 times the factor.
     upper: u32,
-    /// -2^93 modulo q, which `redc` takes to -2^61.
+    /// -2^93 times the factor modulo q, which `redc` takes to -2^61 times the factor.
     offset: u32,
 }
 
 impl Reduction {
-    fn new(q: u32) -> Self {
+    fn new(q: u32, factor: u64) -> Self {
         // Newton's iteration: each step doubles the 3 bits that q is its own inverse to.
         let inverse = (0..4)
             .fold(q, |inverse, _| inverse.wrapping_mul(2u32.wrapping_sub(q.wrapping_mul(inverse))));
-        let power =
-            |exponent: u32| (0..exponent).fold(1, |power: u64, _| power * 2 % u64::from(q)) as u32;
-        Self { q, inverse, one: power(32), upper: power(63), offset: q - power(93) }
+        let shifted = |exponent: u32, factor: u64| {
+            let first = factor % u64::from(q);
+            (0..exponent).fold(first, |power, _| power * 2 % u64::from(q)) as u32
+        };
+        let [one, upper, below] = [32, 63, 93].map(|exponent| shifted(exponent, factor));
+        Self { q, inverse, radix: shifted(32, 1), one, upper, offset: q - below }
     }
 
     /// `value` / 2^32 modulo q, in [0, q), for `value` below q 2^32.
@@ -220,7 +236,7 @@ impl Reduction {
         difference.min(difference.wrapping_add(self.q))
     }
 
-    /// `integer` modulo q, for magnitudes below 2^61.
+    /// `integer` times the factor modulo q, for magnitudes below 2^61.
     #[inline(always)]
     fn narrow(&self, integer: i64) -> u32 {
         let shifted = integer.wrapping_add(1 << 61) as u64;
@@ -245,7 +261,7 @@ impl Reduction {
         let q = u64::from(self.q);
         // Entry e is 2^(32 + e) modulo q, which redc takes back to 2^e.
         let powers: Vec<u64> =
-            std::iter::successors(Some(u64::from(self.one)), |power| Some(power * 2 % q))
+            std::iter::successors(Some(u64::from(self.radix)), |power| Some(power * 2 % q))
                 .take(usize::from(largest) + 1)
                 .collect();
         for (out, integer) in out.iter_mut().zip(integers) {
@@ -290,6 +306,12 @@ mod tests {
                     .map(|integer| integer.rem_euclid(i128::from(q)) as u32)
                     .collect();
                 assert_eq!(residues(&coefficients, scale, q), expected, "2^{bits} modulo {q}");
+                let times_radix = |x: u32| ((u64::from(x) << 32) % u64::from(q)) as u32;
+                let expected: Vec<u32> = expected.into_iter().map(times_radix).collect();
+                let mut found = vec![0; coefficients.len()];
+                let rounded = scale_and_round(&coefficients, scale).expect("finite values");
+                rounded.montgomery_residues(q, &mut found).expect("an odd modulus");
+                assert_eq!(found, expected, "2^{bits} modulo {q}");
             }
         }
     }

@@ -27,6 +27,34 @@ pub(crate) enum Hoisting {
     Single,
 }
 
+/// The baby steps that a transform is to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BabySteps {
+    /// Baby steps are those below it, giant steps its multiples; `None` chooses it.
+    pub width: Option<usize>,
+    /// Transforms of one ciphertext, this one among them, that are applied together and have the
+    /// same baby steps: they share the rotations by them.
+    pub shared_by: usize,
+}
+
+impl BabySteps {
+    /// Those below `width`, of a transform by itself.
+    ///
+    /// ```
+    /// use rlwe::ckks::BabySteps;
+    /// assert_eq!(BabySteps::below(8), BabySteps { width: Some(8), shared_by: 1 });
+    /// ```
+    pub fn below(width: usize) -> Self {
+        Self { width: Some(width), ..Self::default() }
+    }
+}
+
+impl Default for BabySteps {
+    fn default() -> Self {
+        Self { width: None, shared_by: 1 }
+    }
+}
+
 /// How diagonals are split into baby and giant steps.
 ///
 /// A diagonal may be counted from 0 up or from minus the slots up, as its index says: those of a
@@ -175,7 +203,7 @@ fn sum_row(
 
 impl Parameters {
     /// The cheaper way to add up the products of so many diagonals, by so many baby and giant steps
-    /// that rotate.
+    /// that rotate, the former shared by some transforms.
     ///
     /// Dividing first takes two divisions for each baby step, and none for giant steps; not
     /// dividing takes the limbs of P of each diagonal.
@@ -184,9 +212,10 @@ impl Parameters {
         level: usize,
         diagonals: usize,
         (babies, giants): (usize, usize),
+        shared_by: usize,
     ) -> Hoisting {
         let extended = self.extended_basis(level).len();
-        let divisions = (2 * babies).saturating_sub(giants);
+        let divisions = (2 * babies).div_ceil(shared_by.max(1)).saturating_sub(giants);
         if diagonals * self.special().len() > DIVISION_COST * divisions * extended {
             return Hoisting::Single;
         }
@@ -194,7 +223,7 @@ impl Parameters {
     }
 
     /// Bytes of a transform's diagonals, encoded: so many at a level, by so many baby and giant
-    /// steps that rotate.
+    /// steps that rotate, the former [shared](BabySteps::shared_by) by some transforms.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`](crate::Error::LevelMismatch) for a level that the chain does not
@@ -204,9 +233,11 @@ impl Parameters {
         level: usize,
         diagonals: usize,
         steps: (usize, usize),
+        shared_by: usize,
     ) -> Result<usize> {
         self.check_level(level, "size a linear transform")?;
-        let basis = self.basis_of_products(level, self.hoisting(level, diagonals, steps));
+        let hoisting = self.hoisting(level, diagonals, steps, shared_by);
+        let basis = self.basis_of_products(level, hoisting);
         Ok(diagonals.saturating_mul(basis.len() * self.n() * size_of::<u32>()))
     }
 

@@ -13,6 +13,6 @@ pub(crate) mod parameters;
 pub(crate) mod rotated_products;
 pub(crate) mod tensor_product;
 
-pub use bsgs::Split;
+pub use bsgs::{BabySteps, Split};
 pub use literal::SecretDistribution;
 pub use parameters::Parameters;

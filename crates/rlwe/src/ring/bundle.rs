@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::buffers;
 use super::poly::{Basis, Poly, SHORTEST};
-use crate::parallel;
+use crate::Result;
+use crate::parallel::{self, Source};
 
 /// Residues of one polynomial that stand together.
 pub(crate) const TILE: usize = 64;
@@ -58,22 +59,45 @@ impl Bundle {
     }
 
     /// Overwrites as many polynomials as are given, from number `first` on.
-    ///
-    /// Limbs of fewer than n words, a power of two and no fewer than [`Self::least_words`], have
-    /// words that stand many times in a row.
     pub(crate) fn set(&mut self, first: usize, polys: &[Poly]) {
-        let (n, count, tile) = (self.n, self.count, TILE.min(self.n));
-        let limbs = parallel::chunks_mut(&mut self.data, (n * count).max(1));
-        limbs.zip(parallel::over(self.basis.positions())).shared().for_each(|(limb, &position)| {
+        let (n, count) = (self.n, self.count);
+        self.par_limbs_mut().shared().for_each(|(position, limb)| {
             for (index, poly) in (first..).zip(polys) {
-                let from = poly.limb(usize::from(position));
-                let tiles = from.chunks_exact(tile * from.len() / n);
-                for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles)
-                {
-                    repeat_each(from, to);
-                }
+                interleave(poly.limb(position), index, (n, count), limb);
             }
         });
+    }
+
+    /// Overwrites `polys` polynomials, from number `first` on, limb by limb as these are made, in
+    /// memory that is still cached when they are put where they belong.
+    ///
+    /// `make` is given a position, the number of a polynomial counted from `first`, and N words,
+    /// of which it writes the first few and says how many: a power of two, no fewer than
+    /// [`Self::least_words`]. Each of them stands N / words times in a row.
+    pub(crate) fn write(
+        &mut self,
+        first: usize,
+        polys: usize,
+        make: impl Fn(usize, usize, &mut [u32]) -> Result<usize> + Sync,
+    ) -> Result<()> {
+        let (n, count) = (self.n, self.count);
+        self.par_limbs_mut().shared().try_for_each(|(position, limb)| {
+            let mut made = buffers::take(n);
+            for number in 0..polys {
+                let words = make(position, number, &mut made)?;
+                interleave(&made[..words], first + number, (n, count), limb);
+            }
+            buffers::give(made);
+            Ok(())
+        })
+    }
+
+    /// Limbs of all polynomials to be worked on in parallel, each beside the position of its prime.
+    fn par_limbs_mut(
+        &mut self,
+    ) -> Source<impl IndexedParallelIterator<Item = (usize, &mut [u32])>> {
+        let limbs = parallel::chunks_mut(&mut self.data, (self.n * self.count).max(1));
+        parallel::over(self.basis.iter().collect::<Vec<usize>>()).zip(limbs)
     }
 
     pub(crate) fn basis(&self) -> &Basis {
@@ -112,6 +136,15 @@ impl Bundle {
     /// Gives the memory back to the system, where nothing of its length will be asked for again.
     pub(crate) fn release(mut self) {
         drop(std::mem::take(&mut self.data));
+    }
+}
+
+/// Puts the limb of polynomial number `index` of `count` where its tiles stand among N `count` words.
+fn interleave(words: &[u32], index: usize, (n, count): (usize, usize), limb: &mut [u32]) {
+    let tile = TILE.min(n);
+    let tiles = words.chunks_exact(tile * words.len() / n);
+    for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles) {
+        repeat_each(from, to);
     }
 }
 

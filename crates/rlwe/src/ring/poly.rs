@@ -150,13 +150,6 @@ impl Poly {
         Self { basis, n, data }
     }
 
-    /// The same memory for limbs of so many words, no more than they have, of any content: other
-    /// lengths would be cached beside those that every operation works in.
-    pub(crate) fn with_limbs_of(mut self, words: usize) -> Self {
-        self.n = words;
-        self
-    }
-
     pub(crate) fn words(&self) -> &[u32] {
         &self.data[..self.n * self.basis.len()]
     }

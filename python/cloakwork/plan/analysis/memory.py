@@ -12,6 +12,7 @@ from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.held_memory import bootstrap_memory, held_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
+from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.runtime.workspace import workspace_of
 from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
 
@@ -123,11 +124,12 @@ def kept_transforms(
     held = bootstrap_memory(program, refreshing)
     taken = held.encoded if held.encoded <= kept else 0
     found: dict[int, int] = {}
+    sharing = sharing_transforms(program)
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             level = program.context(number).level
             steps = split(operation.diagonals, program.slots, operation.baby_steps)
-            needed = transform_bytes(parameters, steps, level)
+            needed = transform_bytes(parameters, steps, level, sharing[number])
             if taken + needed <= kept:
                 found[number] = needed
                 taken += needed

@@ -9,6 +9,7 @@ use crate::Result;
 use crate::ckks::encoding::Encoding;
 use crate::ckks::linear_transform::{Diagonals, LinearTransform};
 use crate::ckks::parameters::Parameters;
+use crate::core::BabySteps;
 use crate::keys::EvaluationKeysRequest;
 
 /// The circuit that refreshes ciphertexts of a number of slots, its transforms at hand.
@@ -30,7 +31,7 @@ pub struct Bootstrapping {
 
 /// How transforms are stored: encoded ahead or streamed.
 type Constructor =
-    fn(&Parameters, &Diagonals, usize, Encoding, Option<usize>) -> Result<LinearTransform>;
+    fn(&Parameters, &Diagonals, usize, Encoding, BabySteps) -> Result<LinearTransform>;
 
 impl Bootstrapping {
     /// With the diagonals of its transforms encoded ahead: N words of 4 bytes for each diagonal and
@@ -212,7 +213,7 @@ fn transforms(
         .map(|(factor, level)| {
             let scale = parameters.rescale_factor(level)? * share;
             let encoding = Encoding { level, scale: Some(scale), bound: None };
-            constructor(parameters, &factor.diagonals, slots, encoding, None)
+            constructor(parameters, &factor.diagonals, slots, encoding, BabySteps::default())
         })
         .collect()
 }
