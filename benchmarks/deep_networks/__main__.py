@@ -1,6 +1,6 @@
 """Deep networks on encrypted inputs, measured: python -m benchmarks.deep_networks
 
-Each network is trained on data that ships with scikit-learn or Django, compiled, and run once on
+Each network is trained on data that ships with scikit-learn or Django, compiled, and run on
 ciphertexts by a process of its own, from files alone; its results are compared with those in the
 clear. Prints a table in Markdown. All networks together take hours and up to 20 GB. A result that
 is off makes the run fail.

@@ -31,12 +31,13 @@ class Evaluation:
         n: Ring degree.
         level: Levels that its parameters have.
         threads: Threads of the engine.
-        batch: Inputs of the run.
+        batch: Inputs of a run.
+        inputs: Those of all runs.
         accuracy: In the clear, of 1.
         train_seconds: Of training it.
         compile_seconds: Of compiling it.
-        cpu_seconds: Of the run, all threads together.
-        wall_seconds: Of the run.
+        cpu_seconds: Of the first run, all threads together.
+        wall_seconds: Of the first run.
         modelled_seconds: What `cloakwork.estimate` says of the CPU.
         bootstraps: How many.
         rotations: How many.
@@ -55,6 +56,7 @@ class Evaluation:
     level: int
     threads: int
     batch: int
+    inputs: int
     accuracy: float
     train_seconds: float
     compile_seconds: float
@@ -87,6 +89,7 @@ class Evaluation:
             ("keys", "bytes", self.key_bytes),
             ("process", "bytes", self.process_bytes),
             ("predicted process", "bytes", self.predicted_bytes),
+            ("inputs", "inputs", self.inputs),
             ("agreeing", "inputs", self.agreeing),
             ("precision of the range", "bits", self.range_precision),
             ("largest error", "", self.largest_error),
@@ -106,7 +109,7 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
     start = time.perf_counter()
     trained = job.train()
     train_seconds = time.perf_counter() - start
-    inputs = trained.data.test[: job.batch]
+    inputs = trained.data.test[: job.runs * job.batch]
     start = time.perf_counter()
     network = cw.nn.compile(
         trained.module,
@@ -119,7 +122,7 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
     )
     compile_seconds = time.perf_counter() - start
     with torch.no_grad():
-        expected = trained.module(inputs).double().numpy().reshape(job.batch, -1)
+        expected = trained.module(inputs).double().numpy().reshape(len(inputs), -1)
     found = answers(network, inputs.double().numpy(), memory_limit=job.memory_limit)
     outputs = found.outputs.reshape(expected.shape)
     errors = np.abs(outputs - expected)
@@ -136,6 +139,7 @@ def evaluate(job: Job, programs: Path | None = None) -> Evaluation:
         level=scheme.parameters.levels,
         threads=_native.threads(),
         batch=job.batch,
+        inputs=len(inputs),
         accuracy=trained.accuracy(),
         train_seconds=train_seconds,
         compile_seconds=compile_seconds,

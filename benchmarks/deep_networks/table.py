@@ -40,7 +40,7 @@ def line(evaluation: Evaluation) -> str:
         f"{evaluation.key_bytes / 1e9:.1f} GB",
         f"{evaluation.process_bytes / 1e9:.1f} GB",
         f"{evaluation.predicted_bytes / 1e9:.1f} GB",
-        f"{evaluation.agreeing} of {evaluation.batch}",
+        f"{evaluation.agreeing} of {evaluation.inputs}",
         f"2^-{evaluation.range_precision:.1f}",
     )
     return f"| {' | '.join(cells)} |"

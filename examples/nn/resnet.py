@@ -18,8 +18,7 @@ from torch import nn
 import cloakwork as cw
 from examples.nn.classify import step
 from examples.nn.coloured import cifar_10, coloured_digits
-from examples.nn.image_networks import resnet
-from examples.nn.training import train_on_images
+from examples.nn.training import train_resnet
 from examples.nn.two_parties import answers
 
 ACTIVATIONS = {"silu": nn.SiLU, "relu": nn.ReLU}
@@ -37,8 +36,7 @@ def main() -> None:
     data = cifar_10(asked.cifar_10) if asked.cifar_10 else coloured_digits()
     print("Time per step")
     with step(f"train ResNet-{asked.depth} in the clear"):
-        activation = ACTIVATIONS[asked.activation]
-        trained = train_on_images(lambda: resnet(asked.depth, activation), data, asked.epochs)
+        trained = train_resnet(asked.depth, ACTIVATIONS[asked.activation], data, asked.epochs)
     images = data.test[: max(asked.images, asked.batch)]
     with step("compile it"):
         network = cw.nn.compile(

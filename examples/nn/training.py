@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from examples.nn.digits import digits
-from examples.nn.image_networks import yolo
+from examples.nn.image_networks import Activation, resnet, yolo
 from examples.nn.labelled import Labelled
 from examples.nn.networks import lenet, lola, mlp, silu_net, text_transformer, vision_transformer
 from examples.nn.scenes import detected, detection_loss, scenes
@@ -69,7 +69,9 @@ _OF_VISION = Recipe(
     attention=0.1,
 )
 _OF_TEXT = replace(_OF_VISION, epochs=6, learning_rate=4e-3, weight_decay=0.5, noise=0.05)
-_OF_IMAGES = Recipe(epochs=16, learning_rate=5e-3, weight_decay=5e-2)
+_OF_IMAGES = Recipe(epochs=8, learning_rate=5e-3, weight_decay=5e-2)
+# Small weights keep the values small that activations get, and so the degrees of their polynomials.
+_OF_RESNETS = replace(_OF_IMAGES, epochs=16, weight_decay=0.3)
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,13 @@ def train_text_transformer() -> Trained:
 def train_on_images(network: Callable[[], nn.Sequential], data: Labelled, epochs: int) -> Trained:
     """A network of `image_networks`, for coloured images."""
     return _trained(network, data, replace(_OF_IMAGES, epochs=epochs))
+
+
+def train_resnet(
+    depth: int, activation: Activation, data: Labelled, epochs: int = _OF_RESNETS.epochs
+) -> Trained:
+    """ResNet of a depth, for coloured images."""
+    return _trained(partial(resnet, depth, activation), data, replace(_OF_RESNETS, epochs=epochs))
 
 
 def train_yolo() -> Trained:

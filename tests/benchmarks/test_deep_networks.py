@@ -36,9 +36,9 @@ def evaluation_of(**changed: Any) -> Evaluation:
 
 
 def test_a_network_is_measured_and_right(tmp_path: Path) -> None:
-    job = Job("small", trained, batch=2, precision=8, calibrating=64)
+    job = Job("small", trained, batch=2, runs=2, precision=8, calibrating=64)
     made = evaluate(job, tmp_path)
-    assert (made.batch, made.agreeing, made.bootstraps) == (2, 2, 0)
+    assert (made.batch, made.inputs, made.agreeing, made.bootstraps) == (2, 4, 4, 0)
     assert made.largest_error <= made.expected_error < 2.0**-4
     assert made.predicted_bytes == pytest.approx(made.process_bytes, rel=0.2)
     assert made.cpu_seconds > 0
