@@ -62,9 +62,8 @@ impl Bundle {
     pub(crate) fn set(&mut self, first: usize, polys: &[Poly]) {
         let (n, count) = (self.n, self.count);
         self.par_limbs_mut().shared().for_each(|(position, limb)| {
-            for (index, poly) in (first..).zip(polys) {
-                interleave(poly.limb(position), index, (n, count), limb);
-            }
+            let limbs: Vec<&[u32]> = polys.iter().map(|poly| poly.limb(position)).collect();
+            interleave(&limbs, first, (n, count), limb);
         });
     }
 
@@ -82,11 +81,13 @@ impl Bundle {
     ) -> Result<()> {
         let (n, count) = (self.n, self.count);
         self.par_limbs_mut().shared().try_for_each(|(position, limb)| {
-            let mut made = buffers::take(n);
-            for number in 0..polys {
-                let words = make(position, number, &mut made)?;
-                interleave(&made[..words], first + number, (n, count), limb);
+            let mut made = buffers::take(n * polys);
+            let mut limbs = Vec::with_capacity(polys);
+            for (number, words) in made.chunks_exact_mut(n).enumerate() {
+                let written = make(position, number, words)?;
+                limbs.push(&words[..written]);
             }
+            interleave(&limbs, first, (n, count), limb);
             buffers::give(made);
             Ok(())
         })
@@ -139,12 +140,15 @@ impl Bundle {
     }
 }
 
-/// Puts the limb of polynomial number `index` of `count` where its tiles stand among N `count` words.
-fn interleave(words: &[u32], index: usize, (n, count): (usize, usize), limb: &mut [u32]) {
+/// Puts limbs of polynomials, from number `first` of `count` on, where their tiles stand among
+/// N `count` words: in the order of these, as memory is written fastest.
+fn interleave(limbs: &[&[u32]], first: usize, (n, count): (usize, usize), to: &mut [u32]) {
     let tile = TILE.min(n);
-    let tiles = words.chunks_exact(tile * words.len() / n);
-    for (to, from) in limb.chunks_exact_mut(tile).skip(index).step_by(count).zip(tiles) {
-        repeat_each(from, to);
+    for (index, tiles) in to.chunks_exact_mut(tile * count).enumerate() {
+        for (to, limb) in tiles.chunks_exact_mut(tile).skip(first).zip(limbs) {
+            let words = tile * limb.len() / n;
+            repeat_each(&limb[index * words..][..words], to);
+        }
     }
 }
 
