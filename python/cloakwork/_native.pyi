@@ -345,7 +345,7 @@ class LinearTransform:
         level: int,
         scale: float | None = None,
         baby_steps: int | None = None,
-        shared_by: int = 1,
+        shared_by: int = ...,
     ) -> Self: ...
     @staticmethod
     def streamed(
@@ -356,7 +356,7 @@ class LinearTransform:
         level: int,
         scale: float | None = None,
         baby_steps: int | None = None,
-        shared_by: int = 1,
+        shared_by: int = ...,
     ) -> LinearTransform: ...
     @property
     def rotations(self) -> list[int]: ...

@@ -71,8 +71,8 @@ impl LinearTransform {
     ///
     /// Diagonals are encoded at `scale`; where that is `None`, at the scale that takes a
     /// ciphertext of canonical scale, transformed and rescaled, to the canonical scale of the
-    /// level below. Memory: N
-    /// words of 4 bytes for each diagonal and each prime of the level and of key switching.
+    /// level below. Memory: N words of 4 bytes for each diagonal and each prime of the level, and
+    /// of few diagonals of key switching, too.
     ///
     /// # Errors
     /// [`Error::SlotMismatch`] for a diagonal of another length or slots that are no power
