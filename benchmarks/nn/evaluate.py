@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,11 +21,10 @@ from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.plan.cost.measure import measured
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.options import NetworkOptions
-from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
-from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.devices import CPU
-from cloakwork.schemes.transform_cache import default_cache_bytes, transform_bytes
+from cloakwork.schemes.transform_cache import default_cache_bytes
 from examples.nn.two_parties import answers
 
 
@@ -151,12 +151,4 @@ def evaluate(job: Job, device: str = CPU) -> Evaluation:
 
 def encoded_bytes(body: SlotProgram, parameters: Parameters) -> int:
     """Bytes of all layers encoded, as an evaluator keeps them between runs."""
-    return sum(
-        transform_bytes(
-            parameters,
-            split(operation.diagonals, body.slots, operation.baby_steps),
-            state.level or 0,
-        )
-        for operation, state in zip(body.operations, body.states, strict=True)
-        if isinstance(operation, Linear)
-    )
+    return sum(kept_transforms(body, parameters, sys.maxsize).values())

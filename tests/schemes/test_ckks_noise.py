@@ -61,6 +61,16 @@ def linear(builder: Builder, x: int, count: int) -> int:
     return rescaled(builder, builder.append(Linear(x, dict(enumerate(vectors)), 4)))
 
 
+def shared_transforms(builder: Builder, x: int, _: int) -> int:
+    """Four of one value: its baby rotations are divided, as they are shared."""
+    slots = builder.finish().slots
+    vectors = np.random.default_rng(7).uniform(-1, 1, (4, 48, slots))
+    total, *others = [builder.append(Linear(x, dict(enumerate(each)), 16)) for each in vectors]
+    for other in others:
+        total = builder.append(Sub(total, other))
+    return rescaled(builder, total)
+
+
 def constant(builder: Builder) -> int:
     return builder.append(Constant(clear_vector(builder.finish().slots)))
 
@@ -87,6 +97,7 @@ CHAINS: dict[str, Chain] = {
     "drop a level": lambda b, x, _: b.append(DropLevel(x, b.level(x) - 1)),
     "a small transform": lambda b, x, _: linear(b, x, 2),
     "a large transform": lambda b, x, _: linear(b, x, 64),
+    "transforms that share their baby steps": shared_transforms,
     "monomials": lambda b, x, _: b.append(Polynomial(x, (0.5, -1.0, 0.25, 2.0), "monomial")),
     "a power of large numbers": lambda b, x, _: b.append(
         Polynomial(b.append(Add(x, constant(b))), (0,) * 4 + (1.0,), "monomial")

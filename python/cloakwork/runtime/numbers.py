@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Constant, Linear, SlotProgram, WeightedSums
 from cloakwork.programs.vectors import VectorTable
+from cloakwork.runtime.schedule import schedule
 
 _NUMBER_BYTES = 8
 _COMPLEX_BYTES = 16
@@ -65,18 +66,16 @@ def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:
 
 
 def copied_bytes(program: SlotProgram) -> int:
-    """The most of `engine_bytes` that any transform of a program takes.
+    """The most of `engine_bytes` that the transforms of a task take, which are made together.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output
         >>> copied_bytes(SlotProgram("", 4, (Input("x", 1), Output(0)), (None,) * 2))
         0
     """
-    return max(
-        (
-            engine_bytes(each.diagonals, program.slots)
-            for each in program.operations
-            if isinstance(each, Linear)
-        ),
-        default=0,
-    )
+    taken: list[int] = [0]
+    for numbers in schedule(program).tasks:
+        together = (program.operations[number] for number in numbers)
+        transforms = (each for each in together if isinstance(each, Linear))
+        taken.append(sum(engine_bytes(each.diagonals, program.slots) for each in transforms))
+    return max(taken)

@@ -20,7 +20,8 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.degrees import degrees, multiplies_ciphertexts
 
-# Rotations of one value that are made at once, and products: each holds a value until it is due.
+# Rotations or transforms of one value that are made at once, and products: each holds a value until
+# it is due.
 _LARGEST_GROUP = 32
 # Operations by which one of a group is made before it is due, at most: no more values than these
 # can be in memory beyond those that the program itself keeps.
@@ -54,7 +55,7 @@ def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
 
 
 class _Groups:
-    """Groups of operations on one value each, which are done when the first of them is due."""
+    """Groups of operations that share something, done when the first of them is due."""
 
     def __init__(self) -> None:
         self._all: list[list[int]] = []
@@ -84,7 +85,7 @@ class _Groups:
 def shared_transforms(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     """The linear transforms of one value that are made together: they share its baby rotations.
 
-    Those that have the same baby steps, in groups such as `hoisting_groups`.
+    Those over reals that have the same baby steps, in groups such as `hoisting_groups`.
 
     Example:
         >>> import numpy as np
@@ -94,10 +95,13 @@ def shared_transforms(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
         ((1, 2),)
     """
     groups = _Groups()
+    if program.numbers != "real":
+        return ()
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             steps = frozenset(each % operation.baby_steps for each in operation.diagonals)
-            groups.add((operation.operand, operation.baby_steps, steps), number)
+            if any(steps):
+                groups.add((operation.operand, operation.baby_steps, steps), number)
     return tuple(group for group in groups.made if len(group) > 1)
 
 
@@ -106,7 +110,7 @@ def sharing_transforms(program: SlotProgram) -> dict[int, int]:
 
     Example:
         >>> import numpy as np
-        >>> operations = (Input("x", 1), *(Linear(0, {each: np.ones(8)}, 4) for each in (0, 1, 4)))
+        >>> operations = (Input("x", 1), *(Linear(0, {each: np.ones(8)}, 4) for each in (1, 2, 5)))
         >>> sharing_transforms(SlotProgram("", 8, operations, (None,) * 4))
         {1: 2, 3: 2, 2: 1}
     """

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.activation_range import ActivationRange
-from cloakwork.programs.slots import Constant, Input, Output, SlotProgram, Vector
+from cloakwork.programs.slots import Constant, Input, Linear, Output, SlotProgram, Vector
 from cloakwork.runtime.executor import applied
+from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.ckks_noise import NoiseModel
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey, ClearVector
 
@@ -79,7 +80,7 @@ def extremes(
 def _values(
     program: SlotProgram, backend: ClearBackend, key: ClearKey, inputs: Sequence[Vector]
 ) -> dict[int, ClearVector]:
-    waiting = iter(inputs)
+    waiting, sharing = iter(inputs), sharing_transforms(program)
     values: dict[int, ClearVector] = {}
     for number, operation in enumerate(program.operations):
         match operation:
@@ -89,6 +90,9 @@ def _values(
                 pass
             case Output(operand=operand):
                 values[number] = values[operand]
+            case Linear(operand=operand, diagonals=diagonals, baby_steps=steps):
+                shared_by = sharing[number]
+                values[number] = backend.shared_linear(values[operand], diagonals, steps, shared_by)
             case _:
                 values[number] = applied(operation, program, backend, values)
     return values

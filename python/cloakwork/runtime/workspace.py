@@ -89,11 +89,11 @@ class Workspace:
     def kept_transform(self, operation: Linear, level: int, shared_by: int) -> None:
         """Two polynomials for each step of a transform that stays encoded between runs.
 
-        They take the memory in which its diagonals were encoded, a few at once: those are no more,
-        as n diagonals have steps enough for 4 sqrt(n) polynomials.
+        Rotations that are shared are put side by side in memory a few at once.
         """
         steps, limbs = self._steps(operation, level, shared_by)
-        self._apply(limbs, level, _polynomials(steps))
+        beside = 2 * min(_AT_ONCE, len(steps.baby) + 1) if shared_by > 1 else 0
+        self._apply(limbs, level, _polynomials(steps), beside)
 
     def streamed_transform(self, operation: Linear, level: int, shared_by: int) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.

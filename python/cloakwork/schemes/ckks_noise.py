@@ -95,7 +95,9 @@ class NoiseModel:
         """Of a key switch and its division: a rotation or a relinearisation."""
         return math.hypot(self.switching(scale), self.rounding(scale))
 
-    def baby_step(self, scale: float, level: int, diagonals: int, steps: tuple[int, int]) -> float:
+    def baby_step(
+        self, scale: float, level: int, diagonals: int, steps: tuple[int, int], shared_by: int
+    ) -> float:
         """Of a rotation that a linear transform takes of its operand, as the engine does it.
 
         Args:
@@ -104,8 +106,9 @@ class NoiseModel:
             diagonals: How many the transform has.
             steps: Its baby and giant steps that rotate. Rotations are divided where the limbs of so
                 many diagonals cost more than divisions: see `crates/rlwe`, `core::bsgs`.
+            shared_by: Transforms that share its baby steps, itself among them.
         """
-        divisions = max(0, 2 * steps[0] - steps[1])
+        divisions = max(0, math.ceil(2 * steps[0] / shared_by) - steps[1])
         share = self.special_shares[level] if self.special_shares else 0.0
         if diagonals * share > _DIVISION_COST * divisions:
             return self.rotation(scale)

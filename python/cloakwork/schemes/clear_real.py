@@ -42,6 +42,7 @@ from cloakwork.schemes.base import (
     ReadLimits,
     SlotScheme,
     Sums,
+    Transform,
     levels_of,
     require_slots,
 )
@@ -145,18 +146,37 @@ class ClearBackend(Backend[ClearVector]):
         rotated = ClearVector(np.roll(value.slots, -steps), value.level, value.waiting)
         return self._with_error(rotated, NoiseModel.rotation)
 
-    @_outgrowing
     def linear(
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
-        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
+        return self.shared_linear(value, diagonals, baby_steps, 1)
+
+    def linear_many(self, value: ClearVector, transforms: Sequence[Transform]) -> list[ClearVector]:
+        return [self.shared_linear(value, *each, len(transforms)) for each in transforms]
+
+    @_outgrowing
+    def shared_linear(
+        self,
+        value: ClearVector,
+        diagonals: Mapping[int, Vector],
+        baby_steps: int,
+        shared_by: int,
+    ) -> ClearVector:
+        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it.
+
+        Args:
+            value: What is transformed.
+            diagonals: By their numbers.
+            baby_steps: How they are split.
+            shared_by: Transforms that share its baby steps, itself among them.
+        """
         if self._noise is None:
             return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
         steps = split(diagonals, len(value.slots), baby_steps)
         moving = len(steps.baby), len(steps.giant)
 
         def deviation(model: NoiseModel, scale: float) -> float:
-            return model.baby_step(scale, value.level, len(diagonals), moving)
+            return model.baby_step(scale, value.level, len(diagonals), moving, shared_by)
 
         baby = {
             step: self._baby(value, step, deviation) for step in {d % baby_steps for d in diagonals}

@@ -124,12 +124,12 @@ def kept_transforms(
     held = bootstrap_memory(program, refreshing)
     taken = held.encoded if held.encoded <= kept else 0
     found: dict[int, int] = {}
-    sharing = sharing_transforms(program)
-    for number, operation in enumerate(program.operations):
+    for number, shared_by in sharing_transforms(program).items():
+        operation = program.operations[number]
         if isinstance(operation, Linear):
             level = program.context(number).level
             steps = split(operation.diagonals, program.slots, operation.baby_steps)
-            needed = transform_bytes(parameters, steps, level, sharing[number])
+            needed = transform_bytes(parameters, steps, level, shared_by)
             if taken + needed <= kept:
                 found[number] = needed
                 taken += needed

@@ -13,6 +13,7 @@ import numpy as np
 
 from cloakwork.programs.operations.base import Errors
 from cloakwork.programs.slots import Constant, Output, SlotProgram
+from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # What outgrows a double stays here, as in `programs.bounds`.
@@ -45,6 +46,7 @@ def predicted_precision(
         float(np.abs(operation.vector).max()) if isinstance(operation, Constant) else bound
         for operation, bound in zip(program.operations, bounds, strict=True)
     ]
+    sharing = sharing_transforms(program)
     deviations: list[float] = []
     for number, operation in enumerate(program.operations):
         at = Errors(
@@ -53,6 +55,7 @@ def predicted_precision(
             noise,
             [deviations[operand] for operand in operation.operands],
             [largest[operand] or 0.0 for operand in operation.operands],
+            sharing.get(number, 1),
         )
         made = operation.deviation(at)
         deviations.append(made if made < _LARGEST else _LARGEST)

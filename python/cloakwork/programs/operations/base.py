@@ -93,6 +93,7 @@ class Errors:
         model: A `schemes.ckks_noise.NoiseModel`.
         before: The errors of its operands.
         reached: The largest absolute values of its operands.
+        shared_by: Linear transforms that share baby rotations with one, itself among them.
     """
 
     context: Context
@@ -100,6 +101,7 @@ class Errors:
     model: Any
     before: Sequence[float]
     reached: Sequence[float]
+    shared_by: int = 1
 
     @property
     def scale(self) -> float:

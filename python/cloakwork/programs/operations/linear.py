@@ -122,7 +122,7 @@ class Linear(OfOne):
         encoded = at.model.encoding(at.ready_scale) * math.sqrt(len(self.diagonals))
         steps = split(self.diagonals, at.context.slots, self.baby_steps)
         count = len(self.diagonals), (len(steps.baby), len(steps.giant))
-        baby_step = at.model.baby_step(at.ready_scale, at.context.level, *count)
+        baby_step = at.model.baby_step(at.ready_scale, at.context.level, *count, at.shared_by)
         return math.hypot(
             at.before[0] * rows,
             encoded * at.reached[0],
