@@ -94,9 +94,9 @@ def shared_transforms(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
         >>> shared_transforms(SlotProgram("", 8, operations, (None,) * 4))
         ((1, 2),)
     """
-    groups = _Groups()
     if program.numbers != "real":
         return ()
+    groups = _Groups()
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
             steps = frozenset(each % operation.baby_steps for each in operation.diagonals)

@@ -143,7 +143,7 @@ const BLOCK: usize = 1024;
 pub(crate) struct Giant {
     /// For each diagonal, the position of its baby step.
     pub(crate) babies: Vec<usize>,
-    /// Over Q P, in Montgomery form.
+    /// Over Q P, or Q where baby rotations are divided, in Montgomery form.
     pub(crate) diagonals: Bundle,
 }
 

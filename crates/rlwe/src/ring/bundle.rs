@@ -53,7 +53,7 @@ impl Bundle {
         Self { basis: basis.clone(), n, count, data }
     }
 
-    /// The fewest words of a limb that [`Self::set`] takes.
+    /// The fewest words of a limb that [`Self::write`] takes.
     pub(crate) fn least_words(n: usize) -> usize {
         (n / TILE).max(SHORTEST)
     }
