@@ -130,6 +130,7 @@ class Call:
         function: Torch's function, for running it on other tensors.
         batch: How many inputs the sample has.
         stack: The calls that led to it, as torch writes them; empty where it does not know.
+        kind: The layer of torch's that it is of, such as Conv2d; empty for any other's.
     """
 
     trace: Trace
@@ -139,6 +140,7 @@ class Call:
     function: Any
     batch: int
     stack: str = ""
+    kind: str = ""
 
     def value(self) -> Term:
         """The first argument, which depends on the network's input."""
@@ -198,6 +200,9 @@ class Call:
         )
         reason = f" ({why})" if why else ""
         name = _WRITTEN.get(self.name, self.name)
+        # Hardshrink is one operation of nearly its own name; LPPool2d is eight of other names.
+        if self.kind and self.kind.lower() != name.replace("_", ""):
+            name = f"{name} of {self.kind}"
         return unsupported_layer(self.layer, f"{name}{reason}", instead, self.stack)
 
 

@@ -273,7 +273,8 @@ def _called(
     function: Any = node.target
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
-    call = Call(trace, _layer(node), name, arguments, function, inputs.count, _stack(node))
+    layer, kind = _layer(node), _torch_kind(node)
+    call = Call(trace, layer, name, arguments, function, inputs.count, _stack(node), kind)
     if not _has([*given, *named.values()], Term | Masked):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
@@ -349,12 +350,24 @@ def _has(argument: Any, kind: type | UnionType) -> bool:
 
 def _layer(node: torch.fx.Node) -> str:
     """A layer of torch's by its qualified name; another module's operation by both names."""
+    path, _ = _innermost(node)
+    if path and _torch_kind(node):
+        return path
+    return f"{path}.{node.name}" if path else node.name
+
+
+def _torch_kind(node: torch.fx.Node) -> str:
+    """The class of the layer of torch's that a node is of; empty where it is another module's."""
+    _, kind = _innermost(node)
+    return kind.rpartition(".")[2] if kind.startswith("torch.nn.") else ""
+
+
+def _innermost(node: torch.fx.Node) -> tuple[str, str]:
+    """The qualified name and the class of the module that a node is of."""
     stack = node.meta.get("nn_module_stack") or {"": ("", "")}
     path, kind = list(stack.values())[-1]
     kind = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
-    if path and kind.startswith("torch.nn."):
-        return str(path)
-    return f"{path}.{node.name}" if path else node.name
+    return str(path), kind
 
 
 def _stack(node: torch.fx.Node) -> str:
