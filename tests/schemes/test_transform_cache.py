@@ -18,7 +18,7 @@ def diagonals(count: int) -> dict[int, np.ndarray]:
 
 
 def bytes_of(count: int, level: int, baby_steps: int) -> int:
-    return transform_bytes(PARAMETERS, split(range(count), PARAMETERS.slots, baby_steps), level)
+    return transform_bytes(PARAMETERS, split(range(count), PARAMETERS.slots, baby_steps), level, 1)
 
 
 @pytest.mark.parametrize("level", [1, 2])
@@ -26,7 +26,7 @@ def bytes_of(count: int, level: int, baby_steps: int) -> int:
 def test_bytes_are_those_that_a_transform_takes(level: int, count: int, baby_steps: int) -> None:
     needed = bytes_of(count, level, baby_steps)
     kept = TransformCache(PARAMETERS, needed)
-    made = kept.of(diagonals(count), level, PARAMETERS.scale(level), baby_steps)
+    made = kept.of(diagonals(count), level, PARAMETERS.scale(level), baby_steps, 1)
     assert kept.nbytes == made.nbytes == needed
 
 
@@ -55,7 +55,7 @@ def test_sparse_transforms_are_the_same_as_dense_ones() -> None:
     for budget in (0, 1 << 30):
         kept = TransformCache(PARAMETERS, budget)
         one, other = (
-            kept.of(each, 2, PARAMETERS.scale(2), 4) for each in (sparse, dict(sparse.items()))
+            kept.of(each, 2, PARAMETERS.scale(2), 4, 1) for each in (sparse, dict(sparse.items()))
         )
         assert sorted(one.rotations) == sorted(other.rotations)
         before = PARAMETERS.estimate(slots, level=2, bound=1.0).encrypted()
@@ -67,13 +67,13 @@ def test_keeps_no_more_than_the_budget() -> None:
     first, second = diagonals(2), diagonals(2)
     kept = TransformCache(PARAMETERS, bytes_of(3, 2, 1))
     scale = PARAMETERS.scale(2)
-    assert kept.of(first, 2, scale, 1) is kept.of(first, 2, scale, 1)
-    assert kept.of(second, 2, scale, 1) is not kept.of(second, 2, scale, 1)
+    assert kept.of(first, 2, scale, 1, 1) is kept.of(first, 2, scale, 1, 1)
+    assert kept.of(second, 2, scale, 1, 1) is not kept.of(second, 2, scale, 1, 1)
     assert kept.nbytes == bytes_of(2, 2, 1)
 
 
 def test_a_transform_at_another_level_is_another() -> None:
     both = diagonals(2)
     kept = TransformCache(PARAMETERS, 1 << 30)
-    made = [kept.of(both, level, PARAMETERS.scale(level), 1) for level in (1, 2)]
+    made = [kept.of(both, level, PARAMETERS.scale(level), 1, 1) for level in (1, 2)]
     assert [each.level for each in made] == [1, 2]

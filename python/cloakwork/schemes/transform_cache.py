@@ -47,7 +47,7 @@ def default_cache_bytes() -> int:
     return physical_bytes() // _SHARE
 
 
-def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by: int = 1) -> int:
+def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by: int) -> int:
     """Bytes of the encoded diagonals of a linear transform.
 
     Few diagonals have the limbs of the key-switching modulus, too; see the engine's transforms.
@@ -62,9 +62,9 @@ def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by:
         >>> from cloakwork.programs.bsgs import split
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> few, many = split(range(4), 512, 2), split(range(64), 512, 8)
-        >>> transform_bytes(p, few, 1) == 4 * 1024 * p.key_prime_count * WORD_BYTES
+        >>> transform_bytes(p, few, 1, 1) == 4 * 1024 * p.key_prime_count * WORD_BYTES
         True
-        >>> transform_bytes(p, many, 1) == 64 * 1024 * p.prime_count(1) * WORD_BYTES
+        >>> transform_bytes(p, many, 1, 1) == 64 * 1024 * p.prime_count(1) * WORD_BYTES
         True
     """
     baby, giant = len(steps.baby), len(steps.giant)
@@ -96,7 +96,7 @@ class TransformCache:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> cache = TransformCache(p, budget=10**6)
         >>> diagonals = {0: np.ones(512)}
-        >>> cache.of(diagonals, 1, p.scale(1), 1) is cache.of(diagonals, 1, p.scale(1), 1)
+        >>> cache.of(diagonals, 1, p.scale(1), 1, 1) is cache.of(diagonals, 1, p.scale(1), 1, 1)
         True
     """
 
@@ -114,7 +114,7 @@ class TransformCache:
         level: int,
         scale: float,
         baby_steps: int,
-        shared_by: int = 1,
+        shared_by: int,
     ) -> LinearTransform:
         """The transform with these diagonals of a value at a level and scale.
 

@@ -33,7 +33,7 @@ REFRESHING = Refreshing(BootstrappingParameters(8, insecure=True))
 
 def encoded(parameters: Parameters, diagonals: int, level: int) -> int:
     """Bytes of a transform of `program`, encoded."""
-    return transform_bytes(parameters, split(range(diagonals), parameters.slots, 4), level)
+    return transform_bytes(parameters, split(range(diagonals), parameters.slots, 4), level, 1)
 
 
 def program(*diagonals: int) -> SlotProgram:

@@ -74,7 +74,7 @@ def process_memory(
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
         >>> memory = process_memory(SlotProgram("", 512, operations, (None,) * 4), p, 10**9)
-        >>> memory.numbers, memory.layers == transform_bytes(p, split([0], 512, 1), 1)
+        >>> memory.numbers, memory.layers == transform_bytes(p, split([0], 512, 1), 1, 1)
         (4096, True)
     """
     held = held_memory(program, parameters, refreshing)
