@@ -150,6 +150,8 @@ def steepest(
     Example:
         >>> steepest("leaky_relu", (0.1,)), steepest("gelu", ()) >= 1.1289
         (1.0, True)
+        >>> steepest("exp", (), high=0.0), steepest("exp", (), high=1e3)
+        (1.0, inf)
         >>> steepest("reciprocal", (), 0.5, 2.0), steepest("rsqrt", (), 0.25, 1.0)
         (4.0, 4.0)
     """
@@ -157,7 +159,9 @@ def steepest(
         case "leaky_relu":
             return max(1.0, *map(abs, parameters))
         case "exp":
-            return float(np.exp(high))
+            # Where errors may be large, so may the numbers that they are added to.
+            with np.errstate(over="ignore"):
+                return float(np.exp(high))
         case "reciprocal":
             return low**-2 if low > 0 else math.inf
         case "rsqrt":
