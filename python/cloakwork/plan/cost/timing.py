@@ -45,7 +45,7 @@ _FEWEST_RUNS = 3
 _MOST_RUNS = 9
 _ENOUGH_SECONDS = 0.1
 # Of a rotation that is timed by itself. The clock of the process may go in large steps.
-_FEWEST_ROTATIONS, _MOST_ROTATIONS, _LEAST_SECONDS = 5, 1000, 1e-4
+_FEWEST_ROTATIONS, _MOST_ROTATIONS, _LEAST_SECONDS = 20, 1000, 1e-4
 # Small, so that no sum or product outgrows what a ciphertext can hold.
 _BOUND = 2.0**-10
 # Of rotated products.
@@ -76,7 +76,7 @@ def rotation_seconds(parameters: Parameters) -> float:
 
     It transforms, converts and streams a key through memory as most operations do, so that it tells
     how fast a machine is at all of that. Takes a key that ends with it, and as long as that takes
-    to make: two seconds at N = 2^16. What other threads of the process do meanwhile counts, too.
+    to make: three seconds at N = 2^16. What other threads of the process do meanwhile counts, too.
 
     Example:
         >>> 0 < rotation_seconds(Parameters(levels=1, log_n=10, insecure=True)) < 1
@@ -108,8 +108,9 @@ def _timed_rotation(parameters: Parameters) -> float:
         start = process_time()
         backend.rotate(value, 1)
         seconds.append(process_time() - start)
-    # Whatever else the machine does makes some of them slow.
-    return statistics.median(seconds) or max(sum(seconds), _LEAST_SECONDS) / len(seconds)
+    # Whatever else the machine does makes some of them slow, most of them where it lasts a second.
+    typical, *_ = statistics.quantiles(seconds, n=4)
+    return typical or max(sum(seconds), _LEAST_SECONDS) / len(seconds)
 
 
 def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
