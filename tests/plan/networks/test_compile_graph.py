@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from weakref import ref
 
@@ -22,11 +23,13 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.explain.layers import layers_of
+from cloakwork.plan.networks import bootstrapped as bootstrapped_module
 from cloakwork.plan.networks import compile_graph as compile_graph_module
 from cloakwork.plan.networks import pipeline
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.depth import parameters_of
+from cloakwork.plan.networks.errors.expected import Run, SimulatedInputs
 from cloakwork.plan.networks.lower import _operands_of_nonlinear
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
@@ -156,6 +159,21 @@ def test_keeps_a_scale_where_a_smaller_one_has_no_parameters(
     )
     made = compile_graph(small(), images(small()), NetworkOptions(insecure=True, log_n=10))
     assert (made.scheme.parameters.scale_bits, refused) == (34, [33])
+
+
+@pytest.mark.parametrize("plan", [pipeline, bootstrapped_module])
+def test_noise_that_outgrows_accepted_inputs_is_refused(
+    monkeypatch: pytest.MonkeyPatch, plan: ModuleType
+) -> None:
+    def expected_error(_network: object, runs: list[Run], _noise: NoiseModel) -> float:
+        return 2.0**-20 if runs else math.inf
+
+    monkeypatch.setattr(plan, "expected_error", expected_error)
+    monkeypatch.setattr(SimulatedInputs, "worst_runs", lambda *_: [])
+    log_n, bootstrap = (10, False) if plan is pipeline else (12, True)
+    options = NetworkOptions(insecure=True, log_n=log_n, bootstrap=bootstrap, precision=10)
+    with pytest.raises(InvalidParametersError, match="inputs that a client accepts; "):
+        compile_graph(small(), images(small()), options)
 
 
 def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.plan.fitting.minimax import minimax
-from cloakwork.plan.fitting.sign import error_of, sign_stages
+from cloakwork.plan.fitting.sign import (
+    composed_value,
+    error_of,
+    sign_stages,
+    steep_error,
+    steep_stages,
+)
 from cloakwork.plan.networks.calibration import calibrate
 from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.samples import Samples
@@ -88,6 +94,22 @@ def test_signs_have_the_depth_that_lee_et_al_find(bits: int, depth: int) -> None
     assert stages is not None
     assert error_of(stages) <= 2.0**-bits
     assert sum((len(stage) - 1).bit_length() for stage in stages) == depth
+
+
+@pytest.mark.parametrize("bits", [3, 6, 8, 11, 14])
+def test_signs_are_told_of_numbers_beyond_the_range_by_noise(bits: int) -> None:
+    noise = np.linspace(0.0, 2.0**-8, 1001)
+    stages = sign_stages(2.0**-bits)
+    assert stages is not None
+    assert np.abs(1.0 - composed_value(stages, 1.0 + noise)).max() <= 2.0**-bits
+    # Every stage is given the noise of the one before.
+    for number in range(1, len(stages)):
+        off = np.abs(1.0 - composed_value(stages[number:], 1.0 + noise))
+        assert off.max() <= 2.0 ** -(bits - 1)
+    steep = steep_stages(2.0**-5, 2.0**-bits)
+    assert steep is not None
+    assert steep_error(steep, 2.0**-5) <= 2.0**-bits
+    assert np.abs(1.0 - composed_value(steep, 1.0 + noise)).max() <= 2.0 ** -(bits - 1)
 
 
 def test_no_samples_are_refused() -> None:

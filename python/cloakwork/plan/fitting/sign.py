@@ -37,6 +37,12 @@ _STEPS_PER_BIT = 8
 # ReLU): a wider gap leaves more error in it, a narrower one more outside it.
 _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 
+# Numbers come with noise. Just beyond 1 a polynomial that is steep at 0 falls back through 0, and
+# takes the sign with it, so each is near 1 on so much more than the numbers it is made for; where
+# these lie in a narrow interval, on a part of it.
+_BEYOND = 2.0**-7
+_BEYOND_NARROW = 2.0**-4
+
 # Errors are sampled on a grid; between its points they are larger by up to this factor.
 _BETWEEN = 1.001
 
@@ -52,8 +58,9 @@ def sign_stages(precision: float) -> Stages | None:
         precision: Largest error allowed.
 
     Returns:
-        Coefficients of each stage in the Chebyshev basis; each takes [-1, 1] into itself, the
-        last but for its own error. None beyond 30 bits, or where no composition is as precise.
+        Coefficients of each stage in the Chebyshev basis; each takes [-1, 1], and what is beyond
+        it by noise, into [-1, 1], the last but for its own error. None beyond 30 bits, or where no
+        composition is as precise.
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
@@ -158,6 +165,8 @@ def _composed(
     for degree in degrees:
         if gap > 1 - 1e-12:
             return None
+        end = 1.0 + min(_BEYOND, _BEYOND_NARROW * (1.0 - gap))
+        gap /= end
         found = _stage(degree, max(gap, exchanged))
         if found is None:
             return None
@@ -165,13 +174,21 @@ def _composed(
         last = len(stages) == len(degrees) - 1
         # The next polynomial takes numbers up to 1.
         scale = 1.0 if last else 1.0 / (1.0 + error)
-        stages.append(tuple(scale * each for each in coefficients))
+        stages.append(_widened(coefficients, end, scale))
         if gap < exchanged:
             # Odd polynomials rise there.
             gap = scale * float(chebyshev.chebval(gap, coefficients))
         else:
             gap = (1.0 - error) / (1.0 + error)
     return tuple(stages)
+
+
+def _widened(coefficients: tuple[float, ...], end: float, scale: float) -> tuple[float, ...]:
+    """An odd polynomial on [-end, end] for one on [-1, 1], times a scale."""
+    points = chebyshev.chebpts1(len(coefficients))
+    values = scale * chebyshev.chebval(points / end, coefficients)
+    found = chebyshev.chebfit(points, values, range(1, len(coefficients), 2))
+    return tuple(found.tolist())
 
 
 @cache

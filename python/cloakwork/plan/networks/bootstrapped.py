@@ -15,7 +15,12 @@ from functools import partial
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.calibration import Calibration
-from cloakwork.plan.networks.errors.expected import ROUGH, SimulatedInputs, expected_error
+from cloakwork.plan.networks.errors.expected import (
+    OUTGROWN,
+    ROUGH,
+    SimulatedInputs,
+    expected_error,
+)
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import activation_ranges, lowered_stages
 from cloakwork.plan.networks.network_plan import NetworkPlan
@@ -152,6 +157,11 @@ def _in_ring(
     _require_precise(error, refreshing, options)
     require_headroom(program, bounds, refreshing.chain)
     error = max(error, expected_error(found, inputs.worst_runs(found), noise))
+    if not error < OUTGROWN:
+        raise InvalidParametersError(
+            f"cannot compile {options.title}: noise outgrows the numbers of inputs that a client "
+            "accepts; use activations of lower degree, or scale weights down"
+        )
     price = total_seconds(program, costs)
     return NetworkPlan(
         found, refreshing.chain, bounds, ROUGH * error, price, batch, width, refreshing

@@ -25,6 +25,7 @@ from cloakwork.plan.networks.depth import (
 )
 from cloakwork.plan.networks.errors.expected import (
     DRAWN_BITS,
+    OUTGROWN,
     ROUGH,
     Run,
     SimulatedInputs,
@@ -52,8 +53,6 @@ _LEAST_RECOGNISED_BITS = 3
 # What the engine has.
 _MAX_HEADROOM = 60
 _ATTEMPTS = 4
-# Errors from which on no scale would help, whatever it is.
-_OUTGROWN = 2.0**100
 # Slots of an input up to which every element takes a ciphertext of its own: with few more, matrices
 # between that many ciphertexts would take longer to plan than to run.
 _FEW_SLOTS = 4
@@ -317,6 +316,10 @@ def _precise(
     bounds = found.value_bounds(ring.network.graph, width)
     require_headroom(found.program, bounds, best.parameters)
     error = max(best.error, expected_error(found, inputs.worst_runs(found), best.noise))
+    if not error < OUTGROWN:
+        raise InvalidParametersError(
+            f"{largest}, and noise outgrows them on inputs that a client accepts"
+        )
     return _Precise(found, best.parameters, bounds, ROUGH * error)
 
 
@@ -393,7 +396,7 @@ class _Scales:
         found = _within_key_budget(self.whole, network, self.packings, parameters, options)
         noise = options.noise(parameters)
         error = expected_error(found, self.runs, noise)
-        if not error < _OUTGROWN:
+        if not error < OUTGROWN:
             raise InvalidParametersError(f"{self.largest}, and noise outgrows them")
         # A scale is not raised for what may be the draw's.
         lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)

@@ -33,6 +33,8 @@ _RUNS = 2
 # Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
 # networks.
 ROUGH = 2.0
+# Errors from which on no scale would help, whatever it is: polynomials are far beyond their ranges.
+OUTGROWN = 2.0**100
 
 _Array: TypeAlias = NDArray[np.float64]
 
