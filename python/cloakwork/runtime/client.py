@@ -153,8 +153,8 @@ class _Encrypting(KeyHolder):
         if program.inputs and not arguments:
             names = ", ".join(port.name for port in program.inputs)
             raise InputNameError(
-                f"cannot {action}: expected one or more of the inputs {names}, got none; run_clear "
-                "computes without encryption"
+                f"cannot {action}: expected one or more of the inputs {names}, got none; give it "
+                "in its place or by name"
             )
         return program.pack(arguments, action)
 

@@ -54,6 +54,13 @@ IMAGE = torch.zeros(2, 1, 8, 8)
         (Function(lambda x: x.flip(0)), "mixes the inputs"),
         (Function(lambda x: x.reshape(-1)), "first axis"),
         (Function(lambda x: torch.cat([x, x])), "along the batch"),
+        (Function(lambda x: x - x.mean(0)), "keep the batch as the first axis"),
+        (Function(lambda x: x.max(1).indices), "max .a result of torch.int64.*decrypted result"),
+        (Function(torch.floor), "cannot be compared"),
+        (
+            Function(lambda x: functional.interpolate(x, (3, 3), mode="bilinear", antialias=True)),
+            "got interpolate with antialias=True",
+        ),
         (nn.AdaptiveAvgPool2d(0), "at least 1"),
         (nn.Softplus(threshold=2.0), "threshold of at least 14"),
         (nn.Softplus(beta=1 / 1024), "threshold of at least 21"),
@@ -75,6 +82,37 @@ def test_an_unsupported_layer_is_named_with_what_works(layer: nn.Module, advice:
     module = nn.Sequential(nn.Sequential(nn.Identity(), layer)).eval()
     with pytest.raises(UnsupportedLayerError, match=rf"'0\.1.*{advice}"):
         capture(module, IMAGE)
+
+
+def test_a_cast_of_autocast_is_refused_by_that_name() -> None:
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu"):
+            return x @ torch.ones(8, 2)
+
+    with pytest.raises(UnsupportedLayerError, match=r"got to \(.*bfloat16\); .*torch.autocast"):
+        capture(Function(forward).eval(), IMAGE)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_forward_keeps_is_no_error_where_warnings_are() -> None:
+    class Keeping(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.last = x * 2
+            return self.last + 1
+
+    assert capture(Keeping().eval(), IMAGE).nodes[-1].shape == (1, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (nn.LazyLinear(3), "`forward` with a dummy batch to initialize the parameters"),
+        (Function(lambda x: iter([x])), "take and return tensors, tuples or dicts"),
+    ],
+)
+def test_what_torch_says_is_told_to_its_end(module: nn.Module, reason: str) -> None:
+    with pytest.raises(CaptureError, match=reason):
+        capture(module.eval(), IMAGE)
 
 
 @pytest.mark.parametrize(
@@ -260,17 +298,27 @@ def test_what_spreads_a_batch_over_devices_is_refused() -> None:
         capture(nn.DataParallel(nn.Flatten()).eval(), IMAGE)
 
 
-def test_a_sequence_before_the_batch_is_refused_by_its_layer() -> None:
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({}, "batch_first=True"),
+        ({"batch_first": True, "add_bias_kv": True}, "without add_bias_kv"),
+        ({"batch_first": True, "add_zero_attn": True}, "without .*add_zero_attn"),
+    ],
+)
+def test_attention_that_cannot_be_computed_is_refused_by_its_layer(
+    options: dict[str, bool], advice: str
+) -> None:
     class Attending(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.heads = nn.MultiheadAttention(8, 2)
+            self.heads = nn.MultiheadAttention(8, 2, **options)
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             result: torch.Tensor = self.heads(x, x, x)[0]
             return result
 
-    with pytest.raises(UnsupportedLayerError, match=r"'heads'.*batch_first=True"):
+    with pytest.raises(UnsupportedLayerError, match=rf"'heads'.*{advice}"):
         capture(Attending().eval(), torch.zeros(2, 3, 8))
 
 
@@ -459,7 +507,7 @@ def test_where_no_line_is_known_none_is_named() -> None:
         (lambda x: x % 2, "divide by /"),
         (lambda x: torch.linalg.norm(x, dim=1), "use torch.linalg.vector_norm"),
         (lambda x: x[:, torch.tensor([True, False, True])], "take places by integers"),
-        (torch.func.vmap(lambda each: 2 * each), "got a call of _add_batch_dim, at"),
+        (torch.func.vmap(lambda each: 2 * each), "got a call of vmap, at"),
     ],
 )
 def test_a_refusal_says_what_would_do(function: Any, said: str) -> None:

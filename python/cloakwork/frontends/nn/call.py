@@ -35,6 +35,7 @@ _COMPARISON = (
 )
 _DIVISION = "encrypted numbers have no whole parts; leave rounding_mode out"
 _WHOLE = "encrypted numbers have no whole parts; divide by / and keep what it gives"
+BATCH_FIRST = "keep the batch as the first axis of values and of the result"
 _PARTS = "put parts side by side by torch.cat"
 _ROOT = "use a whole power from 0 up, -1, 1/2 or -1/2, an activation, or a polynomial near it"
 _LOGARITHM = "use log, the natural one, and known factors"
@@ -52,9 +53,13 @@ _CALLED = re.compile(r'File "(.+?)", line (\d+), in .*\n +(?! |File ")(.+)')
 _WRITTEN: Mapping[str, str] = MappingProxyType(
     {
         "_adaptive_avg_pool3d": "adaptive_avg_pool3d",
+        "_add_batch_dim": "vmap",
         "_cdist_forward": "cdist",
         "_log_softmax": "log_softmax",
         "_softmax": "softmax",
+        "_to_copy": "to",
+        "_upsample_bicubic2d_aa": "interpolate with antialias=True",
+        "_upsample_bilinear2d_aa": "interpolate with antialias=True",
         "col2im": "fold",
         "feature_dropout": "dropout2d",
         "fft_fft": "fft.fft",
@@ -77,7 +82,7 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
-        **dict.fromkeys(("round", "sign"), _COMPARISON),
+        **dict.fromkeys(("ceil", "floor", "round", "sign", "trunc"), _COMPARISON),
         "div": _DIVISION,
         **dict.fromkeys(("floor_divide", "remainder"), _WHOLE),
         "linalg_norm": "use torch.linalg.vector_norm",
@@ -199,7 +204,7 @@ class Call:
             )
         )
         reason = f" ({why})" if why else ""
-        name = _WRITTEN.get(self.name, self.name)
+        name = as_written(self.name)
         # Hardshrink is one operation of nearly its own name; LPPool2d is eight of other names.
         if self.kind and self.kind.lower() != name.replace("_", ""):
             name = f"{name} of {self.kind}"
@@ -214,6 +219,11 @@ def unsupported_layer(layer: str, got: str, instead: str, stack: str = "") -> Un
     )
 
 
+def as_written(name: str) -> str:
+    """What users write for an operation that torch.export gives a name."""
+    return _WRITTEN.get(name, name)
+
+
 def written_at(stack: str) -> str:
     """Where the user wrote the innermost of some calls, as a message goes on; empty if nowhere.
 
@@ -224,7 +234,9 @@ def written_at(stack: str) -> str:
 
     library = str(Path(torch.__file__).parent)
     calls = _CALLED.findall(stack)
-    own = [each for each in calls if is_users(each[0]) and not each[0].startswith(library)]
+    # Torch writes code of its own into files of such names.
+    others = (library, "<eval_with_key>")
+    own = [each for each in calls if is_users(each[0]) and not each[0].startswith(others)]
     return ", at {}:{}: {}".format(*own[-1]) if own else ""
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
@@ -22,7 +24,14 @@ from cloakwork.errors import (
     UnsupportedLayerError,
 )
 from cloakwork.frontends.nn.attention import with_batch_first
-from cloakwork.frontends.nn.call import TRACKED, Call, Value, unsupported_layer, written_at
+from cloakwork.frontends.nn.call import (
+    TRACKED,
+    Call,
+    Value,
+    as_written,
+    unsupported_layer,
+    written_at,
+)
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
@@ -40,6 +49,9 @@ if TYPE_CHECKING:
     import torch
     from torch.export import ExportedProgram
 
+# Characters of torch's own reason that a message repeats.
+_REASON = 500
+
 # Checks that torch writes between the operations; they have no result.
 _CHECKS = frozenset({"_assert_tensor_metadata", "sym_constrain_range_for_size"})
 
@@ -55,6 +67,8 @@ _UNSET = frozenset(
     }
 )
 _SETTING = frozenset({"copy", "fill", "full_like", "ones_like", "zero", "zeros_like"})
+
+_OTHER_CAST = "leave out the cast and torch.autocast, or cast to float32 or float64"
 
 
 def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
@@ -110,7 +124,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
     try:
         graph = _read(exported, inputs)
     except UnsupportedLayerError as refusal:
-        _require_batch_first(module, refusal)
+        _require_plain_attention(module, refusal)
         raise
     require_repeatable(module, inputs)
     require_independent(module, inputs)
@@ -131,12 +145,20 @@ def _require_eval(module: torch.nn.Module) -> None:
         )
 
 
-def _require_batch_first(module: torch.nn.Module, refusal: UnsupportedLayerError) -> None:
-    """Name a layer that takes the sequence first, as what follows from that is refused."""
+def _require_plain_attention(module: torch.nn.Module, refusal: UnsupportedLayerError) -> None:
+    """Name the attention that cannot be computed, where what follows from it is refused."""
     import torch  # noqa: PLC0415
 
     for name, part in module.named_modules():
-        if isinstance(part, torch.nn.MultiheadAttention) and not part.batch_first:
+        if not isinstance(part, torch.nn.MultiheadAttention):
+            continue
+        if part.bias_k is not None or part.add_zero_attn:
+            raise unsupported_layer(
+                name or type(module).__name__,
+                "MultiheadAttention that adds keys of its own to the sequence",
+                "make it without add_bias_kv and add_zero_attn",
+            ) from refusal
+        if not part.batch_first:
             raise unsupported_layer(
                 name or type(module).__name__,
                 "MultiheadAttention that takes the sequence first, and the batch behind it",
@@ -148,8 +170,10 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
     import torch  # noqa: PLC0415
 
     try:
-        # Torch prints and logs operations that it cannot follow; the error says so, too.
-        with redirect_stderr(StringIO()):
+        # Torch prints and logs operations that it cannot follow; the error says so, too. It warns
+        # of what a forward keeps of its values, which no result depends on.
+        with redirect_stderr(StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             exported: ExportedProgram = torch.export.export(module, inputs.args, inputs.kwargs)
             if any(_is_mutable(node) or node.op == "get_attr" for node in exported.graph.nodes):
                 # What changes a tensor in place becomes what makes a new one, and what stands under
@@ -159,7 +183,7 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
         return exported
     except Exception as error:
         _require_statistics(module)
-        reason = " ".join(str(error).split())[:300]
+        reason = textwrap.shorten(str(error), _REASON, placeholder=" ...")
         shapes = ", ".join(str(tuple(each.shape)) for each in inputs.batches)
         line = written_at("".join(format_exception(error)))
         raise CaptureError(
@@ -175,7 +199,10 @@ def _advice(module: torch.nn.Module) -> str:
     given = "give inputs that it takes along a first axis"
     if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
         given += ", multiply one-hot rows by an Embedding's weight"
-    return f"{given}, and make its forward take tensors and decide nothing by their numbers"
+    return (
+        f"{given}, and make its forward take and return tensors, tuples or dicts of them, and "
+        "decide nothing by their numbers"
+    )
 
 
 def _require_statistics(module: torch.nn.Module) -> None:
@@ -264,7 +291,8 @@ def _called(
         return sequence[position] if position < len(sequence) else []
     schema = getattr(node.target, "_schema", None)
     if schema is None:
-        raise _unread(node, f"a call of {getattr(node.target, '__name__', node.target)}")
+        called = as_written(getattr(node.target, "__name__", str(node.target)))
+        raise _unread(node, f"a call of {called}")
     name = schema.name.split("::")[-1]
     if name in _CHECKS:
         return []
@@ -316,9 +344,7 @@ def _require_precise(call: Call, node: torch.fx.Node, inputs: ModuleInputs) -> N
     used = [user.meta["val"] for user in node.users if user.users] if several else [made]
     for each in used:
         if each.dtype not in (torch.float32, torch.float64, inputs.dtype):
-            raise call.unsupported(
-                f"a result of {each.dtype}", "leave out the cast, or cast to float32 or float64"
-            )
+            raise call.unsupported(f"a result of {each.dtype}", "" if several else _OTHER_CAST)
 
 
 def _bound(argument: Any, values: dict[str, Value]) -> Any:

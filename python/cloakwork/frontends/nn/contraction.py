@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.arithmetic import sum_of
-from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call, array_of
 from cloakwork.frontends.nn.known import first_of_batch
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
-_ADVICE = "keep the batch as the first axis of values and of the result"
 _ELLIPSIS = "..."
 
 
@@ -94,7 +93,7 @@ def contracted(call: Call, inputs: Sequence[str], output: str, operands: Sequenc
     batch = output[:1]
     pairs = list(zip(inputs, operands, strict=True))
     if {letters[0] for letters, operand in pairs if isinstance(operand, Term)} != {batch}:
-        raise call.unsupported("a product over the batch, or one that moves it", _ADVICE)
+        raise call.unsupported("a product over the batch, or one that moves it", BATCH_FIRST)
     labelled = [_labelled(call, letters, operand, batch) for letters, operand in pairs]
     sizes: dict[str, int] = {}
     for each in labelled:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call, array_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -59,5 +59,5 @@ def first_of_batch(call: Call, known: g.Array) -> g.Array:
         raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
     same = np.array_equal(known, np.broadcast_to(known[:1], known.shape))
     if known.shape[0] not in (1, call.batch) or not same:
-        raise call.unsupported("a known tensor that differs along the batch")
+        raise call.unsupported("a known tensor that differs along the batch", BATCH_FIRST)
     return np.asarray(known[0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -176,10 +176,10 @@ def reduced_axes(call: Call) -> tuple[int, ...]:
     axes = len(call.trace.shape(call.value())) + 1
     asked = call.arguments.get("dim")
     if not asked:
-        raise call.unsupported("a reduction over the batch; name the other axes")
+        raise call.unsupported("a reduction over the batch", "name the other axes")
     taken = sorted({int(axis) % axes for axis in ([asked] if isinstance(asked, int) else asked)})
     if taken[0] == 0:
-        raise call.unsupported("a reduction over the batch")
+        raise call.unsupported("a reduction over the batch", BATCH_FIRST)
     return tuple(axis - 1 for axis in taken)
 
 

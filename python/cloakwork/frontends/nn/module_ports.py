@@ -134,7 +134,7 @@ def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
         raise InvalidArgumentError(
             f"cannot read a network: expected a sample of {name!r} of shape (batch, ...) of real "
             f"numbers, got shape {tuple(batch.shape)} of {batch.dtype}; put inputs along a first "
-            "axis"
+            "axis, and their numbers along others"
         )
     if batch.is_meta:
         raise InvalidArgumentError(

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value
 from cloakwork.frontends.nn.layers import batch_norm, moved_axis, reduced_axes
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.trace import Term
@@ -100,7 +100,7 @@ def _over_last_axes(call: Call, norm: Callable[[Call, Term], Term]) -> Term:
     shape = call.trace.shape(value)
     axes = len(list(call.arguments["normalized_shape"]))
     if axes > len(shape):
-        raise call.unsupported("a norm over the batch")
+        raise call.unsupported("a norm over the batch", BATCH_FIRST)
     lead, features = shape[: len(shape) - axes], shape[len(shape) - axes :]
     flat = call.reshaped(value, (*lead, math.prod(features)))
     found = call.reshaped(norm(call, flat), shape)

@@ -17,7 +17,7 @@ from cloakwork.frontends.nn import (
     norms,
     quotients,
 )
-from cloakwork.frontends.nn.call import Call, Value
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.rearranging import MOVING, moved, moved_as, padded, spread
@@ -64,7 +64,7 @@ def _concatenated(call: Call) -> Term:
     axes = len(call.trace.shape(values[0])) + 1
     axis = int(call.arguments["dim"]) % axes
     if axis == 0:
-        raise call.unsupported("concatenation along the batch")
+        raise call.unsupported("concatenation along the batch", BATCH_FIRST)
     filled = [value for value in values if call.trace.shape(value)[axis - 1]]
     if not filled:
         raise call.unsupported("no elements")
@@ -145,7 +145,7 @@ def _gated(call: Call) -> Term:
     shape = call.trace.shape(value)
     axis = int(call.arguments["dim"]) % (len(shape) + 1) - 1
     if axis < 0:
-        raise call.unsupported("halves of the batch")
+        raise call.unsupported("halves of the batch", BATCH_FIRST)
     halves = np.split(np.arange(math.prod(shape)).reshape(shape), 2, axis)
     first, second = (call.append(g.Rearrange(half.ravel(), half.shape), value) for half in halves)
     gate = call.append(g.Activation("sigmoid"), second)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, Value, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value, array_of
 from cloakwork.frontends.nn.known import constant, first_of_batch, terms_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -210,7 +210,8 @@ def _gathered(call: Call, source: Term, numbers: torch.Tensor, total: int) -> Te
     if not numbers.shape or numbers.shape[0] != call.batch:
         raise call.unsupported(
             f"a result of shape {tuple(numbers.shape)} from a batch of {call.batch}: the first "
-            "axis must remain the batch"
+            "axis must remain the batch",
+            BATCH_FIRST,
         )
     found = numbers.numpy().astype(np.int64).reshape(call.batch, -1)
     first = found[0]
@@ -219,7 +220,7 @@ def _gathered(call: Call, source: Term, numbers: torch.Tensor, total: int) -> Te
         not np.array_equal(found, np.where(first == 0, 0, following))
         or first.max(initial=0) > total
     ):
-        raise call.unsupported("it mixes the inputs of a batch")
+        raise call.unsupported("it mixes the inputs of a batch", BATCH_FIRST)
     shape = tuple(numbers.shape[1:])
     if np.array_equal(first, np.arange(1, total + 1)):
         return call.reshaped(source, shape)
