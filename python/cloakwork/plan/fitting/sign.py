@@ -105,7 +105,7 @@ def steep_stages(gap: float, precision: float) -> Stages | None:
         As `sign_stages`; None where no composition is as precise.
 
     >>> [len(stage) - 1 for stage in steep_stages(2.0**-4, 2.0**-10)]
-    [3, 7, 7]
+    [15, 15]
     """
     if precision < 2.0**-MAX_STEEP_BITS:
         return None
