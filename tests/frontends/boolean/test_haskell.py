@@ -59,6 +59,33 @@ swapped (_, b) c = (c, zeroExtend b)
   , t_inputs = [PortProduct "both" [PortName "small", PortName "large"], PortName "last"]
   , t_output = PortProduct "" [PortName "first", PortName "second"] }) #-}
 """
+PROJECT = """{-# LANGUAGE TemplateHaskell #-}
+module Project where
+
+import Clash.Annotations.TH
+import Clash.Prelude
+import qualified Library
+
+topEntity ::
+  "x" ::: Unsigned 8 -> "both" ::: ("y" ::: Unsigned 8, "carry" ::: Bool) ->
+  "sums" ::: ("exact" ::: Unsigned 9, "limited" ::: Unsigned 8)
+topEntity x (y, c) = (add x y + (if c then 1 else 0), Library.topEntity x y)
+
+makeTopEntityWithName 'topEntity "cloakwork"
+"""
+LIBRARY = """module Library where
+
+import Clash.Prelude
+
+topEntity :: Unsigned 8 -> Unsigned 8 -> Unsigned 8
+topEntity x y = satAdd SatBound x y
+{-# ANN topEntity
+  (Synthesize
+    { t_name = "limited_adder"
+    , t_inputs = [ PortName "first", PortName "second" ]
+    , t_output = PortName "total"
+    }) #-}
+"""
 TURNS = """module Parts.Turns where
 
 import Clash.Prelude
@@ -142,6 +169,17 @@ def test_an_annotation_names_ports(tmp_path: Path) -> None:
     (tmp_path / "Annotated.hs").write_text(ANNOTATED)
     annotated = boolean.from_haskell(tmp_path / "Annotated.hs", top="swapped")
     assert annotated.run_clear(both_small=1, both_large=6, last=9) == {"first": 9, "second": 6}
+
+
+def test_a_project_of_clash_has_an_annotated_top_entity(tmp_path: Path) -> None:
+    (tmp_path / "Project.hs").write_text(PROJECT)
+    (tmp_path / "Library.hs").write_text(LIBRARY)
+    x, y = np.random.default_rng(0).integers(0, 256, (2, 100))
+    adder = boolean.from_haskell(tmp_path / "Library.hs", top="topEntity")
+    np.testing.assert_equal(adder.run_clear(first=x, second=y), {"total": np.minimum(x + y, 255)})
+    project = boolean.from_haskell(tmp_path / "Project.hs", top="topEntity")
+    sums = {"sums_exact": x + y + 1, "sums_limited": np.minimum(x + y, 255)}
+    np.testing.assert_equal(project.run_clear(x=x, both_y=y, both_carry=1), sums)
 
 
 REFUSED = """

@@ -12,8 +12,8 @@ from subprocess import TimeoutExpired
 from cloakwork.errors import MissingDependencyError, SynthesisTimeoutError
 from cloakwork.frontends.boolean.subprocess_group import run_child
 
-# The Verilog module that a design becomes.
-TITLE = "cloakwork"
+# The Verilog module that a design becomes; those of annotated functions have their own names.
+TITLE = "cloakwork_wrapper"
 
 _VARIABLE = "CLASH"
 
@@ -48,8 +48,8 @@ import qualified {module} as Design
 
 runIO (writeMeanings Design.{top}) >> pure []
 
-topEntity = onBits Design.{top}
-{{-# ANN topEntity (topOf "{title}" Design.{top}) #-}}
+cloakworkTop = onBits Design.{top}
+{{-# ANN cloakworkTop (topOf "{title}" Design.{top}) #-}}
 """
 
 
@@ -109,7 +109,7 @@ def run_clash(
     for name, text in (("CloakworkDesign.hs", _DESIGN), (_WRAPPER, _TOP)):
         (scratch / name).write_text(text.format(module=module, top=top, title=TITLE))
     # GHC wants `main` of the module that -main-is names. It names none: the design may be Main.
-    options = ["--verilog", "-package-env", "-", "-main-is", "CloakworkNone.topEntity", "-v0"]
+    options = ["--verilog", "-package-env", "-", "-main-is", "CloakworkNone.cloakworkTop", "-v0"]
     options += [f"-i{scratch}", *(f"-i{folder}" for folder in folders)]
     options += ["-outputdir", "objects", "-fclash-hdldir", "verilog"]
     try:
