@@ -15,7 +15,7 @@ def test_other_programs_give_way_those_used_longest_ago_first() -> None:
     for program, name in ((first, "a"), (second, "b")):
         cache.begin(program, spare=1000)
         assert cache.free_up(40)
-        cache.keep(name, object(), name, 40)
+        cache.keep(name, name, 40)
     cache.begin(first, spare=1000)
     assert cache.find("a") == "a"
     cache.begin(third, spare=1000)
@@ -26,7 +26,7 @@ def test_other_programs_give_way_those_used_longest_ago_first() -> None:
 def test_what_the_program_at_hand_uses_stays() -> None:
     cache, first, second = DeviceCache(100), _program(), _program()
     cache.begin(first, spare=1000)
-    cache.keep("a", object(), "a", 60)
+    cache.keep("a", "a", 60)
     assert not cache.free_up(60)
     assert cache.find("a") == "a"
     cache.begin(second, spare=1000)
@@ -46,7 +46,7 @@ def test_all_is_given_up_but_what_stays_to_the_end() -> None:
     cache, program = DeviceCache(100), _program()
     cache.begin(program, spare=1000)
     cache.reserve(30)
-    cache.keep("a", object(), "a", 60)
+    cache.keep("a", "a", 60)
     cache.clear()
     assert cache.find("a") is None
     assert cache.free_up(70)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from cloakwork.base.itself import Itself
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.slots import (
     Add,
@@ -127,28 +128,27 @@ class _Alike:
     """
 
     def __init__(self) -> None:
-        # With the vectors, so that no other has the place in memory that they are known by.
-        self._bounds: dict[tuple[object, ...], tuple[Sequence[Vector], Vector]] = {}
-        self._largest: dict[int, tuple[Vector, float]] = {}
+        self._bounds: dict[tuple[object, ...], Vector] = {}
+        self._largest: dict[Itself[Vector], float] = {}
 
     def bound(self, operation: Operation, slots: Sequence[Vector]) -> Vector:
         """The bound of an operation on vectors."""
         if not isinstance(operation, _OFTEN_ALIKE):
             return operation.bound(slots)
-        key = (type(operation), operation.identity(None), *map(id, slots))
+        key = (type(operation), operation.identity(None), *map(Itself, slots))
         if key not in self._bounds:
             if len(self._bounds) >= _MOST_ALIKE:
                 self._bounds.clear()
-            self._bounds[key] = slots, operation.bound(slots)
-        return self._bounds[key][1]
+            self._bounds[key] = operation.bound(slots)
+        return self._bounds[key]
 
     def largest(self, vector: Vector) -> float:
         """The largest number of a vector."""
-        if id(vector) not in self._largest:
+        if Itself(vector) not in self._largest:
             if len(self._largest) >= _MOST_ALIKE:
                 self._largest.clear()
-            self._largest[id(vector)] = vector, float(vector.max())
-        return self._largest[id(vector)][1]
+            self._largest[Itself(vector)] = float(vector.max())
+        return self._largest[Itself(vector)]
 
 
 def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -39,19 +40,19 @@ class _Tables(Naming):
         self.transforms: list[SparseDiagonals] = []
         self.matrices: list[NDArray[np.float64]] = []
         self._numbers: dict[bytes, int] = {}
-        self._by_identity: dict[int, int] = {}
+        self._by_identity: dict[Itself[SparseDiagonals], int] = {}
         self._contents = VectorTable()
         self._matrix_numbers: dict[tuple[tuple[int, ...], int], int] = {}
 
     def diagonals(self, diagonals: Mapping[int, NDArray[Any]]) -> str:
         if not isinstance(diagonals, SparseDiagonals):
             return super().diagonals(diagonals)
-        number = self._by_identity.get(id(diagonals))
+        number = self._by_identity.get(Itself(diagonals))
         if number is None:
             number = self._numbers.setdefault(diagonals.digest(), len(self.transforms))
             if number == len(self.transforms):
                 self.transforms.append(diagonals)
-            self._by_identity[id(diagonals)] = number
+            self._by_identity[Itself(diagonals)] = number
         return f"t{number}"
 
     def matrix(self, matrix: NDArray[np.float64]) -> str:

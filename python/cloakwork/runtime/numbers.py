@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Constant, Linear, SlotProgram, WeightedSums
 from cloakwork.programs.vectors import VectorTable
@@ -33,23 +34,23 @@ def number_bytes(program: SlotProgram) -> int:
     """
     table = VectorTable()
     last = -1
-    sparse: dict[int, SparseDiagonals] = {}
-    weights: dict[int, NDArray[Any]] = {}
+    sparse: set[Itself[SparseDiagonals]] = set()
+    weights: set[Itself[NDArray[Any]]] = set()
     for operation in program.operations:
         match operation:
             case Linear(diagonals=SparseDiagonals() as diagonals):
-                sparse[id(diagonals)] = diagonals
+                sparse.add(Itself(diagonals))
             case Linear(diagonals=diagonals):
                 last = max(last, *map(table.number_of, diagonals.values()))
             case Constant(vector=vector):
                 last = max(last, table.number_of(vector))
             case WeightedSums():
-                weights[id(operation.weights)] = operation.weights
+                weights.add(Itself(operation.weights))
             case _:
                 pass
     dense = (last + 1) * program.slots * _NUMBER_BYTES
-    of_sums = sum(each.nbytes for each in weights.values())
-    return dense + of_sums + sum(diagonals.nbytes for diagonals in sparse.values())
+    of_sums = sum(each.of.nbytes for each in weights)
+    return dense + of_sums + sum(each.of.nbytes for each in sparse)
 
 
 def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from cloakwork._native import Ciphertext, DeviceCiphertext
+from cloakwork.base.itself import Itself
 from cloakwork.errors import DeviceLostError, DeviceOperationError, MemoryBudgetError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run
@@ -70,8 +71,8 @@ def run_on_device(
         sent += [backend.send(each) for each in inputs]
         made = _made(program, backend, sent, profile, cancel, bounds)
         # What went in and comes out again keeps the form that it had, which may be a seed's.
-        unchanged = {id(there): here for there, here in zip(sent, inputs, strict=True)}
-        return [unchanged.get(id(each)) or backend.fetch(each) for each in made]
+        unchanged = {Itself(there): here for there, here in zip(sent, inputs, strict=True)}
+        return [unchanged.get(Itself(each)) or backend.fetch(each) for each in made]
 
 
 def run_staying_on_device(
@@ -106,8 +107,8 @@ def run_staying_on_device(
             backend.require(program, needed)
         sent += [_there(each, backend) for each in inputs]
         made = _made(program, backend, sent, profile, None, bounds)
-        unchanged = {id(there): value for there, value in zip(sent, inputs, strict=True)}
-        return [unchanged.get(id(each)) or StayingCiphertext(each, device) for each in made]
+        unchanged = {Itself(there): value for there, value in zip(sent, inputs, strict=True)}
+        return [unchanged.get(Itself(each)) or StayingCiphertext(each, device) for each in made]
 
 
 def _made(

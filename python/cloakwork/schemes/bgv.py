@@ -27,6 +27,7 @@ from cloakwork._native import (
     BgvRotatedProducts,
     BgvSecretKey,
 )
+from cloakwork.base.itself import Itself
 from cloakwork.base.record import Fields
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
@@ -94,7 +95,7 @@ class BgvBackend(Backend[ByPrime]):
         self.keys = tuple(keys)
         self._evaluators = tuple(BgvEvaluator(each) for each in keys)
         self._cache_bytes = cache_bytes
-        self._cached: dict[tuple[int, int], tuple[Integers, tuple[BgvPlaintext, ...]]] = {}
+        self._cached: dict[tuple[Itself[Integers], int], tuple[BgvPlaintext, ...]] = {}
         self._cached_bytes = 0
 
     def add(self, left: ByPrime, right: ByPrime) -> ByPrime:
@@ -209,15 +210,14 @@ class BgvBackend(Backend[ByPrime]):
 
     def _encoded(self, constant: Integers, level: int) -> tuple[BgvPlaintext, ...]:
         """A constant under each prime, cached from run to run as far as bytes allow."""
-        key = (id(constant), level)
+        key = (Itself(constant), level)
         known = self._cached.get(key)
-        if known is not None and known[0] is constant:
-            return known[1]
+        if known is not None:
+            return known
         made = tuple(encoded(each, constant, level) for each in self.parameter_sets)
         nbytes = sum(WORD_BYTES * each.n * each.prime_count(level) for each in self.parameter_sets)
         if self._cached_bytes + nbytes <= self._cache_bytes:
-            # With the vector itself, so that no other takes its identity.
-            self._cached[key] = (constant, made)
+            self._cached[key] = made
             self._cached_bytes += nbytes
         return made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cloakwork._native import BgvEstimate, BgvParameters
+from cloakwork.base.itself import Itself
 from cloakwork.programs.slots import Integers
 from cloakwork.programs.vectors import uniform_integer
 from cloakwork.schemes.base import Backend
@@ -23,8 +24,7 @@ class BgvEstimates(Backend[BgvEstimate]):
 
     def __init__(self, parameters: BgvParameters) -> None:
         self._parameters = parameters
-        # With the vector itself, so that no other takes its identity.
-        self._norms: dict[int, tuple[Integers, float]] = {}
+        self._norms: dict[Itself[Integers], float] = {}
 
     def add(self, left: BgvEstimate, right: BgvEstimate) -> BgvEstimate:
         return left.add(right)
@@ -50,10 +50,9 @@ class BgvEstimates(Backend[BgvEstimate]):
 
     def norm_bits(self, constant: Integers) -> float:
         """The norm of an encoded constant, as a base-2 logarithm."""
-        if id(constant) not in self._norms:
-            norm = encoded(self._parameters, constant, 0).norm_bits
-            self._norms[id(constant)] = (constant, norm)
-        return self._norms[id(constant)][1]
+        if Itself(constant) not in self._norms:
+            self._norms[Itself(constant)] = encoded(self._parameters, constant, 0).norm_bits
+        return self._norms[Itself(constant)]
 
     def negate(self, value: BgvEstimate) -> BgvEstimate:
         return value

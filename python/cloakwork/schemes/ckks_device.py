@@ -24,6 +24,7 @@ from cloakwork._native import (
     LinearTransform,
     Parameters,
 )
+from cloakwork.base.itself import Itself
 from cloakwork.errors import DeviceOperationError, InvalidProgramError, MemoryBudgetError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
@@ -410,7 +411,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
 
     def _encoded(self, constant: Vector, level: int, scale: float) -> DevicePlaintext:
         """A constant encoded at a level and scale, which stays on the device where it fits."""
-        key = (id(constant), level, scale)
+        key = (Itself(constant), level, scale)
         found: DevicePlaintext | None = self._cache.find(key)
         if found is not None:
             return found
@@ -419,14 +420,14 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         fits = self._fits(nbytes)
         sent = self._tables.send_plaintext(made)
         if fits:
-            self._cache.keep(key, constant, sent, nbytes)
+            self._cache.keep(key, sent, nbytes)
         return sent
 
     def _transform(
         self, diagonals: _Diagonals, level: int, scale: float, baby_steps: int, shared_by: int
     ) -> DeviceLinearTransform:
         """A transform of a value at a level and scale, which stays on the device where it fits."""
-        key = (id(diagonals), level, baby_steps, shared_by)
+        key = (Itself(diagonals), level, baby_steps, shared_by)
         found: DeviceLinearTransform | None = self._cache.find(key)
         if found is not None:
             return found
@@ -445,7 +446,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         if not self._fits(nbytes):
             return self._tables.stream_transform(made)
         sent = self._tables.send_transform(made)
-        self._cache.keep(key, diagonals, sent, nbytes)
+        self._cache.keep(key, sent, nbytes)
         return sent
 
 

@@ -16,14 +16,11 @@ class _Kept:
     """One thing that stays.
 
     Args:
-        source: What it was encoded from, which stays with it, so that nothing else takes its
-            identity.
         sent: What is on the device.
         nbytes: Bytes of that.
         program: The program that used it last.
     """
 
-    source: Any
     sent: Any
     nbytes: int
     program: weakref.ref[SlotProgram]
@@ -41,11 +38,11 @@ class DeviceCache:
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> program = SlotProgram("", 8, (Input("x", 1), Neg(0), Output(1)), (None,) * 3)
-        >>> cache, ones = DeviceCache(100), [1.0]
+        >>> cache = DeviceCache(100)
         >>> cache.begin(program, spare=60)
         >>> cache.free_up(50), cache.free_up(70)
         (True, False)
-        >>> cache.keep(("ones", 1), ones, "on the device", 50)
+        >>> cache.keep(("ones", 1), "on the device", 50)
         >>> cache.find(("ones", 1)), cache.free_up(20)
         ('on the device', False)
     """
@@ -90,10 +87,10 @@ class DeviceCache:
             self._spare += gone.nbytes
         return True
 
-    def keep(self, key: Hashable, source: Any, sent: Any, nbytes: int) -> None:
+    def keep(self, key: Hashable, sent: Any, nbytes: int) -> None:
         """Keep what was sent to the device, where `free_up` found so many bytes."""
         assert self._program is not None, "a program runs"
-        self._kept[key] = _Kept(source, sent, nbytes, self._program)
+        self._kept[key] = _Kept(sent, nbytes, self._program)
         self._left -= nbytes
         self._spare -= nbytes
 

@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 
 from cloakwork._native import Parameters, Plaintext
+from cloakwork.base.itself import Itself
 from cloakwork.programs.slots import Vector
 
 # As many as operations that run at the same time work with.
@@ -28,20 +29,19 @@ class RecentPlaintexts:
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
-        # The constants stay with their plaintexts, so that no other vector takes their identity.
-        self._made: OrderedDict[tuple[int, int, float], tuple[Vector, Plaintext]] = OrderedDict()
+        self._made: OrderedDict[tuple[Itself[Vector], int, float], Plaintext] = OrderedDict()
         self._changing = threading.Lock()
 
     def of(self, constant: Vector, level: int, scale: float) -> Plaintext:
         """A constant encoded at a level and scale."""
-        key = (id(constant), level, scale)
+        key = (Itself(constant), level, scale)
         with self._changing:
             if key in self._made:
                 self._made.move_to_end(key)
-                return self._made[key][1]
+                return self._made[key]
         made = self._parameters.encode(constant, level=level, scale=scale)
         with self._changing:
-            self._made[key] = (constant, made)
+            self._made[key] = made
             if len(self._made) > _MOST:
                 self._made.popitem(last=False)
         return made

@@ -13,6 +13,7 @@ from cloakwork._native import (
     Parameters,
     SparseDiagonals,
 )
+from cloakwork.base.itself import Itself
 from cloakwork.base.machine import physical_bytes
 from cloakwork.programs.bsgs import Split, split
 from cloakwork.programs.diagonals import SparseDiagonals as Sparse
@@ -103,8 +104,7 @@ class TransformCache:
     def __init__(self, parameters: Parameters, budget: int) -> None:
         self._parameters = parameters
         self._budget = budget
-        # The diagonals stay with their transform, so that no other mapping takes their identity.
-        self._made: dict[tuple[int, int, int, int], tuple[_Diagonals, LinearTransform]] = {}
+        self._made: dict[tuple[Itself[_Diagonals], int, int, int], LinearTransform] = {}
         self._changing = threading.Lock()
         self.nbytes = 0
 
@@ -125,10 +125,10 @@ class TransformCache:
             baby_steps: How diagonals are split.
             shared_by: Transforms that share its baby rotations, itself among them.
         """
-        key = (id(diagonals), level, baby_steps, shared_by)
+        key = (Itself(diagonals), level, baby_steps, shared_by)
         with self._changing:
             if key in self._made:
-                return self._made[key][1]
+                return self._made[key]
             steps = split(diagonals, self._parameters.slots, baby_steps)
             needed = transform_bytes(self._parameters, steps, level, shared_by)
             fits = self.nbytes + needed <= self._budget
@@ -146,5 +146,5 @@ class TransformCache:
         )
         if fits:
             with self._changing:
-                self._made[key] = (diagonals, transform)
+                self._made[key] = transform
         return transform

@@ -227,7 +227,7 @@ def _right_bits(
 
 def interval_of(node: Node) -> Interval:
     """Between which ends the elements of a node of tensors lie."""
-    return intervals_of(in_order([node]), _known, _BITS)[id(node)]
+    return intervals_of(in_order([node]), _known, _BITS)[node]
 
 
 def _known(source: Source) -> Interval:
@@ -373,15 +373,15 @@ def _with_levels(executor: Executor, refreshing: Refreshing, node: Node, title: 
     if spent is not None:
         return with_sources(node, _refreshed_among(executor, node, spent))
     *steps, last = (each for each in in_order([node]) if not isinstance(each, Source))
-    done = {id(each): each for each in in_order([node]) if isinstance(each, Source)}
+    done: dict[Node, Source] = {each: each for each in in_order([node]) if isinstance(each, Source)}
     for each in [*steps, last]:
         step = with_sources(each, done)
         spent = _spent(refreshing, step, title, executor.parameters.slots)
         fresh = _refreshed_among(executor, step, spent or [])
-        done = {name: fresh.get(id(source), source) for name, source in done.items()}
+        done = {name: fresh.get(source, source) for name, source in done.items()}
         if each is not last:
             interval = _range_of(each) if isinstance(each, Evaluate) else None
-            done[id(each)] = _run(executor, with_sources(each, done), title, interval).source
+            done[each] = _run(executor, with_sources(each, done), title, interval).source
     return with_sources(last, done)
 
 
@@ -407,7 +407,7 @@ def _spent(refreshing: Refreshing, node: Node, title: str, slots: int) -> list[T
     sources = [each for each in in_order([node]) if isinstance(each, Source)]
     tensors = [each.tensor for each in sources]
     # What a result takes shows where all that it is made of stands at one level.
-    even = with_sources(node, {id(each): replace(each, level=_LIFT) for each in sources})
+    even = with_sources(node, {each: replace(each, level=_LIFT) for each in sources})
     found = lower(title, [even], slots, level_price=_LEVELS_FIRST).program
     taken = _LIFT - min(levels_of(found, "outputs"))
     if refreshing.output_level - taken < refreshing.input_level:
@@ -415,11 +415,13 @@ def _spent(refreshing: Refreshing, node: Node, title: str, slots: int) -> list[T
     return [each for each in tensors if each.level - taken < refreshing.input_level]
 
 
-def _refreshed_among(executor: Executor, node: Node, spent: Sequence[Tensor]) -> dict[int, Source]:
-    """For each source of a node, by its identity, itself, or what some are refreshed to."""
+def _refreshed_among(executor: Executor, node: Node, spent: Sequence[Tensor]) -> dict[Node, Source]:
+    """For each source of a node itself, or what some are refreshed to."""
     fresh = _refreshed_together(executor, spent) if spent else []
-    found = {id(each): each for each in in_order([node]) if isinstance(each, Source)}
-    found |= {id(old.source): new.source for old, new in zip(spent, fresh, strict=True)}
+    found: dict[Node, Source] = {
+        each: each for each in in_order([node]) if isinstance(each, Source)
+    }
+    found |= {old.source: new.source for old, new in zip(spent, fresh, strict=True)}
     return found
 
 

@@ -138,7 +138,7 @@ class TensorMethods:
         return self._computed(negation(self.node(), users_origin()), "~x")
 
     def __hash__(self) -> int:
-        return id(self)
+        return object.__hash__(self)
 
     # What numpy's functions do with tensors is written on the methods of tensors.
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:

@@ -33,7 +33,7 @@ class _Trace:
 
     def __init__(self, ranges: Mapping[Source, Interval]) -> None:
         self._ranges = ranges
-        self._known: dict[int, Interval] = {}
+        self._known: dict[Node, Interval] = {}
 
     def compute(self, node: Node, _title: str) -> TracedTensor:
         return TracedTensor(node, self)
@@ -42,7 +42,7 @@ class _Trace:
         """Between which ends the elements of a node lie."""
         nodes = in_order([node])
         self._known = intervals_of(nodes, self._ranges.__getitem__, _BITS, self._known)
-        return self._known[id(node)]
+        return self._known[node]
 
 
 class TracedTensor(TensorMethods):

@@ -66,19 +66,19 @@ def least_needs(results: Sequence[Node], bounds: Mapping[Source, float]) -> Leas
         LeastNeeds(of_inputs=5.0, of_results=30.0, gain=5.0, depth=1)
     """
     nodes = in_order(results)
-    found: dict[int, _Reach] = {}
+    found: dict[Node, _Reach] = {}
     for node in nodes:
         reach = _reach(node, found, bounds)
         if reach is None:
             return None
-        found[id(node)] = reach
+        found[node] = reach
     intervals = intervals_of(
         nodes, lambda source: uniform(len(source.shape), -bounds[source], bounds[source]), _BITS
     )
     of_inputs = [bounds[each] for each in nodes if isinstance(each, Source)]
-    ends = [abs(end) for each in results for end in intervals[id(each)].ends]
-    gain = max(found[id(each)].gain for each in results)
-    depth = max((found[id(each)].factors - 1).bit_length() for each in results)
+    ends = [abs(end) for each in results for end in intervals[each].ends]
+    gain = max(found[each].gain for each in results)
+    depth = max((found[each].factors - 1).bit_length() for each in results)
     return LeastNeeds(max(of_inputs, default=0.0), max(ends), gain, depth)
 
 
@@ -98,18 +98,18 @@ class _Reach:
 
 
 def _reach(
-    node: Node, found: Mapping[int, _Reach], bounds: Mapping[Source, float]
+    node: Node, found: Mapping[Node, _Reach], bounds: Mapping[Source, float]
 ) -> _Reach | None:
     match node:
         case Source():
             return _Reach(bounds[node], 1.0, 1)
         case Rearrange(operand=operand):
-            return found[id(operand)]
+            return found[operand]
         case Within(operand=operand, low=low, high=high):
-            of = found[id(operand)]
+            of = found[operand]
             return _Reach(min(of.largest, max(abs(low), abs(high))), of.gain, of.factors)
         case Sum(terms=terms):
-            of_terms = [found[id(each)] for each in terms]
+            of_terms = [found[each] for each in terms]
             return _Reach(
                 max(each.largest for each in of_terms),
                 max(each.gain for each in of_terms),
@@ -117,7 +117,7 @@ def _reach(
             )
         case Contract(operands=operands):
             factors = [
-                _of_number(each) if isinstance(each, np.ndarray) else found[id(each)]
+                _of_number(each) if isinstance(each, np.ndarray) else found[each]
                 for each in operands
             ]
             total = _Reach(1.0, 0.0, 0)

@@ -88,22 +88,22 @@ def approximated(
     """
     nodes = in_order(results)
     bits, intervals = _bits_needed(nodes, results, sources, precision)
-    made: dict[int, Node] = {}
+    made: dict[Node, Node] = {}
     fits: list[Fit] = []
     for node in nodes:
         if isinstance(node, Apply):
             fit = _fit(node, intervals, bits, title)
             fits.append(fit)
-            made[id(node)] = fit.way(made[id(node.operand)])
+            made[node] = fit.way(made[node.operand])
             continue
         new = remade(node, made)
-        error = intervals[id(node)].largest_error
+        error = intervals[node].largest_error
         if isinstance(new, Within) and math.isfinite(error):
             # What lies within a range before it is approximated lies by an error beyond it after.
             new = replace(new, low=new.low - error, high=new.high + error)
-        made[id(node)] = new
-    found = tuple(intervals[id(each)] for each in results)
-    return Approximated(tuple(made[id(each)] for each in results), found, tuple(fits))
+        made[node] = new
+    found = tuple(intervals[each] for each in results)
+    return Approximated(tuple(made[each] for each in results), found, tuple(fits))
 
 
 def _bits_needed(
@@ -111,7 +111,7 @@ def _bits_needed(
     results: Sequence[Node],
     sources: Callable[[Source], Interval],
     precision: int,
-) -> tuple[int, Mapping[int, Interval]]:
+) -> tuple[int, Mapping[Node, Interval]]:
     """The bits that functions are to have right, and what then is known of every node."""
     bits = precision + 1
     intervals = intervals_of(nodes, sources, bits)
@@ -130,8 +130,8 @@ def _bits_needed(
     return bits, intervals
 
 
-def _largest_error(results: Sequence[Node], intervals: Mapping[int, Interval]) -> float:
-    return max(intervals[id(each)].largest_error for each in results)
+def _largest_error(results: Sequence[Node], intervals: Mapping[Node, Interval]) -> float:
+    return max(intervals[each].largest_error for each in results)
 
 
 def _have_own_bits(nodes: Sequence[Node]) -> bool:
@@ -139,8 +139,8 @@ def _have_own_bits(nodes: Sequence[Node]) -> bool:
     return all(each.bits is not None for each in nodes if isinstance(each, Apply))
 
 
-def _fit(node: Apply, intervals: Mapping[int, Interval], bits: int, title: str) -> Fit:
-    operand = intervals[id(node.operand)]
+def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str) -> Fit:
+    operand = intervals[node.operand]
     known = KNOWN[node.function]
     low, high = known.reached(operand.ends, operand.largest_error)
     allowed = 2.0 ** -(bits if node.bits is None else node.bits)
@@ -177,33 +177,29 @@ def _fewer_bits(asked: Asked) -> int:
     return 0
 
 
-def remade(node: Node, made: Mapping[int, Node]) -> Node:
+def remade(node: Node, made: Mapping[Node, Node]) -> Node:
     """A node on what is made of its operands; itself where these are unchanged.
 
     Args:
         node: The node, no function of elements. What mathematics says of a range is left out.
-        made: By the identity of each operand what is made of it.
+        made: What is made of each operand.
     """
     match node:
         case Source():
             return node
         case Within(operand=operand, claimed=False):
-            return made[id(operand)]
+            return made[operand]
         case Contract(operands=operands):
-            new = tuple(
-                each if isinstance(each, np.ndarray) else made[id(each)] for each in operands
-            )
+            new = tuple(each if isinstance(each, np.ndarray) else made[each] for each in operands)
             if all(one is other for one, other in zip(new, operands, strict=True)):
                 return node
             return replace(node, operands=new)
         case Sum(terms=terms):
-            summed = tuple(made[id(each)] for each in terms)
+            summed = tuple(made[each] for each in terms)
             if all(one is other for one, other in zip(summed, terms, strict=True)):
                 return node
             return replace(node, terms=summed)
         case Rearrange(operand=operand) | Within(operand=operand) | Evaluate(operand=operand):
-            return (
-                node if made[id(operand)] is operand else replace(node, operand=made[id(operand)])
-            )
+            return node if made[operand] is operand else replace(node, operand=made[operand])
         case Apply():
             raise AssertionError("a function is fitted")

@@ -22,26 +22,26 @@ def value_of(node: Node, numbers: Array) -> Array:
         >>> value_of(power(Source("x", (1,)), 3, ""), np.array([2.0, 3.0])).tolist()
         [8.0, 27.0]
     """
-    values: dict[int, Array] = {}
+    values: dict[Node, Array] = {}
     for each in in_order([node]):
-        values[id(each)] = _value(each, values, numbers)
-    return values[id(node)]
+        values[each] = _value(each, values, numbers)
+    return values[node]
 
 
-def _value(node: Node, values: dict[int, Array], numbers: Array) -> Array:
+def _value(node: Node, values: dict[Node, Array], numbers: Array) -> Array:
     match node:
         case Source():
             return numbers
         case Contract(operands=operands):
-            factors = [o if isinstance(o, np.ndarray) else values[id(o)] for o in operands]
+            factors = [o if isinstance(o, np.ndarray) else values[o] for o in operands]
             return np.asarray(np.prod(np.broadcast_arrays(*factors), axis=0), dtype=np.float64)
         case Sum(terms=terms, signs=signs, constant=constant):
-            made = sum(sign * values[id(each)] for each, sign in zip(terms, signs, strict=True))
+            made = sum(sign * values[each] for each, sign in zip(terms, signs, strict=True))
             return np.asarray(made if constant is None else made + constant.ravel()[0])
         case Evaluate(operand=operand, low=low, high=high, coefficients=coefficients):
-            t = (2 * values[id(operand)] - (high + low)) / (high - low)
+            t = (2 * values[operand] - (high + low)) / (high - low)
             return np.asarray(chebval(t, coefficients))
         case Within(operand=operand):
-            return values[id(operand)]
+            return values[operand]
         case _:
             raise AssertionError("not made of products, sums and polynomials")

@@ -27,10 +27,10 @@ def has_claims(results: Sequence[Node]) -> bool:
 
 def with_claims_cleared(results: Sequence[Node]) -> tuple[Node, ...]:
     """A graph without functions, in which other slots are cleared where a user gives a range."""
-    made: dict[int, Node] = {}
+    made: dict[Node, Node] = {}
     for node in in_order(results):
         new = remade(node, made)
         if isinstance(new, Within):
             new = replace(new, cleared=new.claimed)
-        made[id(node)] = new
-    return tuple(made[id(each)] for each in results)
+        made[node] = new
+    return tuple(made[each] for each in results)

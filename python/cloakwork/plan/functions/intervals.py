@@ -93,9 +93,9 @@ def intervals_of(
     nodes: Sequence[Node],
     sources: Callable[[Source], Interval],
     bits: int,
-    known: Mapping[int, Interval] = MappingProxyType({}),
-) -> dict[int, Interval]:
-    """The interval of every node, by its identity.
+    known: Mapping[Node, Interval] = MappingProxyType({}),
+) -> dict[Node, Interval]:
+    """The interval of every node.
 
     Args:
         nodes: The nodes, each after those that it works on.
@@ -111,18 +111,18 @@ def intervals_of(
         >>> total = Contract((x,), ("ij",), "i", (4,))
         >>> root = Apply("sqrt", total)
         >>> found = intervals_of([x, total, root], lambda _: uniform(2, 0.0, 3.0), 20)
-        >>> found[id(total)].ends, [round(end) for end in found[id(root)].ends]
+        >>> found[total].ends, [round(end) for end in found[root].ends]
         ((0.0, 9.0), [0, 3])
     """
     found = dict(known)
     for node in nodes:
-        if id(node) not in found:
-            found[id(node)] = _interval(node, found, sources, bits)
+        if node not in found:
+            found[node] = _interval(node, found, sources, bits)
     return found
 
 
 def _interval(
-    node: Node, found: Mapping[int, Interval], sources: Callable[[Source], Interval], bits: int
+    node: Node, found: Mapping[Node, Interval], sources: Callable[[Source], Interval], bits: int
 ) -> Interval:
     match node:
         case Source():
@@ -132,13 +132,13 @@ def _interval(
         case Sum():
             return _summed(node, found)
         case Rearrange():
-            return _rearranged(node, found[id(node.operand)])
+            return _rearranged(node, found[node.operand])
         case Within(low=low, high=high, claimed=claimed):
-            of = found[id(node.operand)]
+            of = found[node.operand]
             narrow = np.clip(of.low, low, high), np.clip(of.high, low, high)
             return Interval(*narrow, of.error, of.error_in_gaps, of.claimed or claimed)
         case Apply(function=function, bits=own, gap=gap):
-            return applied(function, found[id(node.operand)], bits if own is None else own, gap)
+            return applied(function, found[node.operand], bits if own is None else own, gap)
         case Evaluate():
             raise AssertionError("polynomials come after ranges")
 
@@ -179,10 +179,9 @@ def _of_clear(array: NDArray[np.float64]) -> Interval:
     return Interval(array, array, none, none)
 
 
-def _contracted(node: Contract, found: Mapping[int, Interval]) -> Interval:
+def _contracted(node: Contract, found: Mapping[Node, Interval]) -> Interval:
     operands = [
-        _of_clear(each) if isinstance(each, np.ndarray) else found[id(each)]
-        for each in node.operands
+        _of_clear(each) if isinstance(each, np.ndarray) else found[each] for each in node.operands
     ]
     claimed = any(each.claimed for each in operands)
     sizes: dict[str, int] = {}
@@ -278,12 +277,12 @@ class _Contraction:
         return low, high
 
 
-def _summed(node: Sum, found: Mapping[int, Interval]) -> Interval:
+def _summed(node: Sum, found: Mapping[Node, Interval]) -> Interval:
     ndim = len(node.shape)
     low, high, error, in_gaps = (np.zeros((1,) * ndim) for _ in range(4))
     claimed = False
     for term, sign in zip(node.terms, node.signs, strict=True):
-        of = found[id(term)]
+        of = found[term]
         lower, upper = (of.low, of.high) if sign > 0 else (-of.high, -of.low)
         low, high = low + lower, high + upper
         error, in_gaps = error + of.error, in_gaps + of.error_in_gaps

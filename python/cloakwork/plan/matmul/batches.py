@@ -113,11 +113,11 @@ class _Cutter:
     def __init__(self, sizes: tuple[int, ...]) -> None:
         self.sources: dict[Source, BatchedSource] = {}
         self._sizes = sizes
-        self._made: dict[tuple[int, tuple[int, ...]], Node | None] = {}
+        self._made: dict[tuple[Node, tuple[int, ...]], Node | None] = {}
 
     def cut(self, node: Node, axes: tuple[int, ...]) -> Node | None:
         """A node without some axes; None where these are no batch of it."""
-        key = id(node), axes
+        key = node, axes
         if key not in self._made:
             sizes = tuple(node.shape[each] for each in axes)
             # What has size 1 there is one for all of the batch.

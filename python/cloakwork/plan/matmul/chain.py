@@ -29,6 +29,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.plan.matmul.claims import Claim
 from cloakwork.plan.matmul.convolution import Convolution
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
@@ -372,13 +373,13 @@ class _Function:
 
     def __init__(self, builder: Builder, argument: Node, value: int) -> None:
         self._builder = builder
-        self._made: dict[int, int] = {id(argument): value}
+        self._made: dict[Node, int] = {argument: value}
 
     def of(self, node: Node) -> int:
         """The value of a node."""
-        if id(node) not in self._made:
-            self._made[id(node)] = self._computed(node)
-        return self._made[id(node)]
+        if node not in self._made:
+            self._made[node] = self._computed(node)
+        return self._made[node]
 
     def _computed(self, node: Node) -> int:
         builder = self._builder
@@ -422,9 +423,9 @@ def bounds_in(lowered: LoweredChain, bounds: Mapping[Source, float]) -> list[NDA
     found: list[NDArray[np.float64]] = []
     for source, place in lowered.sources:
         # Vectors that are equally full are one, here as there.
-        scaled: dict[int, NDArray[np.float64]] = {}
+        scaled: dict[Itself[NDArray[np.float64]], NDArray[np.float64]] = {}
         for vector in place.layout.fullness():
-            if id(vector) not in scaled:
-                scaled[id(vector)] = bounds[source] * vector
-            found.append(scaled[id(vector)])
+            if Itself(vector) not in scaled:
+                scaled[Itself(vector)] = bounds[source] * vector
+            found.append(scaled[Itself(vector)])
     return found

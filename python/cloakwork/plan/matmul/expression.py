@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.plan.matmul.recognise import matrix_pair, without_transposes
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import (
@@ -253,12 +254,12 @@ def parts(expression: Expression) -> Iterator[Expression]:
         >>> len(list(parts(Chain((x, x), ""))))
         2
     """
-    waiting, seen = [expression], set[int]()
+    waiting, seen = [expression], set[Expression]()
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if each in seen:
             continue
-        seen.add(id(each))
+        seen.add(each)
         yield each
         waiting += operands(each)
 
@@ -322,8 +323,8 @@ class _Reader:
 
     def __init__(self, root: Node) -> None:
         self._uses = _uses_below(root)
-        self._made: dict[tuple[int, bool], Expression | None] = {}
-        self._known: dict[int, Known] = {}
+        self._made: dict[tuple[Node, bool], Expression | None] = {}
+        self._known: dict[Itself[Node | NDArray[np.float64]], Known] = {}
         self._matrices: dict[tuple[Source, int], Indexed] = {}
 
     def read(self, node: Node, *, transposed: bool) -> Expression | None:
@@ -331,13 +332,13 @@ class _Reader:
         inner, flipped = without_transposes(node)
         inner = self._indexed(inner)
         transposed ^= flipped
-        key = id(inner), transposed
+        key = inner, transposed
         if key not in self._made:
             self._made[key] = self._new(inner, transposed)
         return self._made[key]
 
     def _new(self, node: Node, transposed: bool) -> Expression | None:
-        if transposed and self._uses[id(node)] > 1 and not isinstance(node, Source):
+        if transposed and self._uses[node] > 1 and not isinstance(node, Source):
             found = self.read(node, transposed=False)
             return None if found is None else Transposed(found)
         node = self._with_sources(node)
@@ -374,14 +375,14 @@ class _Reader:
         if matrix_pair(made) is None:
             return node
         pairs = zip(node.operands, made.operands, strict=True)
-        self._known |= {id(array): each for array, each in pairs if isinstance(each, Known)}
+        self._known |= {Itself(array): each for array, each in pairs if isinstance(each, Known)}
         return made
 
     def _as_source(self, operand: Node | NDArray[np.float64]) -> Node:
         if not isinstance(operand, np.ndarray):
             return operand
         new = Known(f"clear{len(self._known) + 1}", operand.shape, array=operand)
-        return self._known.get(id(operand), new)
+        return self._known.get(Itself(operand), new)
 
     def _chain(self, node: Contract, transposed: bool) -> Chain | None:
         pair = matrix_pair(node)
@@ -405,7 +406,7 @@ class _Reader:
 
     def _is_used_once(self, node: Node) -> bool:
         inner = without_transposes(node)[0]
-        return self._uses[id(node)] == 1 and self._uses[id(inner)] == 1
+        return self._uses[node] == 1 and self._uses[inner] == 1
 
     def _pointwise(self, node: Contract, transposed: bool) -> Expression | None:
         one, other = node.operands
@@ -484,15 +485,15 @@ def _is_run(elements: NDArray[np.int64]) -> bool:
     return np.array_equal(elements.ravel(), np.arange(first, first + elements.size))
 
 
-def _uses_below(root: Node) -> Counter[int]:
+def _uses_below(root: Node) -> Counter[Node]:
     """How often each node of a graph is an operand; the root is once."""
-    uses = Counter([id(root)])
-    waiting, seen = [root], {id(root)}
+    uses = Counter([root])
+    waiting, seen = [root], {root}
     while waiting:
         for each in operand_nodes(waiting.pop()):
-            uses[id(each)] += 1
-            if id(each) not in seen:
-                seen.add(id(each))
+            uses[each] += 1
+            if each not in seen:
+                seen.add(each)
                 waiting.append(each)
     return uses
 

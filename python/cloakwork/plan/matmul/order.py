@@ -110,8 +110,8 @@ class Ordering:
         self._summed = summed
         self._costs = costs
         self.levels = levels
-        self._outer = {id(each) for each in (expression, *_terms(expression))}
-        self._sizes: dict[int, tuple[int, ...]] = {}
+        self._outer = {expression, *_terms(expression)}
+        self._sizes: dict[Chain, tuple[int, ...]] = {}
         self._best: dict[tuple[object, ...], tuple[float, Split | None]] = {}
 
     @property
@@ -138,15 +138,15 @@ class Ordering:
     def whole(self, chain: Chain, digits: tuple[Digit, Digit]) -> Part:
         """All of a chain whose outer axes are shared out like this."""
         inner: list[Digit] = ["whole"] * (len(chain.factors) - 1)
-        if id(chain) in self._outer and 0 < self._summed <= len(inner):
+        if chain in self._outer and 0 < self._summed <= len(inner):
             inner[self._summed - 1] = "summed"
         all_digits = (digits[0], *inner, digits[1])
         return Part(chain, self._sizes_of(chain), all_digits, 0, len(chain.factors))
 
     def _sizes_of(self, chain: Chain) -> tuple[int, ...]:
-        if id(chain) not in self._sizes:
-            self._sizes[id(chain)] = chain.sizes
-        return self._sizes[id(chain)]
+        if chain not in self._sizes:
+            self._sizes[chain] = chain.sizes
+        return self._sizes[chain]
 
     def value(
         self, of: Expression, digits: tuple[Digit, Digit], level: int, *, halves: bool
@@ -242,7 +242,7 @@ class Ordering:
         if level + 1 > self.levels:
             return _NEVER, None
         chain, first, last = part.chain, part.first, part.last
-        key = (id(chain), part.digits, first, last, level, halves)
+        key = (chain, part.digits, first, last, level, halves)
         if key not in self._best:
             cuts = [self._cut(part, at, level, halves) for at in range(part.first + 1, part.last)]
             self._best[key] = min(cuts, key=lambda each: each[0])

@@ -86,17 +86,17 @@ class Slotwise:
     @property
     def nodes(self) -> list[Node]:
         """What is computed of the matrix before, each node once and after its operands."""
-        found: dict[int, Node] = {}
+        found: dict[Node, None] = {}
 
         def visit(node: Node) -> None:
-            if node is self.of or id(node) in found:
+            if node is self.of or node in found:
                 return
             for each in operand_nodes(node):
                 visit(each)
-            found[id(node)] = node
+            found[node] = None
 
         visit(self.node)
-        return list(found.values())
+        return list(found)
 
     @property
     def products(self) -> int:
@@ -248,12 +248,12 @@ def _argument(node: Node) -> Node | None:
     """The one product of matrices or convolution that a node is a function of slot by slot."""
     found: Node | None = None
     waiting = [node]
-    seen: set[int] = set()
+    seen: set[Node] = set()
     while waiting:
         each = waiting.pop()
-        if id(each) in seen:
+        if each in seen:
             continue
-        seen.add(id(each))
+        seen.add(each)
         if matrix_pair(each) is not None or convolution(each) is not None:
             if found is not None and found is not each:
                 return None

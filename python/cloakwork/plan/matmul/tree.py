@@ -157,7 +157,7 @@ class _Work:
             turned = (digits[1], digits[0])
             return self.value(of.of, turned, level, halves=halves, flipped=not flipped)
         lying = tuple(map(self._lanes.shown, digits))
-        key = id(of), lying, halves, flipped
+        key = of, lying, halves, flipped
         if key not in self._values:
             self._values[key] = self._new(of, digits, level, halves, flipped)
         return self._values[key]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -191,18 +192,17 @@ class _Uniform:
     """The number that fills a whole constant; each object is read once."""
 
     def __init__(self) -> None:
-        # With the object itself, so that no other takes its identity.
-        self._known: dict[int, tuple[NDArray[Any], float | None]] = {}
+        self._known: dict[Itself[NDArray[Any]], float | None] = {}
 
     def number(self, operation: Operation) -> float | None:
         """The number; None where there is none, or the operation is no constant."""
         if not isinstance(operation, Constant):
             return None
         vector = operation.vector
-        if id(vector) not in self._known:
+        if Itself(vector) not in self._known:
             number = float(vector[0]) if bool(np.all(vector == vector[0])) else None
-            self._known[id(vector)] = (vector, number)
-        return self._known[id(vector)][1]
+            self._known[Itself(vector)] = number
+        return self._known[Itself(vector)]
 
 
 def _folded(

@@ -144,18 +144,18 @@ def in_order(results: Sequence[Node]) -> list[Node]:
         >>> in_order([Sum((x, x), (1, 1), None, (2,))])[0] is x
         True
     """
-    found: dict[int, Node] = {}
+    found: dict[Node, None] = {}
     waiting = [(node, False) for node in reversed(results)]
     while waiting:
         node, ready = waiting.pop()
-        if id(node) in found:
+        if node in found:
             continue
         if ready:
-            found[id(node)] = node
+            found[node] = None
         else:
             waiting.append((node, True))
             waiting += [(operand, False) for operand in reversed(operand_nodes(node))]
-    return list(found.values())
+    return list(found)
 
 
 @dataclass(slots=True)
@@ -167,24 +167,24 @@ class _Work:
     lift: int
     inputs: list[tuple[Source, Layout]] = field(default_factory=list)
     contractions: int = 0
-    done: dict[int, Placed | _Unpacked] = field(default_factory=dict)
+    done: dict[Node, Placed | _Unpacked] = field(default_factory=dict)
 
     def place(self, node: Node) -> None:
         """Append what one node needs, its operands being there."""
         match node:
             case Source(layout=Layout() as layout):
-                self.done[id(node)] = self.enter(self.builder, node, layout)
+                self.done[node] = self.enter(self.builder, node, layout)
             case Source():
-                self.done[id(node)] = _Unpacked(node, self)
+                self.done[node] = _Unpacked(node, self)
             case Contract():
                 self.builder.origin = node.origin
                 operands = [
-                    each if isinstance(each, np.ndarray) else self.done[id(each)]
+                    each if isinstance(each, np.ndarray) else self.done[each]
                     for each in node.operands
                 ]
                 choice = self.choices.get(self.contractions, 0)
                 self.contractions += 1
-                self.done[id(node)] = contracted(
+                self.done[node] = contracted(
                     self.builder,
                     operands,
                     node.labels,
@@ -195,32 +195,28 @@ class _Work:
             case Sum():
                 self.builder.origin = node.origin
                 terms = [self.result(term) for term in node.terms]
-                self.done[id(node)] = added(
-                    self.builder, terms, node.signs, node.constant, node.shape
-                )
+                self.done[node] = added(self.builder, terms, node.signs, node.constant, node.shape)
             case Rearrange():
                 self.builder.origin = node.origin
-                self.done[id(node)] = rearranged(
-                    self.builder, self.result(node.operand), node.elements
-                )
+                self.done[node] = rearranged(self.builder, self.result(node.operand), node.elements)
             case Evaluate(low=low, high=high):
                 self.builder.origin = node.origin
                 operand = self.result(node.operand)
-                self.done[id(node)] = evaluated(
+                self.done[node] = evaluated(
                     self.builder, operand, node.coefficients, (low, high), node.title
                 )
             case Within(operand=operand, cleared=cleared):
-                held = self.done[id(operand)]
+                held = self.done[operand]
                 if cleared and isinstance(held, Placed) and held.layout.garbage:
                     self.builder.stage = "clear"
                     held = masked(self.builder, held)
-                self.done[id(node)] = held
+                self.done[node] = held
             case Apply(function=function):
                 raise AssertionError(f"{function} is to be approximated before it is placed")
 
     def result(self, node: Node) -> Placed:
         """Where a node's tensor lies; an input without a layout gets the default one."""
-        found = self.done[id(node)]
+        found = self.done[node]
         if isinstance(found, Placed):
             return found
         return found.packed(self.builder, default_layout(node.shape, self.builder.slots))
@@ -229,7 +225,7 @@ class _Work:
         """What the user says of numbers, by where they are; an input may have gone in twice."""
         found: list[ActivationRange] = []
         for number, node in enumerate(nodes, start=1):
-            held = self.done[id(node)]
+            held = self.done[node]
             places = [held] if isinstance(held, Placed) else held.entered.values()
             found += [
                 ActivationRange(f"within {number}", each.values, each.layout, node.low, node.high)
@@ -268,5 +264,5 @@ class _Unpacked:
         bare = replace(layout, axes=axes)
         if bare not in self.entered:
             self.entered[bare] = self.work.enter(builder, self.source, bare)
-        self.work.done[id(self.source)] = self.entered[bare]
+        self.work.done[self.source] = self.entered[bare]
         return replace(self.entered[bare], layout=layout)

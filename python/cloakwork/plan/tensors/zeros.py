@@ -17,19 +17,19 @@ def is_zero(node: Node) -> bool:
         >>> is_zero(Contract((x, np.zeros(2)), ("a", "a"), "a", (2,))), is_zero(x)
         (True, False)
     """
-    found: dict[int, bool] = {}
+    found: dict[Node, bool] = {}
     for each in in_order([node]):
         match each:
             case Contract(operands=operands):
-                found[id(each)] = any(
-                    not operand.any() if isinstance(operand, np.ndarray) else found[id(operand)]
+                found[each] = any(
+                    not operand.any() if isinstance(operand, np.ndarray) else found[operand]
                     for operand in operands
                 )
             case Sum(terms=terms, constant=constant):
                 clear = constant is None or not constant.any()
-                found[id(each)] = clear and all(found[id(term)] for term in terms)
+                found[each] = clear and all(found[term] for term in terms)
             case Rearrange(operand=operand) | Within(operand=operand):
-                found[id(each)] = found[id(operand)]
+                found[each] = found[operand]
             case _:
-                found[id(each)] = False
-    return found[id(node)]
+                found[each] = False
+    return found[node]

@@ -217,25 +217,25 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
             return (node.operand,)
 
 
-def with_sources(node: Node, sources: Mapping[int, Source]) -> Node:
+def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
     """The same node of other encrypted tensors.
 
     Args:
         node: The node.
-        sources: By the identity of each source the one that takes its place.
+        sources: For each source the one that takes its place.
 
     Example:
         >>> x, y = Source("x", (2,)), Source("y", (2,))
-        >>> with_sources(Sum((x, x), (1, -1), None, (2,)), {id(x): y}).terms[0] is y
+        >>> with_sources(Sum((x, x), (1, -1), None, (2,)), {x: y}).terms[0] is y
         True
     """
-    made: dict[int, Node] = dict(sources)
+    made: dict[Node, Node] = dict(sources)
 
     def placed(each: Node) -> Node:
         # A node may be the operand of many.
-        if id(each) not in made:
-            made[id(each)] = rebuilt(each)
-        return made[id(each)]
+        if each not in made:
+            made[each] = rebuilt(each)
+        return made[each]
 
     def rebuilt(each: Node) -> Node:
         match each:

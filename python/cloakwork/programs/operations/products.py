@@ -38,6 +38,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.programs.operations.base import (
     Context,
     Degree,
@@ -137,11 +138,11 @@ class RotatedProducts(Operation):
         terms = len(self.left)
         pairs = list(zip(slots[:terms], slots[terms:], strict=True))
         # Of equal pairs one stands for all.
-        times = Counter((id(left), id(right)) for left, right in pairs)
+        times = Counter((Itself(left), Itself(right)) for left, right in pairs)
         products = np.zeros((len(slots[0]) // self.step, self.step))
-        for left, right in {(id(left), id(right)): (left, right) for left, right in pairs}.values():
-            lanes = left.reshape(-1, self.step).max(axis=0)
-            products += times[id(left), id(right)] * lanes * right.reshape(-1, self.step)
+        for (left, right), count in times.items():
+            lanes = left.of.reshape(-1, self.step).max(axis=0)
+            products += count * lanes * right.of.reshape(-1, self.step)
         bound: Vector = products.ravel()
         return bound
 
@@ -185,16 +186,15 @@ class DiagonalProducts(RotatedProducts):
             for start in range(0, terms, turns)
         ]
         # Of equal runs, and of equal vectors in them, one stands for all.
-        keys = [(*map(id, left), *map(id, right)) for left, right in runs]
-        times = Counter(keys)
+        times = Counter(
+            (tuple(map(Itself, left)), tuple(map(Itself, right))) for left, right in runs
+        )
         products = np.zeros((turns, self.step))
-        for key, (left, right) in dict(zip(keys, runs, strict=True)).items():
-            different = {id(each): each for each in left}.values()
-            lanes = np.max([each.reshape(turns, -1).max(axis=0) for each in different], axis=0)
-            each_of = {id(each): each.reshape(turns, -1) for each in right}
-            counts = Counter(map(id, right))
-            total = sum(counts[place] * each for place, each in each_of.items())
-            products += times[key] * lanes * total
+        for (left, right), count in times.items():
+            lanes = np.max([each.of.reshape(turns, -1).max(axis=0) for each in set(left)], axis=0)
+            counts = Counter(right)
+            total = sum(many * each.of.reshape(turns, -1) for each, many in counts.items())
+            products += count * lanes * total
         bound: Vector = products.ravel()
         return bound
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.itself import Itself
 from cloakwork.base.record import Limits
 from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.packing import Allocate, Maker, Packing
@@ -196,11 +197,11 @@ class MatrixPacking(RealPacking):
             return None
         bounds: list[Vector] = []
         for port, place in self.tensors_in:
-            scaled: dict[int, Vector] = {}
+            scaled: dict[Itself[Vector], Vector] = {}
             for vector in place.layout.fullness():
-                if id(vector) not in scaled:
-                    scaled[id(vector)] = port.bound * vector
-                bounds.append(scaled[id(vector)])
+                if Itself(vector) not in scaled:
+                    scaled[Itself(vector)] = port.bound * vector
+                bounds.append(scaled[Itself(vector)])
         return bounds
 
 

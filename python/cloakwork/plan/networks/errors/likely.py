@@ -80,7 +80,7 @@ def _largest_errors(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
     """The largest errors of the results to expect, for each input."""
     activations = (node for node in graph.nodes if isinstance(node.operation, g.Activation))
     fits = (each.error for each in fitted.fits if each.function != "polynomial")
-    errors = {id(node): error for node, error in zip(activations, fits, strict=True)}
+    errors = dict(zip(activations, fits, strict=True))
     tail = _tail(math.prod(node.shape) for node in graph.nodes)
     # A batch of three times as many: numbers, the variances of their errors, and their bounds.
     tripled = np.concatenate([rows, np.zeros_like(rows), np.zeros_like(rows)])
@@ -108,12 +108,12 @@ class _Errors:
 
     Args:
         graph: The network.
-        fits: The largest error of each activation, by the identity of its node.
+        fits: The largest error of each activation, by its node.
         tail: The deviations that no error is expected to exceed.
     """
 
     graph: g.Graph
-    fits: Mapping[int, float]
+    fits: Mapping[g.Node, float]
     tail: float
 
     def after(self, node: g.Node, operands: Sequence[g.Array]) -> g.Array:
@@ -124,12 +124,12 @@ class _Errors:
         bound = _bounds_after(node.operation, numbers, bounds)
         sums = self._sums_divided_by(node)
         if sums is not None:
-            of_divisor = self.fits[id(self.graph.nodes[node.inputs[1]])]
+            of_divisor = self.fits[self.graph.nodes[node.inputs[1]]]
             of_shares = _errors_of_shares(sums, of_divisor, numbers[0], variances[0], bounds[0])
             variance, bound = np.minimum(variance, of_shares[0]), np.minimum(bound, of_shares[1])
         bound = np.minimum(bound, self.tail * np.sqrt(variance))
         variance = np.minimum(variance, bound**2)
-        own = self.fits.get(id(node), 0.0)
+        own = self.fits.get(node, 0.0)
         return np.concatenate([applied(node.operation, numbers), variance + own**2, bound + own])
 
     def _sums_divided_by(self, node: g.Node) -> g.Linear | None:
