@@ -49,6 +49,47 @@ def less(width: int) -> GateProgram:
     return builder.finish()
 
 
+def larger(width: int) -> GateProgram:
+    """The larger of two numbers."""
+    builder = GateBuilder("larger", (Port("a", "unsigned", width), Port("b", "unsigned", width)))
+    a, b = list(range(width)), list(range(width, 2 * width))
+    builder.output(Port("y", "unsigned", width), _chosen(builder, _exceeds(builder, a, b), a, b))
+    return builder.finish()
+
+
+def clamp(width: int) -> GateProgram:
+    """A number of two's complement, or the bound that it is beyond."""
+    ports = [Port(name, "signed", width) for name in ("x", "low", "high", "y")]
+    builder = GateBuilder("clamp", ports[:3])
+    x, low, high = (list(range(start, start + width)) for start in (0, width, 2 * width))
+
+    def below(a: list[int], b: list[int]) -> int:
+        # Of two's complement the highest bits are the other way round.
+        return _exceeds(builder, [*b[:-1], a[-1]], [*a[:-1], b[-1]])
+
+    at_most = _chosen(builder, below(high, x), high, x)
+    builder.output(ports[3], _chosen(builder, below(x, low), low, at_most))
+    return builder.finish()
+
+
+def _exceeds(builder: GateBuilder, a: list[int], b: list[int]) -> int:
+    """Whether a number is above another one, as Yosys has it: neither below it nor the same."""
+    same, carry = None, builder.append(GateKind.ONE)
+    for x, y in zip(a, b, strict=True):
+        inverted = builder.append(GateKind.NOT, y)
+        sides = [builder.append(GateKind.XOR, each, carry) for each in (x, inverted)]
+        carry = builder.append(GateKind.XOR, builder.append(GateKind.AND, *sides), carry)
+        alike = builder.append(GateKind.XOR, x, inverted)
+        same = alike if same is None else builder.append(GateKind.AND, same, alike)
+    assert same is not None
+    return builder.append(GateKind.NOR, builder.append(GateKind.NOT, carry), same)
+
+
+def _chosen(builder: GateBuilder, one: int, a: list[int], b: list[int]) -> list[int]:
+    """The first of two numbers where a bit is 1, else the second."""
+    return [builder.append(GateKind.MUX, one, *pair) for pair in zip(a, b, strict=True)]
+
+
 def look_up() -> GateProgram:
     """One of sixteen bytes."""
     builder = GateBuilder("look up", (Port("at", "unsigned", 4), Port("of", "unsigned", 8, (16,))))

@@ -164,7 +164,13 @@ class _Planner:
         """Count down what an AND, now done, is part of."""
         pending = [done]
         while pending:
-            for node in self._followers[pending.pop()]:
+            found = pending.pop()
+            if found != done:
+                # A long XOR is there once what waits for others is told of these.
+                bases = self._planes.basis(found)
+                self._progress.level[found] = max(map(self._progress.level.__getitem__, bases))
+                self._release(found)
+            for node in self._followers[found]:
                 self._missing[node] -= 1
                 if self._missing[node] == 1:
                     last = next(
@@ -175,11 +181,9 @@ class _Planner:
                     self._closes[last].append(node)
                 elif not self._missing[node]:
                     if node in self._network.forms[node] and not self._network.is_and[node]:
-                        self._progress.level[node] = max(
-                            map(self._progress.level.__getitem__, self._planes.basis(node))
-                        )
                         pending.append(node)
-                    self._release(node)
+                    else:
+                        self._release(node)
 
     def _release(self, operand: int) -> None:
         for node in self._planes.in_plane.get(operand, ()):

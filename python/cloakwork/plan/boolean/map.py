@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cloakwork.base.progress import progress_bar
-from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
+from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
@@ -136,7 +136,7 @@ class _Search:
     def _try_cover(self, cover: Cover, costs: BitCosts) -> None:
         if not self._is_open(self._least(cover, costs)):
             return
-        with suppress(NoiseBudgetError):
+        with suppress(NoiseBudgetError, InvalidProgramError):
             self._try(written_out(self._program, self._network, cover, costs.noise), costs)
 
     def _try(self, made: BootstrapProgram, costs: BitCosts) -> None:
