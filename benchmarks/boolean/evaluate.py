@@ -20,7 +20,7 @@ from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import MappedProgram
 from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
-from cloakwork.plan.cost.tfhe import measured_sets
+from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.runtime.client import Client
@@ -245,7 +245,7 @@ def evaluate(job: Job) -> Evaluation:
     arguments = job.arguments(circuit)
     expected = circuit.run_clear(**arguments)
     start = time.perf_counter()
-    mapped = cached_mapping(circuit.gates, measured_sets(), _native.threads())
+    mapped = cached_mapping(circuit.gates, stated_sets(), _native.threads())
     mapping_seconds = time.perf_counter() - start
     keys = _Keys.made(mapped)
     client, evaluator = keys.roles(mapped.program)
@@ -263,7 +263,7 @@ def evaluate(job: Job) -> Evaluation:
     baseline, baseline_right = _gate_by_gate(plain, keys, arguments, expected)
     statistics = bootstrap_statistics_of(mapped.program)
     others = [
-        (threads, cached_mapping(circuit.gates, measured_sets(), threads))
+        (threads, cached_mapping(circuit.gates, stated_sets(), threads))
         for threads in job.schedule_threads
     ]
     return Evaluation(
@@ -316,7 +316,7 @@ def _quickest_gate(plain: BootstrapProgram) -> str:
     """The parameters with the quickest gate of two inputs that goes wrong as seldom as is asked."""
     names = [
         costs.name
-        for costs in measured_sets()
+        for costs in stated_sets()
         if failure_of(plain, costs.noise).worst <= -costs.noise.failure_bits
     ]
     return min(names, key=gate_seconds)

@@ -8,11 +8,16 @@ from typing import Any
 
 import pytest
 
+from cloakwork._native import boolean_parameter_sets
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import tfhe
-from cloakwork.plan.cost.tfhe import BitCosts, known_set, measured_set
+from cloakwork.plan.cost.tfhe import BitCosts, known_set, measured_set, stated_sets
+from cloakwork.programs.bootstraps import BootstrapProgram
+from tests.plan.boolean import circuits
 from tests.plan.cost.published import published_costs
+from tests.programs.bootstrap_facts import facts
 
 COSTS = published_costs()
 MEASURED = {"bootstrap": [0.01, 0.02, 0.03], "linear": 1e-6, "gate": 0.01}
@@ -94,3 +99,36 @@ def test_costs_are_those_of_the_failure_asked_for(
     assert (usual.noise.failure_bits, rarer.noise.failure_bits) == (64, 128)
     assert dataclasses.replace(rarer.noise, failure_bits=64) == usual.noise
     assert rarer.bootstrap_seconds == usual.bootstrap_seconds
+
+
+def test_stated_costs_are_of_every_set_and_rise_with_space_and_tables() -> None:
+    sets = stated_sets(100)
+    assert [costs.name for costs in sets] == boolean_parameter_sets()
+    assert {costs.noise.failure_bits for costs in sets} == {100}
+    seconds = [costs.bootstrap_seconds for costs in sets]
+    assert seconds == sorted(seconds)
+    for one, two, four in seconds:
+        assert one <= two <= four <= 1.1 * one
+
+
+def test_a_mapping_depends_on_no_measured_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    # As a cache held them after a busy minute.
+    skewed = {
+        "space4": [0.0259, 0.0259, 0.0259],
+        "space8": [0.0196, 0.0196, 0.0196],
+        "space16": [0.0382, 0.0158, 0.0158],
+    }
+    before = Circuit(circuits.less(8)).compile(threads=2)
+    for name, seconds in skewed.items():
+        cost_cache.write(tfhe._identity(name), {**MEASURED, "bootstrap": seconds})
+        assert measured_set(name).bootstrap_seconds == tuple(seconds)
+    for kept in (tmp_path / "cloakwork").glob("mapping-*"):
+        kept.unlink()
+    after = Circuit(circuits.less(8)).compile(threads=2)
+    assert isinstance(before.body, BootstrapProgram)
+    assert isinstance(after.body, BootstrapProgram)
+    assert facts(after.body) == facts(before.body)
+    assert str(after.scheme) == str(before.scheme)

@@ -18,7 +18,7 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import bristol, haskell, verilog
 from cloakwork.plan.boolean.cache import cached_mapping
-from cloakwork.plan.cost.tfhe import measured_sets
+from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gates import GateProgram, GateStatistics, statistics_of
 from cloakwork.programs.packing import bound_arguments
@@ -95,11 +95,10 @@ class Circuit:
         )
 
     def compile(self, *, threads: int | None = None, failure_bits: int = FAILURE_BITS) -> Program:
-        """The program on ciphertexts that takes the least time here, and for which parameters.
+        """The program on ciphertexts that takes the least time, and for which parameters.
 
-        Costs are measured where this machine's are not known yet, which takes seconds; mapping
-        takes about a second for each thousand gates, and is cached. Another
-        number of threads, or a machine with other costs, may get another program: whoever
+        Mapping takes about a second for each thousand gates, and is cached. It counts in stated
+        costs, whatever the machine. Another number of threads may get another program: whoever
         exchanges ciphertexts shares one program's file.
 
         Args:
@@ -123,7 +122,7 @@ class Circuit:
             threads = integer(threads, "threads", action, least=1, most=_MOST_THREADS)
         count = engine_threads() if threads is None else threads
         bits = integer(failure_bits, "failure_bits", action, least=1, most=MAX_FAILURE_BITS)
-        mapped = cached_mapping(self.gates, measured_sets(bits), count)
+        mapped = cached_mapping(self.gates, stated_sets(bits), count)
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)
         return Program(scheme, body, BitPacking(body.inputs, body.outputs), threads=count)
