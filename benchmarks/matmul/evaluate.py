@@ -244,7 +244,6 @@ def _in_memory(stored: cw.Encrypted, scheme: Any, body: SlotProgram) -> cw.Encry
         runs,
         stored.count,
         stored.key_id,
-        stored.warning,
         scheme.dump,
     )
 

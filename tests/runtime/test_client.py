@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -338,10 +339,42 @@ def test_a_result_beyond_its_bound_is_refused() -> None:
     value = scheme.encrypt_vector(client._key, vector, level=level, bound=3.0).with_bound(1.0)
     sent = client.encrypt(np.zeros(8))
     forged = cw.Encrypted(
-        sent.program, "inputs", sent.ports, [{0: value}], None, sent.key_id, "", scheme.dump
+        sent.program, "inputs", sent.ports, [{0: value}], None, sent.key_id, scheme.dump
     )
     with pytest.raises(ValueOutOfRangeError, match="a result of 6 exceeds 2, the most that"):
         client.decrypt(evaluator.run(forged))
+
+
+def test_an_error_that_a_program_states_switches_no_check_off() -> None:
+    program = cw.compile(lambda x: x * 2.0, cw.Spec((4,), bound=1.0), log_n=10, insecure=True)
+    client, evaluator = program.keygen()
+    outputs = evaluator.run(client.encrypt([0.5] * 4))
+    (run,) = outputs.values(program.scheme, program.body)
+    backend = program.scheme.backend(evaluator._key, cache_bytes=0)
+    doubled = run[0]
+    for _ in range(3):
+        doubled = backend.add(doubled, doubled)
+
+    def decrypted(error: float, value: Any) -> Any:
+        stating = replace(program, error=error)
+        forged = cw.Encrypted(
+            stating.fingerprint,
+            "outputs",
+            outputs.ports,
+            [{0: value}],
+            None,
+            outputs.key_id,
+            program.scheme.dump,
+        )
+        return cw.Client(stating, client._key, client._key_id).decrypt(forged)
+
+    for error in (1e300, 3.0):
+        with pytest.raises(PrecisionLostError, match="none of its results exceeds 2, so that"):
+            decrypted(error, run[0])
+    with pytest.raises(ValueOutOfRangeError, match="a result of 8 exceeds 2"):
+        decrypted(1e-3, doubled)
+    # Of noise the ciphertexts know better than a program that states less.
+    assert np.abs(decrypted(1e-300, run[0]) - 1.0).max() < 2**-15
 
 
 def test_too_few_right_bits_are_refused_with_what_to_do() -> None:

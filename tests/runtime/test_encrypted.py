@@ -14,7 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cloakwork as cw
-from cloakwork.errors import CloakworkError, InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import (
+    CloakworkError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    ProgramMismatchError,
+)
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KIND
 from tests.families import BITS, BY_NAME, CIRCUITS, ENCRYPTED, FAMILIES, TENSORS, Family, same
@@ -22,7 +27,7 @@ from tests.runtime.records import HOSTILE, Place, at, changed, places, record_of
 from tests.thoroughness import part
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
-NAMES = ("program", "role", "ports", "runs", "count", "key_id", "warning")
+NAMES = ("program", "role", "ports", "runs", "count", "key_id")
 
 
 def record_of_inputs(family: Family, folder: Path) -> Any:
@@ -51,6 +56,17 @@ def test_it_says_what_it_is(family: Family) -> None:
         warning = f"; {each.warning}" if each.warning else ""
         assert repr(each) == f"Encrypted({each.role} {names}, {each.nbytes} bytes{warning})"
         assert cw.explain(each) == repr(each)
+
+
+def test_a_warning_is_what_the_program_says_and_not_what_a_file_says(tmp_path: Path) -> None:
+    for family in (TENSORS, BY_NAME["tensors, clear"]):
+        record = record_of_inputs(family, tmp_path)
+        assert read({**record, "warning": ""}).warning == family.program.warning != ""
+        _, evaluator = family.keys()
+        unmarked = read({**record, "program": record["program"].partition("-")[0]})
+        assert unmarked.warning == ""
+        with pytest.raises(ProgramMismatchError, match="belong to another program"):
+            evaluator.run(unmarked)
 
 
 @every_family
@@ -125,7 +141,6 @@ LIES = [
     *each_of(("ports",), ..., None, "ab", [3], [["a"]], {"a": 1}, ["\n"]),
     *each_of(("count",), ..., 0, -1, 1.5, True, 1 << 40, "1"),
     *each_of(("key_id",), ..., None, b"", b"x" * 15, "x" * 16),
-    *each_of(("warning",), ..., None, "\x1b[2J"),
     *each_of(("runs",), ..., None, [], {}, [3], [None]),
     *each_of(("runs", 0, "numbers"), ..., [], [0], [0, 0], [-1, 0], [0, 1 << 40], [True, 0]),
     *each_of(("runs", 0, "values"), ..., [], [{}], None),

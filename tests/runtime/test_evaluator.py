@@ -304,7 +304,7 @@ def test_clear_inputs_that_are_refused(
 def test_a_run_with_nothing_encrypted_says_what_to_do() -> None:
     _, evaluator = BITS.keys()
     given = BITS.encrypted()
-    nothing = cw.Encrypted(given.program, "inputs", (), [{}], None, given.key_id, "")
+    nothing = cw.Encrypted(given.program, "inputs", (), [{}], None, given.key_id)
     with pytest.raises(InvalidArgumentError, match="no input is encrypted; run_clear computes"):
         evaluator.run(nothing, BITS.arguments)
 
@@ -431,7 +431,7 @@ def test_numbers_larger_than_the_program_was_planned_for_are_refused() -> None:
     )
     sent = client.encrypt(np.zeros(8))
     forged = cw.Encrypted(
-        sent.program, "inputs", sent.ports, [{0: large}], None, sent.key_id, "", scheme.dump
+        sent.program, "inputs", sent.ports, [{0: large}], None, sent.key_id, scheme.dump
     )
     with pytest.raises(ValueOutOfRangeError, match="ciphertext 0 to hold numbers of absolute"):
         evaluator.run(forged)
@@ -456,7 +456,6 @@ def test_ciphertexts_at_another_level_are_refused() -> None:
             [dict.fromkeys(inputs, low)],
             None,
             sent.key_id,
-            "",
             family.program.scheme.dump,
         )
         with pytest.raises(MalformedBytesError, match="at level"):

@@ -28,7 +28,9 @@ from cloakwork.errors import (
     MemoryBudgetError,
     NoiseBudgetError,
     NoiseExhaustedError,
+    ProgramMismatchError,
     ShapeMismatchError,
+    ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder
 from cloakwork.programs.ir.vectors import PlacedScalar
@@ -62,6 +64,7 @@ from tests.thoroughness import part
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=str)
 every_encrypted = pytest.mark.parametrize("family", ENCRYPTED, ids=str)
+MARKS = {"": "", "INSECURE": "insecure", "clear backend: hides nothing": "clear"}
 
 
 @every_family
@@ -179,9 +182,46 @@ def test_a_fingerprint_is_of_what_is_computed(family: Family) -> None:
         if isinstance(program.body, SlotProgram)
         else program.body
     )
-    same_program = cw.Program(program.scheme, titled, program.packing)
+    renamed = tuple(replace(each, layer="another") for each in program.ranges)
+    same_program = replace(program, body=titled, ranges=renamed, threads=7)
     assert same_program.fingerprint == program.fingerprint
-    assert len(program.fingerprint) == 32
+    digits, _, ending = program.fingerprint.partition("-")
+    assert (len(digits), ending) == (32, MARKS[program.warning])
+
+
+def test_a_fingerprint_is_of_all_that_a_client_relies_on(tmp_path: Path) -> None:
+    program = NETWORKS.program
+    record = program.to_record()
+    (first, *others) = record["ranges"]
+    forged = [
+        {**record, "ranges": others},
+        {**record, "ranges": [{**first, "high": first["high"] * 2}, *others]},
+        {**record, "ranges": [{**first, "gap": 0.25}, *others]},
+        {**record, "error": 1e300, "error_bound": None},
+        {**record, "error": record["error"] / 2},
+        {**record, "error_bound": None},
+        {**record, "error_bound": 1e300},
+    ]
+    found = {loaded(each, tmp_path).fingerprint for each in forged}
+    assert len(found) == len(forged)
+    assert program.fingerprint not in found
+
+
+def test_without_its_ranges_a_program_is_another_one(tmp_path: Path) -> None:
+    program = cw.compile(
+        lambda x: np.sqrt(cw.within((x * x).sum(), 0.5, 4)),
+        (8,),
+        precision=16,
+        log_n=12,
+        insecure=True,
+    )
+    stripped = loaded({**program.to_record(), "ranges": [], "error": 1e-5}, tmp_path)
+    assert program.fingerprint != stripped.fingerprint
+    client, evaluator = program.keygen()
+    with pytest.raises(ValueOutOfRangeError, match="its results would be wrong numbers"):
+        client.encrypt(np.full(8, 0.03))
+    with pytest.raises(ProgramMismatchError, match="belong to another program"):
+        evaluator.run(stripped.keygen()[0].encrypt(np.full(8, 0.03)))
 
 
 def test_fingerprints_tell_programs_apart() -> None:
@@ -467,6 +507,7 @@ LIES: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
         *each_of(("scheme", "scheme"), "bgv", "tfhe", "rsa", ..., 3),
         *each_of(("scheme", "parameters"), b"", b"x" * 99, ..., "text", []),
         *each_of(("error",), NAN, -1.0, 0, "1.0", float("inf"), True),
+        *each_of(("error_bound",), NAN, -1.0, 0, "1.0", float("inf"), True, 1e-3),
         *each_of(("threads",), 0, -1, 1025, 10**30, 1.5, True, "1", [1]),
         *each_of(("ranges",), ..., {}, [3]),
     ],

@@ -82,7 +82,6 @@ def test_floods_follow_from_the_program_and_not_from_what_a_ciphertext_claims() 
         claimed,
         outputs.count,
         outputs.key_id,
-        "",
         program.scheme.dump,
     )
     assert program.estimated_results is not None

@@ -14,6 +14,7 @@ from cloakwork.runtime.client import KIND as CLIENT_KIND
 from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
+from cloakwork.runtime.fingerprint import warning_of
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
 from cloakwork.schemes import read_scheme
@@ -99,5 +100,5 @@ def _encrypted(fields: Fields) -> list[str]:
         f"key       {fields.data('key_id').hex()}",
     ]
     lines += [f"count     {count} evaluations"] if isinstance(count, int) else []
-    warning = fields.word("warning")
+    warning = warning_of(fields.word("program"))
     return lines + ([f"warning   {warning}"] if warning else [])

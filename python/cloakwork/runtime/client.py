@@ -21,6 +21,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MemoryBudgetError,
     NoiseBudgetError,
+    PrecisionLostError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import Allocate, Packed, Vectors, bound_arguments
@@ -394,14 +395,19 @@ class Client(_Encrypting):
         program = self.program
         assert program.output_bounds is not None
         bound, arrays = max(program.output_bounds), list(arrays_in(result))
-        # A network's own error is that of its polynomials, too.
-        if program.error is not None and asked is None:
-            error = program.error
-        else:
+        # What a program states is of its polynomials, too; of noise its ciphertexts know better.
+        stated = program.error or 0.0
+        if stated > bound and not self._gives_zeros:
+            raise PrecisionLostError(
+                f"cannot {action}: the program states errors of up to {stated:g}, and none of its "
+                f"results exceeds {bound:g}, so that nothing of them would be right; compile it "
+                "anew, or get it again from whoever compiled it"
+            )
+        if asked is not None or error > stated:
             advice = advice_on_precision(_PRECISION_ADVICE, asked)
             for array in () if self._gives_zeros else arrays:
                 require_precision(array, -math.log2(error), bound, action, advice)
-        largest = max(map(largest_magnitude, arrays))
+        largest, error = max(map(largest_magnitude, arrays)), max(error, stated)
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
                 f"cannot {action}: a result of {largest:g} exceeds {bound:g}, the most that the "

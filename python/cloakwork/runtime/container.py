@@ -29,7 +29,7 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, MemoryBudgetError
 from cloakwork.runtime.storage import named_reading, named_writing
 
-VERSION = 6
+VERSION = 7
 _HEADER = "header.json"
 # What the names of compressed members end with.
 _ARRAY = ".array"

@@ -13,6 +13,7 @@ from cloakwork.base.record import Fields, Limits, Record
 from cloakwork.errors import ClusterFolderError, MalformedBytesError, MissingDependencyError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
+from cloakwork.runtime.fingerprint import warning_of
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
 
@@ -47,7 +48,6 @@ class Encrypted(Saved):
         runs: For each run of the program its values by number, each one read or not.
         count: How many evaluations they are; None where no argument had an axis for them.
         key_id: What the key is known by.
-        warning: Why they do not hide what they hold; empty where they do.
 
     Example:
         >>> import cloakwork as cw
@@ -73,7 +73,6 @@ class Encrypted(Saved):
         runs: Sequence[Mapping[int, Any]],
         count: int | None,
         key_id: bytes,
-        warning: str,
         dump: Any = None,
     ) -> None:
         self.program = program
@@ -81,7 +80,6 @@ class Encrypted(Saved):
         self.ports = tuple(ports)
         self.count = count
         self.key_id = key_id
-        self.warning = warning
         self._runs: list[Mapping[int, Any]] = list(runs)
         # What makes records of values that were read; None where none was.
         self._dump = dump
@@ -130,6 +128,11 @@ class Encrypted(Saved):
                 f"cannot read the {self.role}: expected values of the numbers 0 to {count - 1}, "
                 "got others"
             )
+
+    @property
+    def warning(self) -> str:
+        """Why they do not hide what they hold; empty where they do."""
+        return warning_of(self.program)
 
     @property
     def place(self) -> str | None:
@@ -183,7 +186,6 @@ class Encrypted(Saved):
             "ports": list(self.ports),
             "count": self.count,
             "key_id": self.key_id,
-            "warning": self.warning,
         }
 
     def records(self) -> list[dict[int, Any]]:
@@ -251,7 +253,7 @@ class Encrypted(Saved):
         runs = [_read_run(each) for each in fields.several("runs", most=_MAX_RUNS)]
         if not runs or any(run.keys() != runs[0].keys() for run in runs):
             raise fields.wrong("runs", "values of the same numbers, once or more")
-        return cls(fields.word("program"), role, ports, runs, count, key_id, fields.word("warning"))
+        return cls(fields.word("program"), role, ports, runs, count, key_id)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encrypted.from_bytes, (self.to_bytes(),)

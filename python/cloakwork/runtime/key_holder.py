@@ -60,7 +60,6 @@ class KeyHolder(Unpicklable, Saved):
             runs,
             count,
             self._key_id,
-            program.warning,
             program.scheme.dump,
         )
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
 from cloakwork.base.arrays import real_array
-from cloakwork.base.record import Fields, Record, digest_of, record_of
+from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.errors import (
     CloakworkError,
     InputNameError,
@@ -40,6 +40,7 @@ from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
@@ -63,8 +64,6 @@ _PACKINGS: Mapping[str, type[Packing]] = {
         BitPacking,
     )
 }
-# What a record says beside what the program computes.
-_NO_MEANING: Record = {"ranges": [], "error": None, "error_bound": None, "threads": None}
 _MAX_THREADS = 1024
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
@@ -187,16 +186,22 @@ class Program(Saved):
     def warning(self) -> str:
         """Why numbers are not safe; empty where they are."""
         if not self.scheme.encrypts:
-            return "clear backend: hides nothing"
-        return "INSECURE" if self.scheme.insecure else ""
+            return CLEAR
+        return INSECURE if self.scheme.insecure else ""
 
     @cached_property
     def fingerprint(self) -> str:
         """Equal for programs that compute the same under the same parameters and packing.
 
-        Titles do not count, nor the lines of the user's program that operations come from.
+        All counts that a client relies on: the ranges that it holds inputs to, and the errors of
+        results. Titles do not count, nor names of layers, nor the lines of the user's program that
+        operations come from, nor for how many threads it was made. It ends with "-insecure" or
+        "-clear" where numbers are not safe.
         """
-        return digest_of({**self._record_around(meaning_record(self.body)), **_NO_MEANING})[:32]
+        record = dict(self._record_around(meaning_record(self.body)))
+        del record["threads"]
+        record["ranges"] = [{**each, "layer": ""} for each in record["ranges"]]
+        return fingerprint_of(record, self.warning)
 
     @property
     def log2_failure(self) -> float:
@@ -468,6 +473,8 @@ class Program(Saved):
             None if fields.raw(name) is None else fields.positive(name)
             for name in ("error", "error_bound")
         )
+        if error_bound is not None and (error is None or error > error_bound):
+            raise fields.wrong("error_bound", "no less than the error")
         threads = None
         if fields.raw("threads") is not None:
             threads = fields.integer("threads", least=1, most=_MAX_THREADS)

@@ -175,7 +175,6 @@ class StoredEncrypted(Encrypted):
             [StoredRun(folder, each) for each in files],
             told.count,
             told.key_id,
-            told.warning,
         )
         self.folder = folder
         self.head = head
