@@ -1,12 +1,25 @@
-"""The user's cache folder: what is kept there can be made anew."""
+"""The user's cache folder: what is kept there can be made anew.
+
+It is the user's alone. What others may have written decides nothing: it is not read.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import platformdirs
+
+from cloakwork.errors import FileAccessError
+
+# What lets others write.
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def folder() -> Path:
@@ -18,14 +31,60 @@ def folder() -> Path:
         return Path(os.devnull) / "cloakwork"
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A file to be read, which nobody but this user may have written.
+
+    Raises:
+        FileAccessError: Others may have written it, or may put another file in its place.
+        OSError: It cannot be opened.
+    """
+    place = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _require_own(os.fstat(place), path.parent)
+        # A pipe would be waited for.
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(path.name, flags, dir_fd=place)
+    finally:
+        os.close(place)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        _require_own(status, path)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileAccessError(f"cannot read {path}: expected a file, got another thing")
+        yield file
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a file that nobody but this user may have written; None where there is none."""
+    try:
+        with opened(path) as file:
+            return file.read()
+    except OSError:
+        return None
+
+
 def keep(path: Path, data: bytes) -> None:
     """Write a file at once or not at all; where it cannot be written, nothing is kept."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        partial.replace(path)
-    except OSError:
-        # A folder in the place of the file, for one.
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.parent.stat().st_uid != os.geteuid():
+            return
+        path.parent.chmod(0o700)
+        descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=path.parent)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(partial, path)
+        except OSError:
+            # A folder in the place of the file, for one.
+            os.unlink(partial)
+
+
+def _require_own(status: os.stat_result, path: Path) -> None:
+    if status.st_uid != os.geteuid() or status.st_mode & _OTHERS:
+        raise FileAccessError(
+            f"cannot read {path}: expected what no other user may write, got one of user "
+            f"{status.st_uid} with mode {stat.S_IMODE(status.st_mode):o}; let this user alone "
+            "write there, or give another folder"
+        )

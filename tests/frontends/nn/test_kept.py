@@ -89,6 +89,16 @@ def test_a_damaged_file_is_made_anew(planned: list[Any], tmp_path: Path) -> None
     assert cw.load(path, cw.Program, insecure=True).fingerprint == first.fingerprint
 
 
+def test_a_folder_that_others_may_write_decides_nothing(planned: list[Any], tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    cw.nn.compile(module(), SAMPLES, cache=folder, **SMALL)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    folder.chmod(0o777)
+    with pytest.raises(FileAccessError, match="expected what no other user may write, got one of"):
+        cw.nn.compile(module(), SAMPLES, cache=folder, **SMALL)
+    assert len(planned) == 1
+
+
 def my_costs(parameters: Parameters) -> Costs:
     return comparable(parameters)
 

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cloakwork.base.record import record_of
 from cloakwork.plan.boolean import cache as mapping_cache
 from cloakwork.plan.boolean import map as boolean_mapping
-from cloakwork.plan.boolean.cache import cached_mapping
+from cloakwork.plan.boolean.cache import KIND, cached_mapping
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
+from cloakwork.runtime import container
 from tests.plan.boolean import circuits
 from tests.plan.cost.published import published_costs
 from tests.programs.bootstrap_facts import facts
@@ -66,6 +69,32 @@ def test_what_is_damaged_is_mapped_anew(made: list[MappedProgram], tmp_path: Pat
         assert path.read_bytes() == (data if len(made) > known else each)
         known = len(made)
     assert known > 1 + 5 + 15
+
+
+def poisoned(made: MappedProgram, outputs: list[int]) -> BootstrapProgram:
+    """The program of another circuit: each bit of the output another, 0 or 1 whatever goes in."""
+    builder = BootstrapBuilder(made.program.title, made.program.inputs)
+    (port,) = made.program.outputs
+    first = builder.input(0, EIGHTH)
+    (constant,) = builder.bootstrap([(first, 2)], 0, 2, [(-EIGHTH, -EIGHTH)], [EIGHTH])
+    (bit,) = builder.bootstrap([(first, 2)], 0, 2, [(-EIGHTH, EIGHTH)], [EIGHTH])
+    builder.output(port, [(constant, bit)[each] for each in outputs], [QUARTER] * port.bits)
+    return builder.finish()
+
+
+@pytest.mark.parametrize("outputs", [[0] * 5, [1] * 5])
+def test_what_computes_something_else_is_mapped_anew(
+    made: list[MappedProgram], tmp_path: Path, outputs: list[int]
+) -> None:
+    cached_mapping(GATES, SETS, 1)
+    (path,) = (tmp_path / "cloakwork").iterdir()
+    data = path.read_bytes()
+    program = poisoned(made[0], outputs)
+    container.write(path, KIND, {"name": made[0].costs.name, "program": record_of(program)})
+    again = cached_mapping(GATES, SETS, 1)
+    assert len(made) == 2
+    assert facts(again.program) == facts(made[0].program)
+    assert path.read_bytes() == data
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(

@@ -13,15 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.base import cache
 from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import FileMissingError, InvalidArgumentError, MalformedBytesError
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
+from cloakwork.runtime import container
 from cloakwork.runtime.costs import comparable
-from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.storage import named_writing
+from cloakwork.runtime.storage import named_reading, named_writing
+from cloakwork.schemes.base import ReadLimits
 
 _MAX_LOG_N = 17
 
@@ -38,8 +40,8 @@ def kept(
     A file that is damaged is made anew.
 
     Args:
-        folder: Where programs are kept; it is made. Whoever writes there decides on programs, but
-            not on security, which is checked as that of any file.
+        folder: Where programs are kept; it is made. It is this user's alone: a program that others
+            may have written might be of another network.
         graph: The network.
         given: What it is calibrated on, in any form that `Samples` takes; in which order is one.
         options: What is asked of the program.
@@ -49,7 +51,7 @@ def kept(
         InvalidArgumentError: The folder is no path, or costs are a function of one's own, which
             nothing tells from another.
         StorageFullError: There is no space left for the program.
-        FileAccessError: The folder cannot be made or written.
+        FileAccessError: The folder cannot be made or written, or others may write there.
     """
     if options.costs is not comparable:
         raise InvalidArgumentError(
@@ -58,8 +60,13 @@ def kept(
         )
     given = given if Samples(graph, given).are_repeatable else list(given)
     path = _folder(folder) / f"{_digest(graph, Samples(graph, given), options)}.cloakwork"
-    with contextlib.suppress(FileMissingError, MalformedBytesError):
-        return load(path, Program, insecure=options.insecure, max_log_n=_MAX_LOG_N)
+    with (
+        contextlib.suppress(FileMissingError, MalformedBytesError),
+        named_reading(path),
+        cache.opened(path) as file,
+    ):
+        fields = container.read_open(file, str(path), Program._kind)
+        return Program._of(fields, ReadLimits(options.insecure, _MAX_LOG_N))
     program = make(given)
     program.save(path)
     return program
@@ -68,7 +75,7 @@ def kept(
 def _folder(given: str | os.PathLike[str]) -> Path:
     path = file_path(given, "keep programs in")
     with named_writing(path):
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
 
 

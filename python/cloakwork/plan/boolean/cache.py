@@ -1,10 +1,16 @@
-"""Bootstrap programs made before, in the user's cache folder."""
+"""Bootstrap programs made before, in the user's cache folder.
+
+What is read there is compared with the circuit on random inputs before it is used.
+"""
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+
+import numpy as np
 
 from cloakwork.base import cache
 from cloakwork.base.record import digest_of, record_of
@@ -14,10 +20,14 @@ from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
 from cloakwork.runtime import container
+from cloakwork.schemes.clear_bits import run_clear_bootstraps
+from cloakwork.schemes.clear_gates import ClearGates
 
 # Of what the mapper makes: another number where it makes better programs.
 _VERSION = 5
-_KIND = "mapped circuit file"
+KIND = "mapped circuit file"
+# Random inputs that a program from the cache is compared with its gates on.
+_COMPARED = 256
 
 
 def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
@@ -37,7 +47,7 @@ def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int)
         return known
     made = map_gates(program, sets, threads)
     record = {"name": made.costs.name, "program": record_of(made.program)}
-    cache.keep(path, container.to_bytes(_KIND, record))
+    cache.keep(path, container.to_bytes(KIND, record))
     return made
 
 
@@ -54,17 +64,33 @@ def _path(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> Path:
 def _read(
     path: Path, program: GateProgram, sets: Sequence[BitCosts], threads: int
 ) -> MappedProgram | None:
+    data = cache.read(path)
+    if data is None:
+        return None
     try:
-        fields = container.read_bytes(path.read_bytes(), _KIND)
+        fields = container.read_bytes(data, KIND)
         name, made = fields.text("name"), fields.value("program", BootstrapProgram)
-    except (OSError, CloakworkError):
+        if not _computes(made, program):
+            return None
+    except CloakworkError:
         return None
     costs = next((each for each in sets if each.name == name), None)
-    if costs is None or not _fits(made, program):
+    if costs is None:
         return None
     mapped = MappedProgram.of(made, costs, threads)
     return None if mapped.failure.worst > -costs.noise.failure_bits else mapped
 
 
-def _fits(made: BootstrapProgram, program: GateProgram) -> bool:
-    return (made.inputs, made.outputs) == (program.inputs, program.outputs)
+def _computes(made: BootstrapProgram, program: GateProgram) -> bool:
+    """Whether a bootstrap program computes what gates do, by inputs that nobody can foresee.
+
+    Raises:
+        MessageMissedError: It is made wrongly.
+    """
+    if (made.inputs, made.outputs) != (program.inputs, program.outputs):
+        return False
+    rng = np.random.default_rng(secrets.randbits(128))
+    inputs = rng.integers(0, 2, (_COMPARED, program.input_bits), dtype=np.uint8)
+    # Functions such as a comparison with a key differ from a constant at few inputs.
+    inputs[:2] = [[0], [1]]
+    return np.array_equal(run_clear_bootstraps(made, inputs), ClearGates(program).run(inputs))

@@ -22,8 +22,8 @@ def cache_path(of: Mapping[str, Any]) -> Path:
 def read(of: Mapping[str, Any]) -> Any:
     """The costs that depend on these facts, as JSON has them; None where there are none."""
     try:
-        data = json.loads(cache_path(of).read_text())
-    except (OSError, ValueError, RecursionError):
+        data = json.loads(cache_folder.read(cache_path(of)) or b"null")
+    except (ValueError, RecursionError):
         return None
     if not isinstance(data, dict) or data.get("of") != _identity(of):
         return None
