@@ -364,6 +364,14 @@ class BristolSyntaxError(CloakworkError, ValueError):
     """
 
 
+class NetlistError(CloakworkError, ValueError):
+    """A file of Yosys' JSON or BLIF is not a circuit of gates; the message names the cell or line.
+
+    Raised when a netlist is read. Flatten it and turn it into gates, as Yosys' `synth -flatten`
+    does.
+    """
+
+
 class VerilogError(CloakworkError, ValueError):
     """Yosys refuses a Verilog design, or its result is not a circuit of gates.
 

@@ -127,6 +127,10 @@ COMPILE_MORE = (
     ("net.py:net --sample torn.npz", "damaged"),
     ("--bristol adder.txt --key-budget 3 --insecure", "leave --key-budget and --insecure out"),
     ("--bristol adder.txt --haskell", "got --haskell and --bristol"),
+    ("--blif adder.txt --yosys-json", "got --yosys-json and --blif"),
+    ("--blif adder.txt", "cannot read adder.txt: line 1: expected a command, got"),
+    ("--yosys-json adder.txt:m", "cannot read adder.txt: expected JSON"),
+    ("--yosys-json adder.txt", "expected a file and a name in it"),
 )
 
 

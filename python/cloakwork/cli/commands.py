@@ -76,6 +76,8 @@ def _shape(text: str) -> tuple[int, ...]:
 @click.argument("source")
 @click.option("--haskell", is_flag=True, help="SOURCE is FILE.hs:FUNCTION.")
 @click.option("--verilog", is_flag=True, help="SOURCE is FILE.v:MODULE.")
+@click.option("--yosys-json", is_flag=True, help="SOURCE is FILE.json:MODULE, gates of Yosys.")
+@click.option("--blif", is_flag=True, help="SOURCE is a BLIF file.")
 @click.option("--bristol", is_flag=True, help="SOURCE is a Bristol file.")
 @click.option("--shape", multiple=True, callback=_shapes, help="Of each tensor, as 8x16.")
 @click.option("--bound", type=float, help="Largest absolute value of any tensor; 1.")
@@ -94,9 +96,16 @@ def _shape(text: str) -> tuple[int, ...]:
 @_RESULT
 @_INSECURE
 def compile_command(
-    source: str, output: Path, haskell: bool, verilog: bool, bristol: bool, **options: Any
+    source: str,
+    output: Path,
+    haskell: bool,
+    verilog: bool,
+    yosys_json: bool,
+    blif: bool,
+    bristol: bool,
+    **options: Any,
 ) -> None:
-    """Compile Python, Haskell, Verilog or Bristol into a program.
+    """Compile Python, Haskell, Verilog, a netlist of gates or Bristol into a program.
 
     SOURCE is FILE.py:NAME by default, where NAME is a program, a circuit, a torch.nn.Module or a
     function of tensors.
@@ -105,11 +114,17 @@ def compile_command(
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.cli.source import Options, file_of, program_of  # noqa: PLC0415
 
-    flags = {"haskell": haskell, "verilog": verilog, "bristol": bristol}
+    flags = {
+        "haskell": haskell,
+        "verilog": verilog,
+        "yosys-json": yosys_json,
+        "blif": blif,
+        "bristol": bristol,
+    }
     languages = [language for language, given in flags.items() if given] or ["python"]
     if len(languages) > 1:
         raise click.UsageError(
-            "expected one of --haskell, --verilog and --bristol, got "
+            f"expected one of {', '.join(f'--{language}' for language in flags)}, got "
             + " and ".join(f"--{language}" for language in languages)
         )
     asked = Options(**options)

@@ -1,4 +1,4 @@
-"""Programs from what a user wrote: an object of a Python file, Haskell, Verilog, Bristol."""
+"""Programs from what a user wrote: an object of a Python file, Haskell, Verilog, netlists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 import sys
 import sysconfig
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +24,16 @@ from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile"
+# Languages whose files are one circuit, and those whose files have names for circuits.
+_WHOLE_FILES: dict[str, Callable[[str], Circuit]] = {
+    "blif": boolean.from_blif,
+    "bristol": boolean.from_bristol,
+}
+_NAMED_IN_FILES: dict[str, Callable[[str, str], Circuit]] = {
+    "haskell": boolean.from_haskell,
+    "verilog": boolean.from_verilog,
+    "yosys-json": boolean.from_yosys_json,
+}
 # Where lines are not the user's.
 _PACKAGES = (
     Path(cloakwork.__file__).parent,
@@ -94,7 +104,7 @@ def file_of(source: str, language: str) -> Path:
         >>> str(file_of("Aes.hs:encrypt", "haskell"))
         'Aes.hs'
     """
-    return Path(source if language == "bristol" else source.rpartition(":")[0])
+    return Path(source if language in _WHOLE_FILES else source.rpartition(":")[0])
 
 
 def program_of(source: str, language: str, options: Options) -> Program:
@@ -102,7 +112,7 @@ def program_of(source: str, language: str, options: Options) -> Program:
 
     Args:
         source: A file and, after a colon, the name in it.
-        language: python, haskell, verilog or bristol.
+        language: python, haskell, verilog, yosys-json, blif or bristol.
         options: What is asked.
 
     Raises:
@@ -113,17 +123,15 @@ def program_of(source: str, language: str, options: Options) -> Program:
         FileMissingError: There is no such file.
         FileAccessError: It cannot be opened.
     """
-    if language == "bristol":
-        return _circuit(boolean.from_bristol(source), source, options)
+    if language in _WHOLE_FILES:
+        return _circuit(_WHOLE_FILES[language](source), source, options)
     path, _, name = source.rpartition(":")
     if not path or not name:
         raise InvalidArgumentError(
             f"cannot {_ACTION} {source}: expected a file and a name in it, such as score.py:program"
         )
-    if language == "haskell":
-        return _circuit(boolean.from_haskell(path, name), source, options)
-    if language == "verilog":
-        return _circuit(boolean.from_verilog(path, name), source, options)
+    if language in _NAMED_IN_FILES:
+        return _circuit(_NAMED_IN_FILES[language](path, name), source, options)
     found = getattr(_module(Path(path)), name, None)
     if found is None:
         raise InvalidArgumentError(f"cannot {_ACTION} {source}: {path} has no {name!r}")

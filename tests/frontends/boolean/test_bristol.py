@@ -61,6 +61,15 @@ def test_comparator_in_the_old_format(tmp_path: Path) -> None:
     assert program.run_clear(x0=a, x1=b)["y0"].tolist() == (a < b).tolist()
 
 
+def test_comments_are_for_readers(tmp_path: Path) -> None:
+    bare, program = adder(4), from_bristol(written(tmp_path, adder(4)))
+    commented = bare.replace("\n", "  # 2 1 0 1 XOR\n").replace("AND", "AND#", 1)
+    read = from_bristol(written(tmp_path, f"# an adder\n#\n{commented}# 1 1 0 1 INV"))
+    assert str(read) == str(program)
+    with pytest.raises(BristolSyntaxError, match="line 3: expected the numbers of gates and wires"):
+        from_bristol(written(tmp_path, "# an adder\n\n3 # 6\n"))
+
+
 @pytest.mark.parametrize("text", [adder(8), SMALL])
 def test_fashion_is_written_as_it_was_read(tmp_path: Path, text: str) -> None:
     first, second = tmp_path / "first.txt", tmp_path / "second.txt"

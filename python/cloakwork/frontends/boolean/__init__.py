@@ -6,9 +6,11 @@ They run in the clear on the bits themselves and, compiled, on TFHE's ciphertext
 from cloakwork.frontends.boolean.circuit import (
     Circuit,
     chain,
+    from_blif,
     from_bristol,
     from_haskell,
     from_verilog,
+    from_yosys_json,
     to_bristol,
     to_old_bristol,
 )
@@ -16,9 +18,11 @@ from cloakwork.frontends.boolean.circuit import (
 __all__ = [
     "Circuit",
     "chain",
+    "from_blif",
     "from_bristol",
     "from_haskell",
     "from_verilog",
+    "from_yosys_json",
     "to_bristol",
     "to_old_bristol",
 ]

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from cloakwork.base.arguments import file_path, shown
+from cloakwork.base.arguments import file_path
 from cloakwork.errors import BristolSyntaxError, CloakworkError, InvalidArgumentError
 from cloakwork.frontends.boolean.bristol_gates import in_bristol_gates, in_old_bristol_gates
+from cloakwork.frontends.boolean.given_ports import ports_as_given
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 from cloakwork.runtime.storage import named_full_disk, named_reading, named_writing
@@ -24,6 +25,9 @@ from cloakwork.runtime.storage import named_full_disk, named_reading, named_writ
 _KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "EQW": GateKind.BUF}
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _CONSTANTS = {"0": GateKind.ZERO, "1": GateKind.ONE}
+
+# What stands behind it on a line is for readers.
+_COMMENT = "#"
 
 # The numbers of a hostile file could have any number of digits.
 _MAX_DIGITS = 10
@@ -43,8 +47,8 @@ def from_bristol(
     path = file_path(path, "read")
     # A character that is not ASCII is refused where it stands.
     with named_reading(path), path.open(encoding="ascii", errors="replace") as file:
-        numbered = ((number, line.split()) for number, line in enumerate(file, start=1))
-        reader = _Reader(path.name, (line for line in numbered if line[1]))
+        words = (line.partition(_COMMENT)[0].split() for line in file)
+        reader = _Reader(path.name, (line for line in enumerate(words, start=1) if line[1]))
         return reader.read(inputs, outputs)
 
 
@@ -135,9 +139,12 @@ class _Reader:
         self, given_inputs: Sequence[Port] | None, given_outputs: Sequence[Port] | None
     ) -> GateProgram:
         gates, wires = self._numbers(2, "the numbers of gates and wires")
+        inputs: Sequence[Port]
+        outputs: Sequence[Port]
         inputs, outputs = self._ports()
-        inputs = self._named(inputs, given_inputs, "inputs")
-        outputs = self._named(outputs, given_outputs, "outputs")
+        refused = f"cannot read {self._name} with these"
+        inputs = ports_as_given(inputs, given_inputs, f"{refused} inputs")
+        outputs = ports_as_given(outputs, given_outputs, f"{refused} outputs")
         builder = GateBuilder(self._name, inputs)
         output_bits = sum(port.bits for port in outputs)
         if max(len(builder), output_bits) > wires:
@@ -180,20 +187,6 @@ class _Reader:
         """What stands behind a count of as much."""
         count = _integer(words[0])
         return self._integers(words, count + 1, f"{count} and the bits of as many ports")[1:]
-
-    def _named(self, ports: list[Port], given: Sequence[Port] | None, what: str) -> list[Port]:
-        if given is None:
-            return ports
-        refused = f"cannot read {self._name} with these {what}:"
-        if not isinstance(given, Sequence) or not all(isinstance(port, Port) for port in given):
-            raise InvalidArgumentError(f"{refused} expected a list of ports, got {shown(given)}")
-        names = [port.name for port in given]
-        if len(set(names)) < len(names):
-            raise InvalidArgumentError(f"{refused} a name comes twice among {shown(names)}")
-        expected, got = (sum(port.bits for port in each) for each in (ports, given))
-        if expected != got:
-            raise InvalidArgumentError(f"{refused} expected {expected} bits, got {got}")
-        return list(given)
 
     def _gate(self, words: list[str], wires: int, builder: GateBuilder) -> None:
         name = words[-1]

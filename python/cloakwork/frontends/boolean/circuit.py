@@ -16,7 +16,7 @@ import numpy as np
 from cloakwork._native import threads as engine_threads
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InputNameError, InvalidArgumentError
-from cloakwork.frontends.boolean import bristol, haskell, verilog
+from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gate_chain import chained
@@ -291,6 +291,83 @@ def from_verilog(
         {'y': array([1, 0], dtype=uint64)}
     """
     return Circuit(verilog.from_verilog(path, top, yosys, timeout))
+
+
+def from_yosys_json(path: str | Path, top: str) -> Circuit:
+    """Read a module of gates in the JSON that `write_json` of Yosys writes; takes no Yosys.
+
+    Its ports become inputs and outputs in their order, `signed` ones signed. Cells are Yosys'
+    gates, such as `$_AND_`, which `abc -g gates` makes, and look-up tables `$lut` of up to six
+    inputs. Bits x are 0.
+
+    Args:
+        path: The file.
+        top: The name of the module.
+
+    Raises:
+        SequentialCircuitError: The module has registers, latches or memory that is written.
+        NetlistError: The file is not such a netlist, has no such module, or the module has cells
+            that are not gates, no outputs, a loop, a wire that nothing drives or several cells do,
+            or a port in both directions. The message names the cell.
+        InvalidArgumentError: The path or name is invalid.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
+
+    Example:
+        >>> import json, tempfile
+        >>> ports = {
+        ...     "a": {"direction": "input", "bits": [2, 3]},
+        ...     "y": {"direction": "output", "bits": [4]},
+        ... }
+        >>> wires = {"A": [2], "B": [3], "Y": [4]}
+        >>> cells = {"both": {"type": "$_AND_", "connections": wires}}
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        ...     json.dump({"modules": {"m": {"ports": ports, "cells": cells}}}, file)
+        ...     file.flush()
+        ...     program = from_yosys_json(file.name, top="m")
+        >>> program.run_clear(a=[2, 3])
+        {'y': array([0, 1], dtype=uint64)}
+    """
+    return Circuit(yosys_json.from_yosys_json(path, top))
+
+
+def from_blif(
+    path: str | Path,
+    inputs: Sequence[Port] | None = None,
+    outputs: Sequence[Port] | None = None,
+) -> Circuit:
+    """Read a circuit in the Berkeley Logic Interchange Format, which Yosys and ABC write.
+
+    Nets `a[0]`, `a[1]` and so on among the inputs or outputs are the bits of one number `a`. The
+    model is flat; tables and Yosys' gates are read.
+
+    Args:
+        path: The file.
+        inputs: Names and kinds for the inputs, which have as many bits as the file's together.
+            Without, unsigned numbers as they are called in the file.
+        outputs: The same for the outputs.
+
+    Raises:
+        SequentialCircuitError: The model has latches or a clock.
+        NetlistError: The file is not in this format, has a second model, a gate of another
+            library, no outputs, a loop, or a net that nothing drives or several tables do. The
+            message names the line.
+        InvalidArgumentError: The ports given do not fit the file's, or two have one name; or the
+            path is invalid.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".blif") as file:
+        ...     _ = file.write(".model m\\n.inputs a[0] a[1]\\n.outputs y\\n")
+        ...     _ = file.write(".names a[0] a[1] y\\n10 1\\n.end\\n")
+        ...     file.flush()
+        ...     program = from_blif(file.name)
+        >>> program.run_clear(a=[1, 2])
+        {'y': array([1, 0], dtype=uint64)}
+    """
+    return Circuit(blif.from_blif(path, inputs, outputs))
 
 
 def from_haskell(
