@@ -301,6 +301,13 @@ class WorkerVersionError(CloakworkError, RuntimeError):
     """
 
 
+class WorkerFailedError(CloakworkError, RuntimeError):
+    """A worker of a cluster failed in a way that it should not, and says how.
+
+    Raised when a program runs on a cluster. Look whether all workers have the same packages.
+    """
+
+
 class ClusterFolderError(CloakworkError, OSError):
     """A folder of a run or of encrypted values, or a file in it, is not there or is not seen.
 

@@ -263,10 +263,8 @@ def run(
     Where inputs are in folders and --folder is given, the results stay there, too, in a folder
     whose name is printed.
     """
-    from contextlib import ExitStack  # noqa: PLC0415
-
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.cluster import connected, read_encrypted  # noqa: PLC0415
+    from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
@@ -288,18 +286,14 @@ def run(
     known = None if clear is None else read_values(clear, loaded.program.inputs)
     profile = cw.Profile()
     given = [read_encrypted(path) for path in inputs]
-    with ExitStack() as stack:
-        cluster = None
-        if options["cluster"] is not None:
-            cluster = stack.enter_context(connected(options["cluster"]))
-        results = loaded.run(
-            given,
-            known,
-            threads=options["threads"],
-            profile=profile,
-            cluster=cluster,
-            folder=options["folder"],
-        )
+    results = loaded.run(
+        given,
+        known,
+        threads=options["threads"],
+        profile=profile,
+        cluster=options["cluster"],
+        folder=options["folder"],
+    )
     if output is not None:
         results.save(output)
     if results.place is not None:

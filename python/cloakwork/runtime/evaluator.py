@@ -176,7 +176,7 @@ class Evaluator(KeyHolder):
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
-        cluster: Client | None = None,
+        cluster: Client | str | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> Encrypted:
         """Run the program; on a terminal a bar shows how far it is.
@@ -192,7 +192,9 @@ class Evaluator(KeyHolder):
                 threads.
             profile: Filled with what the run took.
             cancel: Set from another thread, it stops the run between operations.
-            cluster: The client of a cluster of Dask whose workers do the work.
+            cluster: A cluster of Dask whose workers do the work: the address of its scheduler, such
+                as "tcp://machine:8786", or a `distributed.Client`. Nothing that scheduler and
+                workers send is unpickled.
             folder: A folder that all machines of a cluster share, as a path or as a URL of
                 fsspec's; by default a temporary folder of this machine. A run that is started anew
                 with the same folder does what is missing there. Without a cluster the run is in
@@ -210,10 +212,11 @@ class Evaluator(KeyHolder):
             NoiseExhaustedError: Noise would destroy an exact result.
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
-            MalformedBytesError: The ciphertexts are damaged.
+            MalformedBytesError: The ciphertexts are damaged, or a worker's answer is not one.
             MissingDependencyError: What a cluster or files take is not installed.
             ClusterLostError: The cluster has no workers, or was lost on the way.
             WorkerVersionError: A worker has another version of Cloakwork.
+            WorkerFailedError: A worker failed in a way that it should not.
             ClusterFolderError: A worker does not see the folder, or a file is in its place.
             StorageFullError: There is no space left in the folder.
             MissingKeyError: The evaluation keys are those of a program that needs fewer.
@@ -277,7 +280,7 @@ class Evaluator(KeyHolder):
         several: Sequence[Encrypted],
         known: Mapping[int, Any],
         threads: int | None,
-        cluster: Client | None,
+        cluster: Client | str | None,
         folder: str | os.PathLike[str] | None,
         profile: Profile,
         cancel: threading.Event | None,

@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from cloakwork.errors import ClusterLostError
+from cloakwork.errors import ClusterLostError, MalformedBytesError, WorkerFailedError
 from cloakwork.runtime.cluster import dispatch
+from cloakwork.runtime.cluster.wire import Sealed
+
+FIRST, SECOND = ("a test", 0), ("a test", 1)
 
 
 class Told:
-    """A future of Dask, of which each look tells the next status; the last stays."""
+    """A scheduler that tells one thing after the other, and gives what it is said to have."""
 
-    def __init__(self, *statuses: str) -> None:
-        self._left = list(statuses)
+    def __init__(self, *told: Any, gone: int = 0) -> None:
+        self._left = list(told)
+        self._gone = gone
 
-    @property
-    def status(self) -> str:
-        """As the client knows it."""
-        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
+    def news(self, _: float) -> Iterator[Mapping[str, Any]]:
+        """The next thing."""
+        if self._left:
+            yield self._left.pop(0)
 
-    def add_done_callback(self, call: Callable[[Any], None]) -> None:
-        """Call at once: it has finished, or has been so far as to finish."""
-        call(self)
+    def gathered(self, keys: Collection[Any]) -> dict[Any, Any]:
+        """All that is asked for, but for the first times."""
+        self._gone -= 1
+        return {} if self._gone >= 0 else dict.fromkeys(keys, "an answer")
 
+    def require_open(self, action: str) -> None:
+        """There is no client of Dask."""
 
-class Workers:
-    """There are some."""
-
-    def require_workers(self, title: str, so_far: str) -> None:
-        """They are there."""
+    def why(self, key: Any) -> str:
+        """What it has noted."""
+        return f"that {key[1]} is broken"
 
 
 class Counted:
@@ -45,20 +50,60 @@ class Counted:
         self.total += by
 
 
-def seen_to_finish(*futures: Told) -> int:
-    """How many futures are."""
-    watch: Any = Workers()
+def finished(key: Any) -> dict[str, Any]:
+    """What is told of a task that has finished."""
+    return {"op": "key-in-memory", "key": key, "workers": ()}
+
+
+def seen_to_finish(scheduler: Any, read: Any = lambda value: value) -> int:
+    """How many of two grains are."""
     bar: Any = Counted()
-    dispatch._wait(futures, watch, "a test", None, bar)
+    dispatch._Awaited(scheduler, {FIRST: read, SECOND: read}, "a test").wait(None, bar)
     return int(bar.total)
 
 
-@pytest.mark.parametrize("again", ["lost", "pending"])
+@pytest.mark.parametrize("again", ["lost-data", "task-retried"])
 def test_what_is_lost_with_its_worker_is_waited_for(again: str) -> None:
-    futures = Told("finished"), Told(again, again, "finished"), Told("finished")
-    assert seen_to_finish(*futures) == 3
+    lost = {"op": again, "key": FIRST}
+    told = Told(finished(FIRST), lost, finished(SECOND), finished(FIRST), gone=2)
+    assert seen_to_finish(told) == 2
 
 
-def test_what_is_cancelled_is_lost_with_the_cluster() -> None:
+def test_what_cannot_be_gathered_is_asked_for_again() -> None:
+    assert seen_to_finish(Told(finished(FIRST), finished(SECOND), gone=5)) == 2
+
+
+def test_what_nobody_asked_for_counts_nothing() -> None:
+    others: tuple[Any, ...] = (("a test", 2), "a test", ({},), None, (Sealed([], False),))
+    wrong = [finished(key) for key in others]
+    told = Told(*wrong, {}, {"op": "print"}, {"op": 3}, finished(FIRST), finished(SECOND))
+    assert seen_to_finish(told) == 2
+
+
+@pytest.mark.parametrize("end", ["cancelled-keys", "restart", "stream-closed"])
+def test_what_is_cancelled_is_lost_with_the_cluster(end: str) -> None:
+    told = Told(finished(FIRST), {"op": end, "keys": [SECOND]})
     with pytest.raises(ClusterLostError, match="was lost after 1 of 2 grains"):
-        seen_to_finish(Told("finished"), Told("lost", "cancelled"))
+        seen_to_finish(told)
+
+
+def test_a_task_that_fails_says_why() -> None:
+    sealed = Sealed([memoryview(b"a pickle")], False)
+    for error in (b"a pickle", sealed, None, 3):
+        told = Told({"op": "task-erred", "key": SECOND, "exception": error})
+        with pytest.raises(WorkerFailedError, match="says that 1 is broken; look whether"):
+            seen_to_finish(told)
+
+
+def test_workers_that_break_down_in_a_task_are_lost() -> None:
+    told = Told({"op": "task-erred", "key": SECOND, "exception": b"..KilledWorker.."})
+    with pytest.raises(ClusterLostError, match="several workers broke down one after the other"):
+        seen_to_finish(told)
+
+
+def test_an_answer_that_is_not_one_ends_the_wait() -> None:
+    def read(_: Any) -> Any:
+        raise MalformedBytesError("cannot read an answer")
+
+    with pytest.raises(MalformedBytesError, match="cannot read an answer"):
+        seen_to_finish(Told(finished(FIRST)), read)

@@ -32,6 +32,7 @@ from cloakwork.runtime.cluster import job as jobs
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.job import own_version
+from cloakwork.runtime.cluster.scheduler import Scheduler
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.evaluator import Evaluator
 from tests.families import ENCRYPTED, FAMILIES, NETWORKS, TENSORS, Family, same
@@ -235,7 +236,7 @@ def test_no_key_of_the_client_is_in_a_file_or_a_message(
 def test_what_is_no_cluster_is_refused(cluster: Client) -> None:
     _, evaluator = TENSORS.keys()
     sent = TENSORS.encrypted()
-    wrongs: tuple[Any, ...] = (3, "tcp://127.0.0.1:8786", object())
+    wrongs: tuple[Any, ...] = (3, b"tcp://127.0.0.1:8786", object())
     for wrong in wrongs:
         with pytest.raises(InvalidArgumentError, match="expected cluster to be a distributed"):
             evaluator.run(sent, cluster=wrong)
@@ -289,15 +290,14 @@ def test_a_worker_that_is_lost_while_it_is_asked_is_done_without(
 ) -> None:
     _, evaluator = TENSORS.keys()
     left = [CommClosedError("the worker has gone")] * failures
-    connected: Any = cluster
-    ask = connected.run
+    ask: Callable[..., Any] = Scheduler.answers
 
-    def asked(*args: Any, **named: Any) -> Any:
+    def asked(*args: Any) -> Any:
         if left:
             raise left.pop()
-        return ask(*args, **named)
+        return ask(*args)
 
-    monkeypatch.setattr(cluster, "run", asked)
+    monkeypatch.setattr(Scheduler, "answers", asked)
     if failures == 3:
         with pytest.raises(ClusterLostError, match="the worker has gone"):
             evaluator.run(TENSORS.encrypted(), cluster=cluster)

@@ -11,15 +11,17 @@ import pytest
 
 from cloakwork.errors import ClusterFolderError, MalformedBytesError, WorkerVersionError
 from cloakwork.runtime.cluster import worker
+from cloakwork.runtime.cluster.answers import Failure
 from cloakwork.runtime.cluster.cut import cut
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.grains import read_values_file
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import Job, Order, order, own_version
+from cloakwork.runtime.cluster.moved import Moved
 from cloakwork.runtime.cluster.network import Network
 from cloakwork.runtime.cluster.stored import parts_of, read_part, write_values
-from cloakwork.runtime.cluster.worker import Send, done, receipt
+from cloakwork.runtime.cluster.worker import Send, done
 from tests.families import ENCRYPTED, TENSORS, Family
 
 FREE = Network(1e-7, 1e-7, 1e12)
@@ -91,8 +93,9 @@ def test_what_files_hold_is_not_done_again(family: Family, tmp_path: Path) -> No
     form = form_of(family.program)
     for each, made in zip(of_program, first, strict=True):
         again = done(each, [])
-        assert receipt(again).operations == ()
-        assert receipt(made).operations or family.name == "bits"
+        assert isinstance(again, Moved)
+        assert again.receipt.operations == ()
+        assert made.receipt.operations or family.name == "bits"
         kept, known = again.values(form), made.values(form)
         assert kept.keys() == known.keys()
         assert all(form.scheme.dump(kept[each]) == form.scheme.dump(known[each]) for each in known)
@@ -102,14 +105,31 @@ def test_some_values_are_sent(tmp_path: Path) -> None:
     of_program = orders(TENSORS, Folder(str(tmp_path)))
     form = form_of(TENSORS.program)
     for each, made in zip(of_program, all_done(of_program), strict=True):
-        assert Send(each.grain.gives[:1])(made).values(form).keys() == {*each.grain.gives[:1]}
+        sent = Send(each.grain.gives[:1])(made)
+        assert isinstance(sent, Moved)
+        assert sent.values(form).keys() == {*each.grain.gives[:1]}
+
+
+def raised(of_grain: Order) -> Failure:
+    """What a grain has raised."""
+    found = done(of_grain, [])
+    assert isinstance(found, Failure)
+    return found
+
+
+def test_what_was_raised_is_handed_on(tmp_path: Path) -> None:
+    of_program = orders(TENSORS, Folder(str(tmp_path)))
+    failure = Failure("StorageFullError", "cannot write", ("a note",))
+    assert done(of_program[0], [failure]) is failure
+    assert Send((1,))(failure) is failure
+    assert not list((tmp_path / "job").glob("results-*"))
 
 
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = orders(TENSORS, Folder(str(tmp_path)))[0]
     monkeypatch.setattr(worker, "own_version", lambda: "0.0.1")
     with pytest.raises(WorkerVersionError, match=r"this worker has cloakwork 0\.0\.1; install one"):
-        done(first, [])
+        raise raised(first).raised()
 
 
 @pytest.mark.parametrize("what", ["evaluator-*", "*/input-*"])
@@ -118,7 +138,7 @@ def test_a_file_that_is_missing_is_named(what: str, tmp_path: Path) -> None:
     for path in tmp_path.glob(what):
         path.unlink()
     with pytest.raises(ClusterFolderError, match="give a folder that all machines of the run see"):
-        done(first, [])
+        raise raised(first).raised()
 
 
 @pytest.mark.parametrize("what", ["evaluator-*", "*/input-*"])
@@ -127,7 +147,7 @@ def test_a_damaged_file_is_refused(what: str, tmp_path: Path) -> None:
     for path in tmp_path.glob(what):
         path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(MalformedBytesError):
-        done(first, [])
+        raise raised(first).raised()
 
 
 def test_a_process_keeps_the_keys_of_two_evaluators(tmp_path: Path) -> None:

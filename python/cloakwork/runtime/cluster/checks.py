@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import sleep
 from typing import Any
 
-import distributed
-
+from cloakwork.base.record import Fields
 from cloakwork.errors import (
     CloakworkError,
     ClusterFolderError,
     ClusterLostError,
-    InvalidArgumentError,
     MemoryBudgetError,
     WorkerVersionError,
 )
+from cloakwork.runtime.cluster.answers import readable
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.job import own_version
+from cloakwork.runtime.cluster.scheduler import Scheduler
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
 
 # What a worker's process takes without keys and values: the interpreter, Dask, libraries.
@@ -28,10 +28,15 @@ _PROCESS_BYTES = 200_000_000
 # Seconds before workers are asked once more, where one of them does not answer.
 _WAITS = (0.2, 1.0)
 
+# Characters of an answer, threads of a worker and bytes of its memory; there are fewer.
+_LONGEST = 200
+_MOST_THREADS = 1 << 16
+_MOST_BYTES = 1 << 62
+
 
 @contextmanager
 def named_losses(action: str) -> Iterator[None]:
-    """Name what a client of Dask raises where its cluster does not answer.
+    """Name what is raised where a cluster does not answer.
 
     Raises:
         ClusterLostError: It does not.
@@ -40,27 +45,36 @@ def named_losses(action: str) -> Iterator[None]:
         yield
     except CloakworkError:
         raise
-    except (OSError, TimeoutError, distributed.client.FutureCancelledError) as error:
+    except OSError as error:
         raise ClusterLostError(
             f"cannot {action}: the cluster does not answer ({type(error).__name__}: {error}); "
             "connect to one again and run with the same folder"
         ) from error
 
 
-def _answers(cluster: Any, action: str, question: Callable[..., Any], *args: Any) -> dict[str, Any]:
-    """What a function returns on every worker, by the worker's address.
+def _answers(
+    scheduler: Scheduler, action: str, question: Callable[..., bytes], *args: Any
+) -> dict[str, str]:
+    """The text that a function returns as bytes on every worker, by the worker's address.
 
     Raises:
         ClusterLostError: The cluster does not answer.
+        MalformedBytesError: A worker answers something else.
     """
     with named_losses(action):
         for wait in _WAITS:
             try:
-                return dict(cluster.run(question, *args))
+                return _texts(scheduler.answers(question, *args))
             except OSError:
                 # A worker that has just been lost is still on the list for a moment.
                 sleep(wait)
-        return dict(cluster.run(question, *args))
+        return _texts(scheduler.answers(question, *args))
+
+
+def _texts(answers: Mapping[str, bytes]) -> dict[str, str]:
+    return {
+        place: readable(each[:_LONGEST].decode(errors="replace")) for place, each in answers.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,66 +91,60 @@ class Workers:
     limits: tuple[tuple[int, int], ...] = ()
 
 
-def workers_of(cluster: Any, action: str) -> Workers:
+def workers_of(scheduler: Scheduler, action: str) -> Workers:
     """The workers that there are.
 
     Raises:
         ClusterLostError: There are none.
+        MalformedBytesError: What the scheduler says of them are not workers.
     """
     with named_losses(action):
-        found = cluster.scheduler_info(n_workers=-1)["workers"]
+        found = scheduler.workers()
     if not found:
         raise ClusterLostError(
             f"cannot {action}: the cluster has no workers; wait for them by "
             "client.wait_for_workers(2)"
         )
+    own = {
+        readable(address): Fields(each, f"worker {readable(address)}")
+        for address, each in found.items()
+    }
+    counts = {
+        address: each.integer("nthreads", least=1, most=_MOST_THREADS)
+        for address, each in own.items()
+    }
     threads = sorted(
-        (thread, address) for address, each in found.items() for thread in range(each["nthreads"])
+        (thread, address) for address, count in counts.items() for thread in range(count)
     )
     limits = (
-        (each["memory_limit"], each["nthreads"]) for each in found.values() if each["memory_limit"]
+        (each.integer("memory_limit", least=1, most=_MOST_BYTES), counts[address])
+        for address, each in own.items()
+        if each.raw("memory_limit")
     )
     return Workers(tuple(address for _, address in threads), tuple(limits))
 
 
-def require_client(cluster: Any, action: str) -> None:
-    """Refuse what is not a client that waits for results, or is closed.
-
-    Raises:
-        InvalidArgumentError: It is something else.
-        ClusterLostError: It is closed.
-    """
-    if not isinstance(cluster, distributed.Client) or cluster.asynchronous:
-        raise InvalidArgumentError(
-            f"cannot {action}: expected cluster to be a distributed.Client that is not "
-            f"asynchronous, got {cluster!r:.60}"
-        )
-    if cluster.status in ("closing", "closed"):
-        raise ClusterLostError(
-            f"cannot {action}: the client of the cluster is closed; connect to the cluster again"
-        )
-
-
-def require_versions(cluster: Any, action: str) -> None:
+def require_versions(scheduler: Scheduler, action: str) -> None:
     """Refuse a cluster with other versions of this package.
 
     Raises:
         WorkerVersionError: A worker or the scheduler has another, or lacks it.
+        ClusterLostError: The cluster does not answer.
     """
 
     # It goes by what it does, not by its name: a worker may have no module of this name.
-    def version() -> str:
+    def version() -> bytes:
         from importlib import metadata  # noqa: PLC0415
 
         try:
-            return metadata.version("cloakwork")
+            return metadata.version("cloakwork").encode()
         except metadata.PackageNotFoundError:
-            return "not installed"
+            return b"not installed"
 
     own = own_version()
     with named_losses(action):
-        of_scheduler = cluster.run_on_scheduler(version)
-    found = {**_answers(cluster, action, version), "the scheduler": of_scheduler}
+        of_scheduler = _texts({"the scheduler": scheduler.own_answer(version)})
+    found = {**_answers(scheduler, action, version), **of_scheduler}
     others = {place: each for place, each in found.items() if each != own}
     if others:
         place, other = min(others.items())
@@ -146,13 +154,19 @@ def require_versions(cluster: Any, action: str) -> None:
         )
 
 
-def require_folder(cluster: Any, folder: Folder, name: str, action: str) -> None:
+def _seen(folder: Folder, name: str) -> bytes:
+    """Whether there is a file, as workers are asked for it."""
+    return b"yes" if folder.has(name) else b""
+
+
+def require_folder(scheduler: Scheduler, folder: Folder, name: str, action: str) -> None:
     """Refuse a folder in which a worker does not see a file.
 
     Raises:
         ClusterFolderError: One does not.
+        ClusterLostError: The cluster does not answer.
     """
-    found = _answers(cluster, action, Folder.has, folder, name)
+    found = _answers(scheduler, action, _seen, folder, name)
     blind = sorted(address for address, sees in found.items() if not sees)
     if blind:
         raise ClusterFolderError(

@@ -1,26 +1,30 @@
-"""Hands placed jobs to Dask, waits for them, and says why one has not finished."""
+"""Hands placed jobs to a cluster, waits for them, and says why one has not finished."""
 
 from __future__ import annotations
 
-import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
-from dask.base import annotate
-from distributed.scheduler import KilledWorker
-
 from cloakwork.base.progress import Bar, progress_bar
-from cloakwork.errors import ClusterLostError, RunCancelledError
+from cloakwork.errors import (
+    ClusterLostError,
+    MalformedBytesError,
+    RunCancelledError,
+    WorkerFailedError,
+)
+from cloakwork.runtime.cluster.answers import receipt_of
 from cloakwork.runtime.cluster.checks import Workers, named_losses
 from cloakwork.runtime.cluster.graph import Graph, Key, graph_of
 from cloakwork.runtime.cluster.moved import Receipt, fill
 from cloakwork.runtime.cluster.placing import Placed
+from cloakwork.runtime.cluster.scheduler import Scheduler
+from cloakwork.runtime.cluster.wire import plain_bytes
 from cloakwork.runtime.profile import Profile
 
-# Attempts at a task beside the first, where a file or a connection fails.
+# Attempts at a task beside the first, where its worker breaks down in it.
 _RETRIES = 2
 # Seconds after which the wait looks whether the run was cancelled.
 _LONGEST_WAIT = 0.2
@@ -28,12 +32,16 @@ _LONGEST_WAIT = 0.2
 # one that is started again takes a few.
 _LOOK = 5.0
 _LONELY = 60.0
-# What Dask says of a task that had finished when its worker was lost, and its receipt with it.
-_DONE_AGAIN = ("lost", "pending")
+# What Dask's scheduler tells: of a task that has finished, of one whose result was lost with its
+# worker and that is done again, and of the end of all.
+_FINISHED = "key-in-memory"
+_AGAIN = ("lost-data", "task-retried")
+_ENDED = ("cancelled-keys", "restart", "stream-closed")
+_FAILED = "task-erred"
 
 
 def run_jobs(
-    cluster: Any,
+    scheduler: Scheduler,
     workers: Workers,
     placed: Sequence[Placed],
     title: str,
@@ -43,7 +51,7 @@ def run_jobs(
     """Do what is missing of jobs, all at a time.
 
     Args:
-        cluster: The client of the cluster.
+        scheduler: The scheduler of the cluster.
         workers: Its workers.
         placed: The jobs.
         title: What they compute.
@@ -53,35 +61,44 @@ def run_jobs(
     Raises:
         RunCancelledError: The run was cancelled.
         ClusterLostError: The cluster was lost.
+        MalformedBytesError: A worker or the scheduler has answered something else.
         CloakworkError: What a grain raised.
     """
     begun = perf_counter()
     graphs = [graph_of(title, each.made, each.orders, each.missing()) for each in placed]
-    receipts = [key for graph in graphs for key in graph.receipts]
-    if receipts:
-        futures = _submitted(cluster, workers, placed, graphs, receipts)
-        with progress_bar(title, total=len(futures), unit="grain") as bar:
-            _show_dashboard(bar, cluster)
-            try:
-                _wait(futures, _Watch(cluster), title, cancel, bar)
-                with named_losses(f"finish {title}"):
-                    found: list[Receipt] = cluster.gather(futures)
-            except BaseException:
-                _give_up(cluster, futures)
-                raise
-        lanes = [graph.lanes[key] for graph in graphs for key in graph.receipts]
-        fill(profile, found, lanes)
+    readers: dict[Key, Callable[[Any], Receipt]] = {
+        key: _reader(each, order)
+        for each, graph in zip(placed, graphs, strict=True)
+        for key, order in graph.answers.items()
+    }
+    if readers:
+        awaited = _Awaited(scheduler, readers, title)
+        with named_losses(f"start {title}"):
+            _submit(scheduler, workers, placed, graphs)
+        with progress_bar(title, total=len(readers), unit="grain") as bar:
+            with named_losses(f"finish {title}"):
+                _show_dashboard(bar, scheduler)
+            awaited.wait(cancel, bar)
+        lanes = {key: lane for graph in graphs for key, lane in graph.lanes.items()}
+        found = awaited.receipts
+        fill(profile, list(found.values()), [lanes[key] for key in found])
     profile.seconds = perf_counter() - begun
 
 
-def _submitted(
-    cluster: Any,
-    workers: Workers,
-    placed: Sequence[Placed],
-    graphs: Sequence[Graph],
-    receipts: Sequence[Key],
-) -> list[Any]:
-    """The futures of all receipts, every task being meant for the worker of its lane."""
+def _reader(placed: Placed, order: Any) -> Callable[[Any], Receipt]:
+    """What reads the answer of a grain."""
+
+    def read(value: Any) -> Receipt:
+        data = plain_bytes(value, f"a worker's answer of grain {order.name}")
+        return receipt_of(data, order, placed.form.operations)
+
+    return read
+
+
+def _submit(
+    scheduler: Scheduler, workers: Workers, placed: Sequence[Placed], graphs: Sequence[Graph]
+) -> None:
+    """Let everything be done, every task being meant for the worker of its lane."""
     tasks: dict[Key, Any] = {}
     meant: dict[Key, list[str]] = {}
     priorities: dict[Key, int] = {}
@@ -90,109 +107,132 @@ def _submitted(
         for key, lane in graph.lanes.items():
             meant[key] = [workers.addresses[(each.first + lane) % len(workers.addresses)]]
             priorities[key] = -graph.places[key]
-    # A worker that is lost leaves its tasks to others.
-    with annotate(
-        workers=meant.get,
-        allow_other_workers=True,
-        priority=priorities.get,
-        retries=_RETRIES,
-    ):
-        futures: list[Any] = cluster.get(tasks, list(receipts), sync=False)
-    return futures
+    scheduler.submit(
+        tasks,
+        [key for graph in graphs for key in graph.answers],
+        {
+            "workers": meant.get,
+            # A worker that is lost leaves its tasks to others.
+            "allow_other_workers": True,
+            "priority": priorities.get,
+            "retries": _RETRIES,
+        },
+    )
 
 
-class _Watch:
-    """Looks now and then whether a cluster has workers still."""
+class _Awaited:
+    """The answers of grains as they come.
 
-    def __init__(self, cluster: Any) -> None:
-        self._cluster = cluster
+    Args:
+        scheduler: The scheduler.
+        readers: What reads the answer of each grain, by its key.
+        title: What they compute.
+
+    Attributes:
+        receipts: What the grains took that have answered.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, readers: Mapping[Key, Callable[[Any], Receipt]], title: str
+    ) -> None:
+        self.receipts: dict[Key, Receipt] = {}
+        self._scheduler = scheduler
+        self._readers = readers
+        self._title = title
+        self._there: set[Key] = set()
         self._seen = self._looked = perf_counter()
 
-    def require_workers(self, title: str, so_far: str) -> None:
-        """Raise where there were none for long: their tasks would wait for ever.
+    def wait(self, cancel: threading.Event | None, bar: Bar) -> None:
+        """Wait until all have answered.
 
         Raises:
-            ClusterLostError: There were none.
+            RunCancelledError: The run was cancelled.
+            ClusterLostError: The cluster was lost.
+            MalformedBytesError: An answer is not one.
+            WorkerFailedError: A worker has failed otherwise.
+            CloakworkError: What a grain raised.
+        """
+        action = f"finish {self._title}"
+        while len(self.receipts) < len(self._readers):
+            if cancel is not None and cancel.is_set():
+                raise RunCancelledError(f"cannot {action}: it was cancelled after {self._so_far}")
+            self._scheduler.require_open(f"{action} after {self._so_far}")
+            with named_losses(f"{action} after {self._so_far}"):
+                for each in self._scheduler.news(_LONGEST_WAIT):
+                    self._note(each)
+                bar.update(self._take())
+                self._require_workers()
+
+    @property
+    def _so_far(self) -> str:
+        return f"{len(self.receipts)} of {len(self._readers)} grains"
+
+    def _note(self, told: Mapping[Any, Any]) -> None:
+        """Take note of what the scheduler tells."""
+        operation, key = told.get("op"), told.get("key")
+        if operation in _ENDED:
+            raise ClusterLostError(
+                f"cannot finish {self._title}: the cluster was lost after {self._so_far}; connect "
+                "to one again and run with the same folder, in which they are found"
+            )
+        if not isinstance(key, tuple) or not all(isinstance(each, str | int) for each in key):
+            return
+        if key not in self._readers or key in self.receipts:
+            return
+        if operation == _FINISHED:
+            self._there.add(key)
+        elif operation in _AGAIN:
+            self._there.discard(key)
+        elif operation == _FAILED:
+            raise self._failure(key, told)
+
+    def _take(self) -> int:
+        """Take the answers that are there; what a worker took with it is told of again."""
+        found = self._scheduler.gathered(self._there) if self._there else {}
+        for key, value in found.items():
+            self.receipts[key] = self._readers[key](value)
+        self._there -= found.keys()
+        return len(found)
+
+    def _failure(self, key: Key, told: Mapping[Any, Any]) -> Exception:
+        """Why a task has not finished. Its error is a pickle, in which a name is looked for."""
+        with suppress(MalformedBytesError):
+            error = told.get("exception")
+            if b"KilledWorker" in (error if isinstance(error, bytes) else plain_bytes(error, "")):
+                return ClusterLostError(
+                    f"cannot finish {self._title}: several workers broke down one after the other "
+                    f"in one task, most often for want of memory, after {self._so_far}; give "
+                    "workers more memory and run with the same folder"
+                )
+        reason = self._scheduler.why(key) or "nothing that can be read"
+        return WorkerFailedError(
+            f"cannot finish {self._title}: a worker failed after {self._so_far}, and says "
+            f"{reason}; look whether all workers have the same packages, and run with the same "
+            "folder"
+        )
+
+    def _require_workers(self) -> None:
+        """Look now and then for workers: without any, tasks would wait for ever.
+
+        Raises:
+            ClusterLostError: There were none for long.
         """
         now = perf_counter()
         if now - self._looked < _LOOK:
             return
         self._looked = now
-        with named_losses(f"finish {title}"):
-            if self._cluster.scheduler_info(n_workers=-1)["workers"]:
-                self._seen = now
+        if self._scheduler.workers():
+            self._seen = now
         if now - self._seen >= _LONELY:
             raise ClusterLostError(
-                f"cannot finish {title}: the cluster has had no workers for {now - self._seen:.0f} "
-                f"s, after {so_far}; start workers and run with the same folder"
+                f"cannot finish {self._title}: the cluster has had no workers for "
+                f"{now - self._seen:.0f} s, after {self._so_far}; start workers and run with the "
+                "same folder"
             )
 
 
-def _wait(
-    futures: Sequence[Any],
-    watch: _Watch,
-    title: str,
-    cancel: threading.Event | None,
-    bar: Bar,
-) -> None:
-    """Wait until all have finished.
-
-    Raises:
-        RunCancelledError: The run was cancelled.
-        ClusterLostError: The cluster was lost.
-        CloakworkError: What a task raised.
-    """
-    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    for future in futures:
-        future.add_done_callback(ended.put)
-    done = 0
-    lost: list[Any] = []
-    while done < len(futures):
-        so_far = f"{done} of {len(futures)} grains"
-        if cancel is not None and cancel.is_set():
-            raise RunCancelledError(f"cannot finish {title}: it was cancelled after {so_far}")
-        try:
-            future = ended.get(timeout=_LONGEST_WAIT)
-        except queue.Empty:
-            watch.require_workers(title, so_far)
-            while lost:
-                ended.put(lost.pop())
-            continue
-        # Looked at once, as it changes meanwhile.
-        status = future.status
-        if status in _DONE_AGAIN:
-            lost.append(future)
-            continue
-        if status != "finished":
-            raise _failure(future, title, so_far)
-        done += 1
-        bar.update(1)
-
-
-def _failure(future: Any, title: str, so_far: str) -> BaseException:
-    """Why a task has not finished."""
-    if future.status != "error":
-        return ClusterLostError(
-            f"cannot finish {title}: the cluster was lost after {so_far}; connect to one again "
-            "and run with the same folder, in which they are found"
-        )
-    error: BaseException = future.exception()
-    if isinstance(error, KilledWorker):
-        return ClusterLostError(
-            f"cannot finish {title}: several workers broke down one after the other in one task, "
-            f"most often for want of memory, after {so_far}; give workers more memory and run "
-            "with the same folder"
-        )
-    return error
-
-
-def _give_up(cluster: Any, futures: Sequence[Any]) -> None:
-    """Let no further task start, if there is a cluster still."""
-    with suppress(OSError, RuntimeError, TimeoutError):
-        cluster.cancel(list(futures))
-
-
-def _show_dashboard(bar: Bar, cluster: Any) -> None:
+def _show_dashboard(bar: Bar, scheduler: Scheduler) -> None:
     """Say on the bar where to look, where Dask has a dashboard."""
-    if not bar.disable and "dashboard" in cluster.scheduler_info()["services"]:
-        bar.set_postfix_str(cluster.dashboard_link)
+    link = None if bar.disable else scheduler.dashboard()
+    if link is not None:
+        bar.set_postfix_str(link)

@@ -27,10 +27,12 @@ class Form(Protocol):
     Attributes:
         work: What a run does.
         scheme: The program's scheme.
+        operations: How many operations a run measures at most.
     """
 
     work: Work
     scheme: Any
+    operations: int
 
     def read(self, value: int, fields: Fields) -> Any:
         """A value of the work, of its record.
@@ -104,6 +106,7 @@ class SlotForm(Form):
         if inner_parts > 1:
             cut = with_inner_parts(body, inner_parts)
         self._body, self._sources = cut.program, cut.sources
+        self.operations = len(body.operations)
         bounds = program.value_bounds
         self._bounds = None if bounds is None else [bounds[number] for number in self._sources]
         if inner_parts > 1:
@@ -174,6 +177,7 @@ class BitForm(Form):
         self.scheme = scheme
         self._body = body
         self.work = bit_work(body, scheme.value_bytes)
+        self.operations = len(self.work.seconds)
 
     def read(self, _: int, fields: Fields) -> Any:
         return self.scheme.read_ciphertext(fields)

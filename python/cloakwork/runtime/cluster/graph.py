@@ -1,14 +1,16 @@
-"""The tasks of Dask that a job is: grains, what is sent between them, and their receipts."""
+"""The tasks of Dask that a job is: grains, what is sent between them, and their answers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 from typing import Any, TypeAlias
 
+from cloakwork.runtime.cluster.answers import Answer
 from cloakwork.runtime.cluster.cut import Cut
 from cloakwork.runtime.cluster.job import Order
-from cloakwork.runtime.cluster.worker import Send, done, receipt
+from cloakwork.runtime.cluster.worker import Send, done
 
 Key: TypeAlias = tuple[str | int, ...]
 
@@ -18,16 +20,16 @@ class Graph:
     """A job as Dask takes it.
 
     Args:
-        tasks: The tasks by key, which name the job and so what they make.
+        tasks: The tasks by key, which no other attempt has.
         lanes: The lane that each is meant for.
         places: The place in the cut of each, by which they are done first.
-        receipts: The keys of the receipts, one for each grain that is to be done.
+        answers: The orders of the grains that are to be done, by the keys of their answers.
     """
 
     tasks: Mapping[Key, Any]
     lanes: Mapping[Key, int]
     places: Mapping[Key, int]
-    receipts: Sequence[Key]
+    answers: Mapping[Key, Order]
 
 
 def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int, bool]) -> Graph:
@@ -39,7 +41,9 @@ def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int
         orders: The order for every grain.
         needed: The places of the grains that are to be done; see `needed.needed_grains`.
     """
-    job = orders[0].job.digest if orders else ""
+    # What another attempt has left on workers, a failure such as a full disk, is not for this one.
+    job = token_hex(16)
+    answers: dict[Key, Order] = {}
     tasks: dict[Key, Any] = {}
     lanes: dict[Key, int] = {}
     places: dict[Key, int] = {}
@@ -55,12 +59,14 @@ def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int
         if not is_done:
             given = [_source(title, job, made, maker, grain.lane) for maker, _ in grain.needs]
         add(_grain(title, job, place), (done, orders[place], given), place)
-        add(_receipt(title, job, place), (receipt, _grain(title, job, place)), place)
+        answer = Answer(orders[place].job.digest, orders[place].name)
+        answers[_answer(title, job, place)] = orders[place]
+        add(_answer(title, job, place), (answer, _grain(title, job, place)), place)
     for each in made.messages():
         if each.grain in needed:
             key = _message(title, job, each.grain, each.lane)
             add(key, (Send(each.values), _grain(title, job, each.grain)), each.grain)
-    return Graph(tasks, lanes, places, [_receipt(title, job, place) for place in needed])
+    return Graph(tasks, lanes, places, answers)
 
 
 def _source(title: str, job: str, made: Cut, maker: int, lane: int) -> Key:
@@ -78,5 +84,5 @@ def _message(title: str, job: str, place: int, lane: int) -> Key:
     return (f"{title} sends-{job}", place, lane)
 
 
-def _receipt(title: str, job: str, place: int) -> Key:
-    return (f"{title} receipts-{job}", place)
+def _answer(title: str, job: str, place: int) -> Key:
+    return (f"{title} answers-{job}", place)

@@ -7,13 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import distributed
-
 from cloakwork.errors import MalformedBytesError
 from cloakwork.runtime.cluster.checks import (
     Workers,
     most_grain_bytes,
-    require_client,
     require_folder,
     require_versions,
     workers_of,
@@ -21,42 +18,47 @@ from cloakwork.runtime.cluster.checks import (
 from cloakwork.runtime.cluster.dispatch import run_jobs
 from cloakwork.runtime.cluster.required_keys import require_keys
 from cloakwork.runtime.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
+from cloakwork.runtime.cluster.scheduler import Scheduler
 from cloakwork.runtime.cluster.stored import StoredEncrypted
 
 
-def run_on_cluster(asked: Asked, cluster: distributed.Client) -> Ran:
+def run_on_cluster(asked: Asked, cluster: Any) -> Ran:
     """Let the workers of a cluster do the runs.
 
     Args:
         asked: What is to be done.
-        cluster: The client of the cluster.
+        cluster: The client of the cluster, or the address of its scheduler.
 
     Raises:
         CloakworkError: What `Evaluator.run` raises.
     """
+    action = f"run {asked.evaluator.program.name} on a cluster"
+    with Scheduler(cluster, action) as scheduler:
+        return _run(asked, scheduler, action)
+
+
+def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
     evaluator, folder = asked.evaluator, asked.folder
     title = evaluator.program.name
-    action = f"run {title} on a cluster"
-    require_client(cluster, action)
-    require_versions(cluster, action)
-    workers = workers_of(cluster, action)
+    require_versions(scheduler, action)
+    workers = workers_of(scheduler, action)
     require_keys(evaluator, action)
     keys = evaluator._kept_in(folder, action)
-    require_folder(cluster, folder, keys, action)
+    require_folder(scheduler, folder, keys, action)
     for each in asked.inputs:
         if isinstance(each, StoredEncrypted):
-            require_folder(cluster, each.folder, each.head, action)
+            require_folder(scheduler, each.folder, each.head, action)
     most, advice = _most_on_workers(evaluator, workers, action)
     # Runs beside each other move nothing from one to another.
     lanes = max(1, len(workers.addresses) // asked.runs)
     ran = placed_jobs(asked, keys, lanes, most, advice, action)
     try:
-        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+        run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)
     except MalformedBytesError:
         # The evaluator's file may have been damaged since an earlier run.
         if not evaluator._restored_in(folder, action):
             raise
-        run_jobs(cluster, workers, ran.placed, title, asked.cancel, asked.profile)
+        run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)
     return ran
 
 

@@ -5,22 +5,26 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import time
 
 from distributed import get_worker
 
 from cloakwork import _native
-from cloakwork.errors import WorkerVersionError
+from cloakwork.errors import CloakworkError, WorkerVersionError
+from cloakwork.runtime.cluster.answers import Failure
 from cloakwork.runtime.cluster.forms import Form, form_of
 from cloakwork.runtime.cluster.grains import grain_made
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import Job, Order, own_version
-from cloakwork.runtime.cluster.moved import Moved, Receipt
+from cloakwork.runtime.cluster.moved import Moved
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
 from cloakwork.runtime.evaluator import KIND, Evaluator
 from cloakwork.schemes.base import ReadLimits
 
+# Attempts at a grain where a file or a connection fails.
+_ATTEMPTS = 3
 # Evaluators that a process keeps; with one more, the one used longest ago goes.
 _KEPT = 2
 
@@ -57,22 +61,31 @@ def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
         return holder.found, form_of(holder.found.program, job.inner_parts)
 
 
-def done(order: Order, given: Sequence[Moved]) -> Moved:
+def done(order: Order, given: Sequence[Moved | Failure]) -> Moved | Failure:
     """Do a grain, or find it done: a task of Dask.
 
     Args:
         order: The grain.
-        given: What the grains before it made.
+        given: What the grains before it made, or raised.
 
     Returns:
-        What it makes for others; its results are in their file.
-
-    Raises:
-        WorkerVersionError: This worker has another version than who asked.
-        ClusterFolderError: The files of the run are not seen from here.
-        StorageFullError: There is no space left for what it makes.
-        CloakworkError: An operation failed; a note names it, the program and the user's line.
+        What it makes for others, its results being in their file; or what it raised, such as
+        WorkerVersionError, ClusterFolderError or StorageFullError.
     """
+    made = [each for each in given if isinstance(each, Moved)]
+    for each in given:
+        if isinstance(each, Failure):
+            return each
+    try:
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(OSError):
+                return _done(order, made)
+        return _done(order, made)
+    except CloakworkError as error:
+        return Failure.of(error)
+
+
+def _done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
     evaluator, form = evaluator_of(order.job)
@@ -122,11 +135,6 @@ class Send:
 
     values: tuple[int, ...]
 
-    def __call__(self, made: Moved) -> Moved:
-        """Those values."""
-        return made.only(self.values)
-
-
-def receipt(made: Moved) -> Receipt:
-    """What a grain took, without what it made: a task of Dask."""
-    return made.receipt
+    def __call__(self, made: Moved | Failure) -> Moved | Failure:
+        """Those values, or what was raised instead."""
+        return made.only(self.values) if isinstance(made, Moved) else made
