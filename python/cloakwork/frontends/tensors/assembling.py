@@ -16,6 +16,7 @@ from cloakwork.errors import InvalidArgumentError, ProgramTooLargeError, ShapeMi
 from cloakwork.frontends.tensors.methods import (
     TensorMethods,
     are_all_truths,
+    as_operand,
     axis_number,
     is_truths,
 )
@@ -27,17 +28,18 @@ from cloakwork.programs.ir.truths import as_truths
 _Part = TensorMethods | NDArray[np.float64]
 
 
-def concatenated(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
+def concatenated(arrays: Sequence[Any], axis: int | None = 0) -> TensorMethods:
     """Tensors and clear arrays one after another along an axis, as `numpy.concatenate`.
 
-    Takes a level.
+    Without an axis their elements are. Takes a level.
 
     Raises:
         ShapeMismatchError: The shapes differ along other axes.
         InvalidArgumentError: There is no such axis.
     """
-    made = _joined([_part(each, "concatenate") for each in parts], axis)
-    return _as_truths(made) if are_all_truths(*parts) else made
+    read = [as_operand(each, "concatenate") for each in arrays]
+    made = _joined([each.reshape(-1) for each in read] if axis is None else read, axis or 0)
+    return _as_truths(made) if are_all_truths(*arrays) else made
 
 
 def _joined(read: Sequence[_Part], axis: int) -> TensorMethods:
@@ -62,22 +64,24 @@ def _joined(read: Sequence[_Part], axis: int) -> TensorMethods:
     return made + clear if clear.any() else made
 
 
-def stacked(parts: Sequence[Any], axis: int = 0) -> TensorMethods:
+def stacked(arrays: Sequence[Any], axis: int = 0) -> TensorMethods:
     """Tensors and clear arrays side by side along a new axis, as `numpy.stack`. Takes a level.
 
     Raises:
         ShapeMismatchError: The shapes differ.
         InvalidArgumentError: There is no such axis.
     """
-    read = [_part(each, "stack") for each in parts]
+    read = [as_operand(each, "stack") for each in arrays]
     if len({each.shape for each in read}) > 1:
         raise ShapeMismatchError(f"cannot stack: shapes {[each.shape for each in read]} differ")
     along = axis_number(axis, len(read[0].shape) + 1, "stack")
     made = _joined([each.reshape(_with_axis(each.shape, along)) for each in read], along)
-    return _as_truths(made) if are_all_truths(*parts) else made
+    return _as_truths(made) if are_all_truths(*arrays) else made
 
 
-def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any) -> TensorMethods:
+def padded(
+    array: TensorMethods, pad_width: Any, mode: str = "constant", constant_values: Any = 0
+) -> TensorMethods:
     """A tensor with a number around it, as `numpy.pad` in mode "constant". Takes a level.
 
     Raises:
@@ -89,37 +93,32 @@ def padded(x: TensorMethods, width: Any, mode: str = "constant", **options: Any)
         raise InvalidArgumentError(
             f"cannot pad: expected the mode 'constant', got {shown(mode)}; concatenate slices"
         )
-    unknown = sorted(options.keys() - {"constant_values"})
-    if unknown:
-        raise InvalidArgumentError(
-            f"cannot pad: expected no option but constant_values, got {', '.join(unknown)}"
-        )
-    blank = np.zeros(x.shape, dtype=bool if is_truths(x) else np.float64)
-    around = real_numbers(options.get("constant_values", 0), "pad")
+    blank = np.zeros(array.shape, dtype=bool if is_truths(array) else np.float64)
+    around = real_numbers(constant_values, "pad")
     try:
-        template = np.pad(blank, width, constant_values=around)
-        first = np.pad(blank, width, constant_values=1).argmin()
+        template = np.pad(blank, pad_width, constant_values=around)
+        first = np.pad(blank, pad_width, constant_values=1).argmin()
     except (TypeError, ValueError, IndexError) as error:
         raise InvalidArgumentError(
             "cannot pad: expected how many numbers to add, from 0 on, as one number, a pair "
-            f"(before, after), or such a pair for each of {x.ndim} axes, and as many numbers to "
-            f"add there, got {shown(width)} and {shown(options.get('constant_values', 0))}"
+            f"(before, after), or such a pair for each of {array.ndim} axes, and as many numbers "
+            f"to add there, got {shown(pad_width)} and {shown(constant_values)}"
         ) from error
     except MemoryError as error:
         raise ProgramTooLargeError(
-            f"cannot pad: {shown(width)} around a tensor of shape {x.shape} are more numbers than "
-            "memory holds; add fewer"
+            f"cannot pad: {shown(pad_width)} around a tensor of shape {array.shape} are more "
+            "numbers than memory holds; add fewer"
         ) from error
     starts = np.unravel_index(int(first), template.shape)
-    made = x
+    made = array
     for axis, (start, size) in enumerate(zip(starts, template.shape, strict=True)):
-        if size > x.shape[axis]:
+        if size > array.shape[axis]:
             made = _embedded(made, axis, int(start), size)
     made = made + template if template.any() else made
-    return _as_truths(made) if is_truths(x) else made
+    return _as_truths(made) if is_truths(array) else made
 
 
-def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
+def where(condition: Any, x: Any, y: Any) -> TensorMethods:
     """Elements of one where a condition holds and of the other elsewhere, as `numpy.where`.
 
     Where both sides meet as the compared numbers do, as in where(x > 0, x, 0.5 * x), the result is
@@ -127,22 +126,22 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
 
     Args:
         condition: A clear array of truths, or an encrypted comparison, or some of them together.
-        chosen: Elements where it holds, encrypted or clear.
-        otherwise: Elements elsewhere.
+        x: Elements where it holds, encrypted or clear.
+        y: Elements elsewhere.
 
     Raises:
         ShapeMismatchError: The shapes do not fit.
         InvalidArgumentError: The condition is encrypted numbers.
     """
     if not isinstance(condition, TensorMethods):
-        holds = np.asarray(condition, dtype=bool)
-        parts = [(chosen, holds), (otherwise, ~holds)]
-        made = [_part(each, "where") * mask.astype(np.float64) for each, mask in parts]
+        holds = real_numbers(condition, "where").astype(bool)
+        parts = [(x, holds), (y, ~holds)]
+        made = [as_operand(each, "where") * mask.astype(np.float64) for each, mask in parts]
         encrypted = made[0] if isinstance(made[0], TensorMethods) else made[1]
         other = made[1] if encrypted is made[0] else made[0]
         assert isinstance(encrypted, TensorMethods)
-        chosen_of = encrypted + other
-        return _as_truths(chosen_of) if are_all_truths(chosen, otherwise) else chosen_of
+        joined = encrypted + other
+        return _as_truths(joined) if are_all_truths(x, y) else joined
     if not is_truths(condition):
         raise InvalidArgumentError(
             "cannot choose by numpy.where: expected a condition that is a comparison, such as "
@@ -150,7 +149,7 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
             "them are 0; write numpy.where(x > 0, ...), or c * x + (1 - c) * y where c is known to "
             "be 1 or 0"
         )
-    one, other = _numbers(chosen), _numbers(otherwise)
+    one, other = _numbers(x), _numbers(y)
     found = _bent(condition, one, other)
     if found is None:
         found = condition * (one - other) + other
@@ -158,7 +157,7 @@ def where(condition: Any, chosen: Any, otherwise: Any) -> TensorMethods:
     low, high = min(end[0] for end in ends), max(end[1] for end in ends)
     if low < high:
         found = found.within(low, high, claimed=False)
-    return _as_truths(found) if are_all_truths(chosen, otherwise) else found
+    return _as_truths(found) if are_all_truths(x, y) else found
 
 
 def _bent(condition: TensorMethods, one: _Part, other: _Part) -> TensorMethods | None:
@@ -209,11 +208,13 @@ def hypotenuse(x: Any, y: Any) -> TensorMethods:
     return made
 
 
-def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethods:
-    """Elements brought between two ends, as `numpy.clip`."""
-    if low is None or high is None or not _is_below(low, high):
-        made = x if low is None else larger(x, low)
-        return made if high is None else smaller(made, high)
+def clipped(x: Any, low: Any = None, high: Any = None) -> TensorMethods:
+    """Elements brought between two ends, as `numpy.clip`, some of these encrypted."""
+    if not isinstance(x, TensorMethods) or low is None or high is None or not _is_below(low, high):
+        x, low, high = map(_read_for_clip, (x, low, high))
+        raised = x if low is None else np.maximum(x, low)
+        found: TensorMethods = raised if high is None else np.minimum(raised, high)
+        return found
     # Side by side, which takes the levels of one.
     least, greatest = real_array(low, "clip"), real_array(high, "clip")
     beyond = (x - greatest).applied("relu", "clip")
@@ -222,6 +223,10 @@ def clipped(x: TensorMethods, low: Any = None, high: Any = None) -> TensorMethod
     (lowest, _), (_, highest) = _ends(least), _ends(greatest)
     start, end = _ends(x)
     return made.within(max(lowest, start), max(lowest, min(highest, end)), claimed=False)
+
+
+def _read_for_clip(part: Any) -> Any:
+    return part if part is None or isinstance(part, TensorMethods) else real_numbers(part, "clip")
 
 
 def _is_below(low: Any, high: Any) -> bool:
@@ -233,7 +238,7 @@ def _is_below(low: Any, high: Any) -> bool:
 
 def _encrypted_first(x: Any, y: Any, action: str) -> tuple[TensorMethods, _Part]:
     one, other = (x, y) if isinstance(x, TensorMethods) else (y, x)
-    return one, _part(other, action)
+    return one, as_operand(other, action)
 
 
 def _ends(part: _Part) -> tuple[float, float]:
@@ -243,17 +248,13 @@ def _ends(part: _Part) -> tuple[float, float]:
 
 
 def _numbers(value: Any) -> _Part:
-    part = _part(value, "where")
+    part = as_operand(value, "where")
     return 1.0 * part if is_truths(value) else part
 
 
 def _as_truths(x: TensorMethods) -> TensorMethods:
     made: TensorMethods = x.runner.compute(as_truths(x.node()), "truths")
     return made
-
-
-def _part(value: Any, action: str) -> _Part:
-    return value if isinstance(value, TensorMethods) else real_array(value, action)
 
 
 def _with_size(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:

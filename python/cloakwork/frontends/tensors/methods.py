@@ -289,7 +289,7 @@ class TensorMethods:
 
     def __rmatmul__(self, other: Any) -> Self:
         refuse_sums_of_truths("matmul", self, other)
-        return self._matrix_product(_operand(other, "matmul"), self)
+        return self._matrix_product(as_operand(other, "matmul"), self)
 
     def matmul(self, other: Any) -> Self:
         """The matrix product, as `numpy.matmul`; leading axes are a batch.
@@ -299,7 +299,7 @@ class TensorMethods:
             InvalidArgumentError: Both are comparisons.
         """
         refuse_sums_of_truths("matmul", self, other)
-        return self._matrix_product(self, _operand(other, "matmul"))
+        return self._matrix_product(self, as_operand(other, "matmul"))
 
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The sum along axes, by default all, as `numpy.sum`.
@@ -484,7 +484,7 @@ class TensorMethods:
         return self._computed(Rearrange(self.node(), chosen, users_origin()), "x[...]")
 
     def _added(self, other: Any, signs: tuple[int, int], title: str) -> Self:
-        operand = _operand(other, "add")
+        operand = as_operand(other, "add")
         shape = _broadcast(self.shape, operand.shape, title)
         origin = users_origin()
         if isinstance(operand, TensorMethods):
@@ -496,7 +496,7 @@ class TensorMethods:
         return self._computed(node, title)
 
     def _multiplied(self, other: Any, title: str) -> Self:
-        operand = _operand(other, "multiply")
+        operand = as_operand(other, "multiply")
         if not isinstance(operand, TensorMethods) and operand.ndim == 0:
             factor = float(operand)
             if factor.is_integer() and 0 < abs(factor) <= _FEW:
@@ -519,7 +519,7 @@ class TensorMethods:
     def _connected(self, other: Any, connective: Connective, title: str) -> Self:
         _require_truths(self, title)
         _require_truths(other, title)
-        operand = _operand(other, title)
+        operand = as_operand(other, title)
         shape = _broadcast(self.shape, operand.shape, title)
         if isinstance(operand, TensorMethods):
             _require_same_runner(self, operand)
@@ -627,7 +627,13 @@ def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:
     return Rearrange(node, np.arange(count, dtype=np.int64).reshape(shape), users_origin())
 
 
-def _operand(other: Any, action: str) -> TensorMethods | NDArray[np.float64]:
+def as_operand(other: Any, action: str) -> TensorMethods | NDArray[np.float64]:
+    """A tensor as it is, and anything else as a clear array.
+
+    Raises:
+        NotRealError: It is neither a tensor nor real numbers.
+        NotFiniteError: There is a NaN or an infinity.
+    """
     return other if isinstance(other, TensorMethods) else real_array(other, action)
 
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from cloakwork.errors import CloakworkError, InvalidArgumentError, UnsupportedOperationError
+from cloakwork.base.arguments import shown
+from cloakwork.errors import (
+    CloakworkError,
+    InvalidArgumentError,
+    ShapeMismatchError,
+    UnsupportedOperationError,
+)
 from cloakwork.frontends.tensors.assembling import (
     clipped,
     concatenated,
@@ -20,7 +27,7 @@ from cloakwork.frontends.tensors.assembling import (
     where,
 )
 from cloakwork.frontends.tensors.einsum import einsum
-from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.methods import TensorMethods, as_operand, axes_of
 from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_comparison
 
 # Universal functions of one number, by the functions that the planner knows.
@@ -70,57 +77,88 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
     "logical_xor": ("__xor__", "__rxor__"),
     "logical_not": ("__invert__", ""),
 }
-_OF_TWO: Mapping[str, Callable[[Any, Any], Any]] = {
-    "maximum": larger,
+# The others that are more than one operator.
+_COMPUTED: Mapping[str, Callable[..., Any]] = {
+    "clip": clipped,
     "fmax": larger,
-    "minimum": smaller,
     "fmin": smaller,
     "hypot": hypotenuse,
+    "maximum": larger,
+    "minimum": smaller,
+    "square": lambda x: x * x,
 }
+# Beside those of numpy's signatures, what arguments are by default: tensors hold float64.
+_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "dtype": (float, np.float64, np.dtype(np.float64)),
+    "where": (True,),
+}
+UFUNCS = frozenset({*_OF_ONE, *_OPERATORS, *_COMPUTED})
 
 
-def _variance(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return x.var(axis, ddof=ddof, keepdims=keepdims)
+def _clipped(
+    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
+) -> Any:
+    if any(each is not None for each in (a_min, a_max)):
+        if any(each is not None for each in (min, max)):
+            raise InvalidArgumentError(
+                "cannot clip: expected two ends at most, got min or max beside others; leave out "
+                "those by position, or these"
+            )
+        min, max = a_min, a_max
+    return clipped(a, min, max)
 
 
-def _deviation(x: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return x.std(axis, ddof=ddof, keepdims=keepdims)
+def _size(a: Any, axis: Any = None) -> int:
+    return math.prod(a.shape[number] for number in axes_of(axis, a.ndim, "count"))
 
 
-def _dot(x: Any, y: Any) -> Any:
-    """numpy's dot: a product with a number, of vectors, or over the last axis but one of y."""
-    if not np.ndim(x) or not np.ndim(y):
-        return x * y
-    if max(np.ndim(x), np.ndim(y)) <= 2:
-        return x @ y
-    last = np.ndim(x) - 1
-    axes = [*range(last + 1)]
-    others = [last + 1 + number for number in range(np.ndim(y))]
-    others[-2 if np.ndim(y) > 1 else 0] = last
-    kept = [each for each in axes + others if each != last]
-    return einsum(x, axes, y, others, kept)
+def _dot(a: Any, b: Any) -> Any:
+    """numpy's dot: a product with a number, or over the last axis but one of b."""
+    a, b = as_operand(a, "dot"), as_operand(b, "dot")
+    if not a.ndim or not b.ndim:
+        return a * b
+    return a @ b if max(a.ndim, b.ndim) <= 2 else _product_over(a, b, max(b.ndim - 2, 0), "dot")
 
 
-# Functions by the method or operator that tensors have for them.
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "sum": lambda x, axis=None, keepdims=False: x.sum(axis, keepdims=keepdims),
-    "mean": lambda x, axis=None, keepdims=False: x.mean(axis, keepdims=keepdims),
-    "var": _variance,
-    "std": _deviation,
-    "trace": lambda x: x.trace(),
-    "transpose": lambda x, axes=None: x.transpose(axes),
-    "reshape": lambda x, shape: x.reshape(shape),
-    "ravel": lambda x: x.reshape(-1),
+def _inner(a: Any, b: Any) -> Any:
+    """numpy's inner: a product with a number, or over the last axes of both."""
+    a, b = as_operand(a, "inner"), as_operand(b, "inner")
+    return _product_over(a, b, b.ndim - 1, "inner") if a.ndim and b.ndim else a * b
+
+
+def _product_over(a: Any, b: Any, axis: int, action: str) -> Any:
+    """The sums of products over the last axis of a and an axis of b."""
+    last = a.ndim - 1
+    # An einsum would stretch an axis of size 1.
+    if a.shape[last] != b.shape[axis]:
+        raise ShapeMismatchError(f"cannot {action}: the shapes {a.shape} and {b.shape} do not fit")
+    axes = [*range(a.ndim)]
+    others = [a.ndim + number for number in range(b.ndim)]
+    others[axis] = last
+    return einsum(a, axes, b, others, [each for each in axes + others if each != last])
+
+
+# Functions by what they do with tensors. Parameters have numpy's names; those of numpy that are
+# missing here are refused unless they are numpy's defaults.
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "sum": lambda a, axis=None, keepdims=False: a.sum(axis, keepdims=keepdims),
+    "mean": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
+    "var": lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, ddof=ddof, keepdims=keepdims),
+    "std": lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, ddof=ddof, keepdims=keepdims),
+    "trace": lambda a: a.trace(),
+    "transpose": lambda a, axes=None: a.transpose(axes),
+    "reshape": lambda a, shape: a.reshape(shape),
+    "ravel": lambda a: a.reshape(-1),
     "dot": _dot,
-    "inner": lambda x, y: x @ y.T,
+    "inner": _inner,
     "where": where,
-    "clip": clipped,
+    "clip": _clipped,
     "concatenate": concatenated,
     "stack": stacked,
     "pad": padded,
-    "shape": lambda x: x.shape,
-    "ndim": lambda x: x.ndim,
-    "size": lambda x: x.size,
+    "shape": lambda a: a.shape,
+    "ndim": lambda a: a.ndim,
+    "size": _size,
     "einsum": einsum,
 }
 
@@ -146,14 +184,10 @@ def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping
             f"cannot compute numpy.{name} of an encrypted tensor with "
             f"{', '.join(options) or method}; use operators, methods or cloakwork.einsum"
         )
-    if name == "clip":
-        return clipped(*inputs)
-    if name == "square":
-        return inputs[0] * inputs[0]
+    if name in _COMPUTED:
+        return _COMPUTED[name](*inputs)
     if name in _OF_ONE:
         return inputs[0].applied(_OF_ONE[name], f"numpy.{name}")
-    if name in _OF_TWO:
-        return _OF_TWO[name](*inputs)
     if name not in _OPERATORS:
         raise refusal(f"numpy.{name}", name)
     forward, reflected = _OPERATORS[name]
@@ -172,15 +206,53 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
     """
     name = function.__name__
     # Others of numpy have names of these, and do other things.
-    if name not in _FUNCTIONS or getattr(np, name, None) is not function:
+    if name not in FUNCTIONS or getattr(np, name, None) is not function:
         raise refusal(f"{function.__module__}.{name}", name)
-    ours = _FUNCTIONS[name]
+    ours = FUNCTIONS[name]
     try:
-        inspect.signature(ours).bind(*args, **options)
-        return ours(*args, **options)
+        given, named = _arguments(function, ours, args, options)
+        inspect.signature(ours).bind(*given, **named)
+        return ours(*given, **named)
     except CloakworkError:
         raise
     except TypeError as error:
         raise UnsupportedOperationError(
             f"cannot compute numpy.{name} of an encrypted tensor with these arguments: {error}"
         ) from error
+
+
+def _arguments(
+    function: Callable[..., Any], ours: Callable[..., Any], args: Any, options: Any
+) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments in the places that numpy has for them: those without defaults, and others by name.
+
+    Raises:
+        UnsupportedOperationError: One is not supported, and not as numpy has it by default.
+    """
+    signature, supported = inspect.signature(function), inspect.signature(ours).parameters
+    given: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in signature.bind(*args, **options).arguments.items():
+        parameter = signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            given += value
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            named |= value
+        elif parameter.default is parameter.empty or parameter.kind is parameter.POSITIONAL_ONLY:
+            given.append(value)
+        elif not _is_default(parameter, value):
+            named[name] = value
+    others = [name for name in named if name not in supported]
+    if others:
+        raise UnsupportedOperationError(
+            f"cannot compute numpy.{function.__name__} of an encrypted tensor with "
+            f"{', '.join(f'{name}={shown(named[name])}' for name in others)}: expected no "
+            f"arguments but {', '.join(supported)}; leave out the others"
+        )
+    return given, named
+
+
+def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
+    """Whether an argument is what numpy takes where it is left out."""
+    same = (parameter.default, *_DEFAULTS.get(parameter.name, ()))
+    return any(value is each or (isinstance(value, str) and value == each) for each in same)

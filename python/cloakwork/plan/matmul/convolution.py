@@ -101,7 +101,7 @@ def convolution(node: Node) -> Convolution | None:
     """
     inner = node
     if isinstance(node, Rearrange):
-        rows = (math.prod(node.operand.shape[:-1]), node.operand.shape[-1])
+        rows = (math.prod(node.operand.shape[:-1]), *node.operand.shape[-1:])
         if node.shape != rows or not (node.elements.ravel() == np.arange(math.prod(rows))).all():
             return None
         inner = node.operand
@@ -191,13 +191,15 @@ def _along(indices: _Indices, labels: str, axes: str) -> _Indices | None:
 def _of_terms(terms: list[_Term], origin: str) -> Convolution | None:
     """The convolution whose every row is a sum of these products."""
     kernels, images = terms[0].kernels, terms[0].images
+    if len(kernels.shape) < 2:
+        return None
     elements, pixels = (
         np.concatenate(sides, axis=1)
         for sides in ([each.elements for each in terms], [each.pixels for each in terms])
     )
     channels, places = kernels.shape[0], math.prod(kernels.shape[1:])
     rows = len(elements)
-    if len(kernels.shape) < 2 or rows % channels or elements.shape[1] != places:
+    if rows % channels or elements.shape[1] != places:
         return None
     by_channel = elements.reshape(channels, -1, places)
     order = np.argsort(by_channel[0, 0])
