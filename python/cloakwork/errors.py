@@ -201,6 +201,14 @@ class EngineFaultError(CloakworkError, RuntimeError):
     """
 
 
+class PlanMismatchError(CloakworkError, ArithmeticError):
+    """A plan computes something else than what it was made of.
+
+    Raised when a program is compiled: its results in the clear are compared with those of the
+    user's function on a few inputs. By a defect of Cloakwork alone: please report the function.
+    """
+
+
 class NotRealError(CloakworkError, TypeError):
     """The data are not real numbers: complex, text, or objects.
 

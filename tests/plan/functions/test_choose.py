@@ -8,17 +8,24 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.plan.functions.choose import chosen
-from cloakwork.plan.functions.clear import value_of
+from cloakwork.plan.functions.choose import Fit, chosen
+from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.functions.known import KNOWN
 from cloakwork.plan.functions.recipes import GAP, Asked
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.lower import lower
+from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Source
 from tests.thoroughness import part, slow
 
 JUMPS = ("sign", "step")
 POSITIVE = ("log", "log10", "log2", "reciprocal", "rsqrt")
+
+
+def computed(fit: Fit, numbers: Array) -> Array:
+    source = Source("x", numbers.shape)
+    made = fit.way(source)
+    return values_of([made], {source: numbers})[made]
 
 
 @pytest.mark.parametrize("function", sorted(KNOWN))
@@ -39,7 +46,7 @@ def test_functions_are_as_near_as_asked(
     random = np.random.default_rng(seed).uniform(low, high, 1000)
     numbers = np.concatenate([[low, high], random])
     numbers = numbers[np.abs(numbers) >= fit.asked.gap]
-    found = value_of(fit.way(Source("x", (1,))), numbers)
+    found = computed(fit, numbers)
     assert np.abs(found - KNOWN[function].value(numbers)).max() <= 2.0**-bits
     assert fit.error <= 2.0**-bits
 
@@ -53,7 +60,7 @@ def test_jumps_rise_from_one_value_to_the_other_within_their_gap(
     fit = chosen(Asked(function, *ends, 2.0**-bits))
     assert fit.asked.gap == GAP * max(map(abs, ends))
     numbers = np.linspace(-fit.asked.gap, fit.asked.gap, 1001)
-    found = value_of(fit.way(Source("x", (1,))), numbers)
+    found = computed(fit, numbers)
     least = -1.0 if function == "sign" else 0.0
     assert (np.diff(found) > 0).all()
     assert abs(found[0] - least) <= 2.0**-bits
@@ -74,7 +81,7 @@ def test_inverses_over_wide_ranges(ratio: float, bits: int, is_negative: bool) -
         ends = (-high, -low) if is_negative else (low, high)
         fit = chosen(Asked(function, *ends, 2.0**-bits))
         numbers = np.geomspace(low, high, 999) * (-1 if is_negative else 1)
-        found = value_of(fit.way(Source("x", (1,))), numbers)
+        found = computed(fit, numbers)
         assert np.abs(found - KNOWN[function].value(numbers)).max() <= 2.0**-bits
 
 
@@ -109,7 +116,7 @@ def test_a_wide_range_is_iterated_and_a_narrow_one_is_not() -> None:
 def test_absolute_values_beyond_what_exchanges_settle_for(bits: int) -> None:
     fit = chosen(Asked("absolute", -1.0, 1.0, 2.0**-bits))
     numbers = np.concatenate([np.geomspace(1e-9, 1.0, 9999), [0.0]])
-    found = value_of(fit.way(Source("x", (1,))), numbers)
+    found = computed(fit, numbers)
     assert np.abs(found - numbers).max() <= 2.0**-bits
 
 

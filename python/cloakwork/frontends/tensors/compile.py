@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +18,7 @@ from cloakwork.errors import (
     InvalidParametersError,
     KeyBudgetError,
 )
+from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.tracing import Traced, interval_of, traced
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
@@ -33,6 +34,7 @@ from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan, within_budget
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
 from cloakwork.plan.tensors.zeros import is_zero
+from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
@@ -62,9 +64,10 @@ def compile(
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
-    The function is run once on stand-ins. Inputs are packed as the plan needs them, layouts
-    are chosen across all steps, levels are as low as they can be, and the parameters are the
-    cheapest that are secure.
+    The function is run once on stand-ins, and then on a few arrays in their ranges, with which the
+    plan is compared as long as that takes no more than a second or so. Inputs are packed as the
+    plan needs them, layouts are chosen across all steps, levels are as low as they can be, and the
+    parameters are the cheapest that are secure.
 
     Args:
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
@@ -94,6 +97,7 @@ def compile(
         ShapeMismatchError: Shapes do not fit.
         DeviceUnavailableError: The device, or what it takes, is missing.
         DeviceOperationError: The function cannot be planned without operations that devices lack.
+        PlanMismatchError: The plan computes something else than the function.
 
     Example:
         >>> import numpy as np
@@ -134,6 +138,22 @@ def compile(
     )
     rings = RINGS if log_n is None else [log_n]
     require_keys(task, rings, key_budget)
+    program = _cheapest(task, graph, inputs, spec_of, rings, key_budget, bootstrap, device)
+    require_function(program, function, graph, precision)
+    return program
+
+
+def _cheapest(
+    task: Task,
+    graph: Traced,
+    inputs: tuple[Port, ...],
+    spec_of: Mapping[Source, Spec],
+    rings: Sequence[int],
+    key_budget: int | None,
+    bootstrap: bool | None,
+    device: str,
+) -> Program:
+    """The cheapest program, as products of matrices or in slots."""
     too_few: list[KeyBudgetError] = []
     blocks: MatrixPlan | None = None
     if not bootstrap and device == CPU:
@@ -149,12 +169,15 @@ def compile(
     if has_functions(graph.results):
         # Half of the errors are the functions', half of them noise.
         made = approximated(
-            graph.results, lambda source: interval_of(spec_of[source]), precision + 1, title
+            graph.results,
+            lambda source: interval_of(spec_of[source]),
+            task.precision + 1,
+            task.title,
         )
         in_slots = _without_functions(task, made)
     try:
         if blocks is None:
-            plan = _planned(in_slots, log_n, key_budget, bootstrap)
+            plan = _planned(in_slots, rings, key_budget, bootstrap)
         else:
             plan = _within_key_budget(in_slots, rings, key_budget)
     except (InvalidParametersError, KeyBudgetError) as refusal:
@@ -190,21 +213,22 @@ def _for_device(program: Program, device: str) -> Program:
     return replace(program, device=device)
 
 
-def _planned(task: Task, log_n: int | None, key_budget: int | None, bootstrap: bool | None) -> Plan:
+def _planned(
+    task: Task, rings: Sequence[int], key_budget: int | None, bootstrap: bool | None
+) -> Plan:
     """The cheapest plan; it bootstraps where it has to, or is told to."""
     tasks = [task]
     if has_claims(task.results):
         tasks.append(replace(task, results=with_claims_cleared(task.results)))
-    rings = RINGS if log_n is None else [log_n]
     if bootstrap:
-        return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
+        return _first(tasks, lambda each: _bootstrapped(each, rings, key_budget))
     try:
         return _first(tasks, lambda each: _within_key_budget(each, rings, key_budget))
     except InvalidParametersError as refusal:
         if bootstrap is False:
             raise
         try:
-            return _first(tasks, lambda each: _bootstrapped(each, log_n, key_budget))
+            return _first(tasks, lambda each: _bootstrapped(each, rings, key_budget))
         except InvalidParametersError as other:
             refusal.add_note(f"nor can it be bootstrapped: {other}")
             raise refusal from other
@@ -219,9 +243,9 @@ def _first(tasks: Sequence[Task], plan: Callable[[Task], Plan]) -> Plan:
     return plan(last)
 
 
-def _bootstrapped(task: Task, log_n: int | None, key_budget: int | None) -> Plan:
+def _bootstrapped(task: Task, rings: Sequence[int], key_budget: int | None) -> Plan:
     """The cheapest plan that may bootstrap, with few enough keys."""
-    plan = cheapest_bootstrapped_plan(task, USUAL_RINGS if log_n is None else [log_n])
+    plan = cheapest_bootstrapped_plan(task, USUAL_RINGS if rings == RINGS else rings)
     return within_budget(plan, task, key_budget)
 
 

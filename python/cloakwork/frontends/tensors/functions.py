@@ -1,16 +1,23 @@
-"""Functions of encrypted tensors that numpy has not, and the ranges that users give."""
+"""Functions of encrypted tensors that numpy has not, and the ranges that users give.
+
+All of them take arrays of numpy as well, and compute these in the clear: a function that is to be
+compiled runs on plain data as it is.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar, cast
+
+import numpy as np
 
 from cloakwork.base.arguments import integer, positive, shown
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, ValueOutOfRangeError
 from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
 from cloakwork.frontends.tensors.tracing import TracedTensor, together
+from cloakwork.plan.functions.known import KNOWN
 from cloakwork.programs.spec import ends
 
 T = TypeVar("T", bound=TensorMethods)
@@ -29,12 +36,13 @@ def within(x: T, low: float, high: float) -> T:
     such inputs; an eager evaluator cannot know, nor can a client that has some of the inputs.
 
     Args:
-        x: The tensor.
+        x: The tensor, or an array of numpy, whose numbers are looked at.
         low: The least number.
         high: The greatest.
 
     Raises:
-        InvalidArgumentError: `x` is not an encrypted tensor, or the range is empty, or no number
+        ValueOutOfRangeError: A number of an array is outside.
+        InvalidArgumentError: `x` is neither, or the range is empty, or no number
             of it is one that the elements can be by the bounds of the inputs.
 
     Example:
@@ -47,6 +55,13 @@ def within(x: T, low: float, high: float) -> T:
     action = "say that numbers are within a range"
     _require(x, action)
     least, greatest = ends(low, high, math.inf, action)
+    if is_clear(x):
+        if x.size and not (least <= x.min() and x.max() <= greatest):
+            raise ValueOutOfRangeError(
+                f"cannot {action} from {least:g} to {greatest:g}: they are from {x.min():g} to "
+                f"{x.max():g}; give the range that they have"
+            )
+        return cast(T, x)
     known_least, known_greatest = x.runner.interval_of(x.node()).ends
     if greatest < known_least or known_greatest < least:
         raise InvalidArgumentError(
@@ -66,7 +81,7 @@ def greater(x: T, y: Any, gap: float) -> T:
     clients refuse nothing, and the stated error is that of numbers which are not so close.
 
     Args:
-        x: An encrypted tensor.
+        x: An encrypted tensor, or an array of numpy.
         y: What it is compared with, encrypted or clear.
         gap: The least distance of two numbers that it tells apart. The smaller a part of the
             range, the more levels it takes.
@@ -83,8 +98,11 @@ def greater(x: T, y: Any, gap: float) -> T:
         array([0. , 0.5, 1. ])
     """
     _require(x, "compare")
+    gap = positive(gap, "gap", "compare")
     distance: T = x - y
-    return distance.applied("step", "greater", gap=positive(gap, "gap", "compare"))
+    if is_clear(distance):
+        return cast(T, KNOWN["step"].value(distance))
+    return distance.applied("step", "greater", gap=gap)
 
 
 def relu(x: T, *, range: Range | None = None, precision: int | None = None) -> T:
@@ -163,6 +181,11 @@ def softmax(x: T, axis: int = -1, *, range: Range | None = None, precision: int 
     _require(x, "softmax")
     along = tuple(axes_of(axis, x.ndim, "softmax"))
 
+    if is_clear(x):
+        within_range = _ranged(x, range, "softmax")
+        powers = np.exp(within_range - within_range.max(along, keepdims=True))
+        return cast(T, powers / powers.sum(along, keepdims=True))
+
     def steps(x: TracedTensor, bits: int | None) -> TracedTensor:
         _, high = x.runner.interval_of(x.node()).ends
         # The largest power is 1, so the sum is at most the number of elements.
@@ -221,14 +244,21 @@ def layer_norm(
         inverse = (variance + eps).applied("rsqrt", "layer_norm", bits)
         return (x - x.mean(along, keepdims=True)) * inverse
 
-    made = together(x, "layer_norm", steps, bits)
+    if is_clear(x):
+        variance = _ranged(x.var(along, keepdims=True), range, "layer_norm")
+        made = (x - x.mean(along, keepdims=True)) / np.sqrt(variance + eps)
+    else:
+        made = together(x, "layer_norm", steps, bits)
     if weight is not None:
         made = made * weight
     return made if bias is None else made + bias
 
 
 def _applied(x: T, function: str, range: Range | None, precision: int | None) -> T:
-    return _ranged(x, range, function).applied(function, function, _bits(precision, function))
+    bits, ranged = _bits(precision, function), _ranged(x, range, function)
+    if is_clear(ranged):
+        return cast(T, KNOWN[function].value(ranged))
+    return ranged.applied(function, function, bits)
 
 
 def _ranged(x: T, range: Range | None, action: str) -> T:
@@ -249,6 +279,13 @@ def _bits(precision: int | None, action: str) -> int | None:
     return integer(precision, "precision", action, least=1, most=_MOST_BITS)
 
 
+def is_clear(x: Any) -> TypeGuard[Any]:
+    """Whether something is an array of numpy, or one number of it."""
+    return isinstance(x, np.ndarray | np.generic)
+
+
 def _require(x: Any, action: str) -> None:
-    if not isinstance(x, TensorMethods):
-        raise InvalidArgumentError(f"cannot {action}: expected an encrypted tensor, got {shown(x)}")
+    if not isinstance(x, TensorMethods) and not is_clear(x):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected an encrypted tensor or an array of numpy, got {shown(x)}"
+        )

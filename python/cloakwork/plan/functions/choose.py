@@ -10,7 +10,7 @@ import numpy as np
 
 from cloakwork._native import Parameters
 from cloakwork.errors import ActivationFitError, InvalidParametersError
-from cloakwork.plan.functions.clear import value_of
+from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.functions.known import sampled
 from cloakwork.plan.functions.recipes import Asked, Way, ways
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
@@ -76,11 +76,9 @@ def chosen(asked: Asked) -> Fit:
         asked = replace(asked, high=asked.low + max(abs(asked.low), 1.0) * 2.0**-10)
     found: list[Fit] = []
     for name, way in ways(asked):
-        source = Source("x", (1,))
-        made = way(source)
-        error = _error(asked, made)
+        error = _error(asked, way)
         if error <= asked.allowed:
-            program = _program(made)
+            program = _program(way(Source("x", (1,))))
             depth = depth_of(program)
             cost = _cost(program, depth)
             found.append(Fit(asked, name, way, depth, error, cost))
@@ -107,12 +105,14 @@ def _require_defined(asked: Asked) -> None:
     )
 
 
-def _error(asked: Asked, made: Node) -> float:
+def _error(asked: Asked, way: Way) -> float:
     """The largest error over the range; of a jump, but for numbers close to it."""
     numbers = sampled(asked.low, asked.high)
     numbers = numbers[np.abs(numbers) >= asked.gap]
     exact = asked.known.value(numbers)
-    error = float(np.abs(value_of(made, numbers) - exact).max())
+    source = Source("x", numbers.shape)
+    made = way(source)
+    error = float(np.abs(values_of([made], {source: numbers})[made] - exact).max())
     return error + _ROUNDING * float(np.abs(exact).max())
 
 

@@ -1,0 +1,97 @@
+"""What a compiled function of tensors should give: the user's function itself, in numpy."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.frontends.tensors.tracing import Traced
+from cloakwork.plan.functions.clear import values_of
+from cloakwork.plan.functions.known import KNOWN
+from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.tensors import Apply, Within
+from cloakwork.programs.packing.results import filled
+from cloakwork.programs.port import Port
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import require_agreement
+
+Arrays = list[NDArray[np.float64]]
+
+
+def require_function(
+    program: Program, function: Callable[..., Any], graph: Traced, precision: int
+) -> None:
+    """Refuse the program of a function which in the clear gives other numbers than numpy does.
+
+    Raises:
+        PlanMismatchError: Results are off by more than is stated.
+    """
+    error = program.error or 2.0**-precision
+
+    def meaning(arguments: Mapping[str, Any]) -> Any:
+        exact = values_of(graph.results, {each: arguments[each.name] for each in graph.sources})
+        if not _is_meant(graph, exact):
+            return None
+        results = [exact[each] for each in graph.results]
+        of_numpy = _in_numpy(function, [arguments[each.name] for each in graph.sources])
+        if of_numpy is not None and len(of_numpy) == len(results):
+            results = of_numpy
+        return filled(graph.form, results)
+
+    require_agreement(program, _draws(program.inputs), meaning, error)
+
+
+def _is_meant(graph: Traced, exact: Mapping[Any, NDArray[np.float64]]) -> bool:
+    """Whether numbers are in the ranges that the user gives, and in no gap, and all are finite."""
+    for node in in_order(graph.results):
+        match node:
+            case Within(operand=operand, low=low, high=high, claimed=True):
+                if exact[operand].min() < low or exact[operand].max() > high:
+                    return False
+            case Apply(function=name, operand=operand, gap=gap):
+                if gap is not None and np.abs(exact[operand]).min() < gap and KNOWN[name].jumps:
+                    return False
+    return all(np.isfinite(exact[each]).all() for each in graph.results)
+
+
+def _in_numpy(function: Callable[..., Any], arrays: Sequence[NDArray[np.float64]]) -> Arrays | None:
+    """What a function gives for arrays; None where it takes tensors alone, or none two times.
+
+    A function that draws numbers gives others each time.
+    """
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            first, second = (_several(function(*map(np.copy, arrays))) for _ in range(2))
+        except Exception:
+            # It is the user's, and may use what arrays lack.
+            return None
+    return first if all(map(np.array_equal, first, second)) else None
+
+
+def _several(returned: Any) -> Arrays:
+    """What a function returns, as arrays."""
+    several = returned if isinstance(returned, tuple | list) else [returned]
+    return [np.asarray(each, dtype=np.float64) for each in several]
+
+
+def _draws(ports: Sequence[Port]) -> Iterator[dict[str, NDArray[np.float64]]]:
+    """Inputs all over their ranges, at their ends, and in parts of them."""
+    random = np.random.default_rng(0)
+    while True:
+        yield {port.name: random.uniform(*_ends(port), port.shape) for port in ports}
+        yield {port.name: random.choice(_ends(port), port.shape) for port in ports}
+        yield {
+            port.name: random.choice(np.linspace(*_ends(port), 4)[1:3], port.shape)
+            for port in ports
+        }
+
+
+def _ends(port: Port) -> tuple[float, float]:
+    assert port.low is not None
+    assert port.high is not None
+    return port.low, port.high
