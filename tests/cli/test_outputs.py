@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,9 +70,8 @@ def test_results_replace_no_file_of_cloakwork(folder: Path) -> None:
 
 
 def test_new_keys_replace_nothing(folder: Path) -> None:
-    for name in ("new", "empty"):
-        require_new_key(folder / name)
-    for name in ("c", "e", "notes"):
+    require_new_key(folder / "new")
+    for name in ("c", "e", "notes", "empty"):
         with pytest.raises(InvalidArgumentError, match="a key that is replaced is lost"):
             require_new_key(folder / name)
 
@@ -85,3 +87,25 @@ def test_commands_run_again_and_keys_are_kept(folder: Path) -> None:
     assert (folder / "c").read_bytes() == secret
     command(*keygen, "--overwrite")
     assert (folder / "c").read_bytes() != secret
+
+
+def test_keys_are_written_both_or_neither(folder: Path) -> None:
+    command = Cloakwork(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    sizes = [(folder / name).stat().st_size for name in ("c", "e")]
+    limit = (min(sizes) + max(sizes)) // 2
+    line = [sys.executable, "-m", "cloakwork", "keygen", "p", "--insecure", "--client", "c2"]
+    done = subprocess.run(
+        [*line, "--evaluator", "e2"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "e2: expected the path of a file that may be written, got: File too large" in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
+    command("keygen", "p", "--insecure", "--client", "c2", "--evaluator", "e2")
+    assert cw.load(folder / "c2", cw.Client, insecure=True).program.name

@@ -1,6 +1,8 @@
 """Containers: round trips and damaged files."""
 
+import errno
 import json
+import os
 import random
 import stat
 import struct
@@ -8,6 +10,7 @@ import tracemalloc
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -19,9 +22,18 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     MemoryBudgetError,
+    NotReplaceableError,
 )
 from cloakwork.runtime import container
-from cloakwork.runtime.container import VERSION, read, read_bytes, to_bytes, write
+from cloakwork.runtime.container import (
+    VERSION,
+    read,
+    read_bytes,
+    to_bytes,
+    write,
+    write_all,
+    write_new,
+)
 
 NOTE: Record = {
     "pages": 2,
@@ -84,6 +96,68 @@ def test_many_may_write_to_one_path_at_once(tmp_path: Path) -> None:
         list(pool.map(lambda n: write(path, "note", {"writer": n}), range(64)))
     assert read(path, "note").integer("writer", least=0, most=63) in range(64)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_of_several_who_write_new_files_one_does(tmp_path: Path) -> None:
+    paths = [tmp_path / "client", tmp_path / "evaluator"]
+
+    def written(writer: int) -> bool:
+        started.wait()
+        try:
+            write_new({path: ("note", {"writer": writer}) for path in paths})
+        except NotReplaceableError:
+            return False
+        return True
+
+    for _ in range(20):
+        started = Barrier(6)
+        with ThreadPoolExecutor(6) as pool:
+            succeeded = list(pool.map(written, range(6)))
+        assert succeeded.count(True) == 1
+        found = {read(path, "note").integer("writer", least=0, most=5) for path in paths}
+        assert found == {succeeded.index(True)}
+        assert sorted(tmp_path.iterdir()) == paths
+        for path in paths:
+            path.unlink()
+
+
+def test_several_are_written_or_none(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, other = saved.read_bytes(), saved.with_name("other")
+    right: tuple[str, Record] = ("note", {"pages": 3})
+    for write_them in (write_all, write_new):
+        with pytest.raises(TypeError, match="JSON"):
+            write_them({other: right, saved: ("note", {"pages": object()})})
+        with pytest.raises(FileMissingError):
+            write_them({other: right, saved.parent / "none" / "file": right})
+        assert [*saved.parent.iterdir()] == [saved]
+    with pytest.raises(NotReplaceableError, match="and what is replaced is lost"):
+        write_new({other: right, saved: right})
+    assert saved.read_bytes() == before
+    assert [*saved.parent.iterdir()] == [saved]
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    for write_them in (write_all, write_new):
+        with pytest.raises(OSError, match="No space left"):
+            write_them({other: right, saved: right})
+        assert [*saved.parent.iterdir()] == [saved]
+    assert saved.read_bytes() == before
+
+
+def test_bytes_are_on_the_disk_before_they_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, done = tmp_path / "note", list[str]()
+
+    def synced(descriptor: int) -> None:
+        place = os.readlink(f"/proc/self/fd/{descriptor}")
+        done.append(f"{'folder' if place == str(tmp_path) else 'file'}, {path.exists()}")
+
+    monkeypatch.setattr("os.fsync", synced)
+    write(path, "note", {"pages": 3})
+    assert done == ["file, False", "folder, True"]
 
 
 def test_a_write_that_fails_leaves_nothing_behind(saved: Path) -> None:

@@ -188,6 +188,7 @@ def keygen(
         require_replaceable,
         require_separate,
     )
+    from cloakwork.runtime.load import save_all, save_new  # noqa: PLC0415
 
     kinds = {"--client": cw.Client, "--evaluator": cw.Evaluator, "--public-key": cw.Encryptor}
     files = {"--client": client, "--evaluator": evaluator}
@@ -202,8 +203,7 @@ def keygen(
     keys: dict[str, Any] = {"--client": key_holder, "--evaluator": runner}
     if public_key is not None:
         keys["--public-key"] = key_holder.public_key()
-    for option, path in files.items():
-        keys[option].save(path)
+    (save_all if overwrite else save_new)({path: keys[each] for each, path in files.items()})
 
 
 @cloakwork.command()

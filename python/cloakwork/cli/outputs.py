@@ -77,14 +77,14 @@ def require_new_key(path: Path) -> None:
     """Refuse to write a key where a file is.
 
     Raises:
-        NotReplaceableError: A file is there, and it is not empty.
+        NotReplaceableError: A file is there.
 
     Example:
         >>> require_new_key(Path(__file__))
         Traceback (most recent call last):
         cloakwork.errors.NotReplaceableError: ... and a key that is replaced is lost; ...
     """
-    if not _is_empty(path):
+    if path.exists():
         raise NotReplaceableError(
             f"cannot write {path}: expected a new file, got {_described(_kind(path))}, and a key "
             "that is replaced is lost; name another file, or give --overwrite"

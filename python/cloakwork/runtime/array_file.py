@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import InvalidArgumentError, NotReplaceableError, StorageFullError
 from cloakwork.programs.packing import Allocate
-from cloakwork.runtime.storage import NO_ROOM, named_reading, named_writing
+from cloakwork.runtime.storage import NO_ROOM, named_reading, named_writing, sync_folder
 
 _ACTION = "write an array"
 
@@ -68,6 +68,7 @@ def write_array(path: str | os.PathLike[str], make: Callable[[Allocate], Any]) -
             made = held
         made.flush()
         os.replace(beside, target)
+        sync_folder(target.parent)
     except BaseException:
         os.unlink(beside)
         raise

@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,8 +26,13 @@ from numpy.typing import NDArray
 from cloakwork._native import crc32
 from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidArgumentError, MalformedBytesError, MemoryBudgetError
-from cloakwork.runtime.storage import named_reading, named_writing
+from cloakwork.errors import (
+    InvalidArgumentError,
+    MalformedBytesError,
+    MemoryBudgetError,
+    NotReplaceableError,
+)
+from cloakwork.runtime.storage import named_reading, named_writing, sync_folder
 
 VERSION = 7
 _HEADER = "header.json"
@@ -68,21 +73,82 @@ def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
         MemoryBudgetError: Its arrays take more than is read.
         OSError: The disk is full.
     """
-    target = file_path(path, "write")
+    write_all({file_path(path, "write"): (kind, record)})
+
+
+def write_all(contents: Mapping[Path, tuple[str, Record]]) -> None:
+    """Write a container of a kind to each path: all of them, or none where one cannot be written.
+
+    Raises:
+        CloakworkError, OSError: What `write` raises.
+    """
+    with _written(contents) as partials:
+        _name(partials)
+
+
+def write_new(contents: Mapping[Path, tuple[str, Record]]) -> None:
+    """Write as `write_all` does where no files are, whoever else writes there at the same time.
+
+    Raises:
+        NotReplaceableError: A file is there.
+        CloakworkError, OSError: What `write` raises.
+    """
+    with _written(contents) as partials:
+        taken: list[Path] = []
+        try:
+            for target in partials:
+                _take_name(target)
+                taken.append(target)
+            _name(partials)
+        except BaseException:
+            for target in taken:
+                os.unlink(target)
+            raise
+
+
+def _take_name(target: Path) -> None:
+    """Make an empty file that others who would write there are refused for."""
     with named_writing(target):
-        _replace(target, kind, record)
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError as error:
+            raise NotReplaceableError(
+                f"cannot write {target}: expected a new file, got one of this name, and what is "
+                "replaced is lost; name another file, or remove this one"
+            ) from error
 
 
-def _replace(target: Path, kind: str, record: Record) -> None:
-    # Its name is no other's, so that two who write to one path do not meet; its mode is 0600.
-    descriptor, partial = tempfile.mkstemp(suffix=".partial", dir=target.parent)
+def _name(partials: Mapping[Path, str]) -> None:
+    """Give files their names, for good."""
+    for target, partial in partials.items():
+        with named_writing(target):
+            os.replace(partial, target)
+    for folder in {target.parent for target in partials}:
+        sync_folder(folder)
+
+
+@contextmanager
+def _written(contents: Mapping[Path, tuple[str, Record]]) -> Iterator[dict[Path, str]]:
+    """Containers whole and on the disk, beside their places under names that no others have.
+
+    What is not given another name is removed.
+    """
+    partials: dict[Path, str] = {}
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            _write_members(file, kind, record)
-        os.replace(partial, target)
-    except BaseException:
-        os.unlink(partial)
-        raise
+        for target, (kind, record) in contents.items():
+            with named_writing(target):
+                # Its mode is 0600.
+                descriptor, partials[target] = tempfile.mkstemp(".partial", dir=target.parent)
+                with os.fdopen(descriptor, "wb") as file:
+                    _write_members(file, kind, record)
+                    file.flush()
+                    # A name may outlast a loss of power that the bytes it names do not.
+                    os.fsync(file.fileno())
+        yield partials
+    finally:
+        for partial in partials.values():
+            with suppress(FileNotFoundError):
+                os.unlink(partial)
 
 
 def to_bytes(kind: str, record: Record) -> bytes:

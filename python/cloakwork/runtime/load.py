@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
 from cloakwork.base.arguments import integer, shown, truth
@@ -57,6 +60,31 @@ class Saved:
         """
         with named_full_disk(f"{path}", "give another path"):
             container.write(path, self._kind, self._record())
+
+
+def save_all(things: Mapping[Path, Saved]) -> None:
+    """Save several things that belong together: all of them, or none where one cannot be written.
+
+    Raises:
+        CloakworkError: What `Saved.save` raises.
+    """
+    with _named_full_disk(things):
+        container.write_all({path: (each._kind, each._record()) for path, each in things.items()})
+
+
+def save_new(things: Mapping[Path, Saved]) -> None:
+    """Save as `save_all` does, where no files are.
+
+    Raises:
+        NotReplaceableError: A file is there.
+        CloakworkError: What `Saved.save` raises.
+    """
+    with _named_full_disk(things):
+        container.write_new({path: (each._kind, each._record()) for path, each in things.items()})
+
+
+def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[None]:
+    return named_full_disk(", ".join(map(str, things)), "give other paths")
 
 
 def load(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cloakwork.errors import CloakworkError, FileAccessError, FileMissingError, StorageFullError
@@ -100,3 +101,14 @@ def named_writing(path: Path) -> Iterator[None]:
             f"cannot write {path}: expected the path of a file that may be written, got: "
             f"{error.strerror}; give another path"
         ) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Let the names of a folder's files outlast a loss of power, where the system can."""
+    # Some file systems do not, and a folder that may be written need not be readable.
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
