@@ -49,6 +49,34 @@ def less(width: int) -> GateProgram:
     return builder.finish()
 
 
+def equal(width: int, *, chain: bool = False) -> GateProgram:
+    """Whether two numbers are the same, by ANDs in pairs or one after another."""
+    builder = GateBuilder("equal", (Port("x", "unsigned", width), Port("z", "unsigned", width)))
+    alike = [builder.append(GateKind.XNOR, bit, width + bit) for bit in range(width)]
+    builder.output(Port("y", "bits", 1), [_of_all(builder, GateKind.AND, alike, chain)])
+    return builder.finish()
+
+
+def member(entries: int, width: int) -> GateProgram:
+    """Whether a number is one of many."""
+    ports = Port("entries", "unsigned", width, (entries,)), Port("key", "unsigned", width)
+    builder = GateBuilder("member", ports)
+    key, found = entries * width, []
+    for entry in range(0, entries * width, width):
+        alike = [builder.append(GateKind.XNOR, entry + bit, key + bit) for bit in range(width)]
+        found.append(_of_all(builder, GateKind.AND, alike))
+    builder.output(Port("found", "bits", 1), [_of_all(builder, GateKind.OR, found)])
+    return builder.finish()
+
+
+def _of_all(builder: GateBuilder, kind: GateKind, values: list[int], chain: bool = False) -> int:
+    """A gate of many values, of gates of two."""
+    while len(values) > 1:
+        made = builder.append(kind, *values[:2])
+        values = [made, *values[2:]] if chain else [*values[2:], made]
+    return values[0]
+
+
 def larger(width: int) -> GateProgram:
     """The larger of two numbers."""
     builder = GateBuilder("larger", (Port("a", "unsigned", width), Port("b", "unsigned", width)))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
+from cloakwork.plan.boolean.conjunctions import WideNetwork
 from cloakwork.plan.boolean.cover import Abilities, cover
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
@@ -97,7 +98,9 @@ def made_by(gates: GateProgram, costs: BitCosts, slack: float, generous: bool) -
     network = with_fewer_ands(network_of(gates))
     chain = max(0, noise.doublings(2) - 1)
     abilities = Abilities(noise.most_tables(2), chain, max(1, noise.most_message_bits() - 1))
-    return written_out(gates, network, cover(network, abilities, slack, generous=generous), noise)
+    return written_out(
+        gates, WideNetwork(network), cover(network, abilities, slack, generous=generous), noise
+    )
 
 
 @given(

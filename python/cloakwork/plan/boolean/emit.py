@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
+from cloakwork.plan.boolean.conjunctions import WideNetwork
+from cloakwork.plan.boolean.inputs import Inputs
 from cloakwork.plan.boolean.steps import Cover, Majority, Product, Reencoding, SharedProducts
 from cloakwork.plan.boolean.sums import Sums, Term
 from cloakwork.plan.boolean.uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
-from cloakwork.plan.boolean.xag import Network
 from cloakwork.programs.bootstraps import (
     HALF,
     QUARTER,
@@ -22,20 +23,20 @@ _MESSAGE_BITS = 2
 
 
 def written_out(
-    program: GateProgram, network: Network, cover: Cover, noise: BitNoise
+    program: GateProgram, wide: WideNetwork, cover: Cover, noise: BitNoise
 ) -> BootstrapProgram:
     """The bootstrap program of a cover.
 
     Args:
         program: The gate program, for its title and ports.
-        network: Its network.
+        wide: Its network.
         cover: Steps for the network.
         noise: That of the parameter set.
 
     Raises:
         NoiseBudgetError: A bootstrap's sum is too noisy even of fresh signals.
     """
-    writer = _Writer(program, network, cover, noise)
+    writer = _Writer(program, wide, cover, noise)
     for at, step in enumerate(cover.steps):
         uses = writer.uses.steps[at]
         if not (uses.finest or uses.alone):
@@ -53,18 +54,19 @@ def written_out(
 
 class _Writer:
     def __init__(
-        self, program: GateProgram, network: Network, cover: Cover, noise: BitNoise
+        self, program: GateProgram, wide: WideNetwork, cover: Cover, noise: BitNoise
     ) -> None:
         if not noise.most_tables(_MESSAGE_BITS):
             raise NoiseBudgetError(
                 f"cannot map the gates under {noise.name!r}: its bootstraps are too "
                 "noisy for a message space of 4; take other parameters"
             )
-        self.uses = Uses(network, cover)
+        self.uses = Uses(wide.network, cover)
         self._program = program
-        self._network = network
+        self._network = wide.network
         self._noise = noise
         self._sums = Sums(program, noise)
+        self._inputs = Inputs(wide, self._sums, noise, self.uses.inputs)
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
         self._made: dict[Use, Term] = {}
@@ -255,7 +257,7 @@ class _Writer:
         """A node in a finer encoding as a term."""
         node, maker = use
         if maker == OWN:
-            return self._sums.input(node - 1, encoding), 1
+            return self._inputs.term(node - 1, encoding)
         signal, own = self._made[use]
         return signal, encoding // own
 
@@ -267,7 +269,7 @@ class _Writer:
             if maker == OWN and node not in self._own:
                 parts = self.uses.parts[node]
                 if not parts:
-                    self._own[node] = self._sums.input(node - 1, HALF), 1
+                    self._own[node] = self._inputs.term(node - 1, HALF)
                 else:
                     missing = [
                         part for part in parts if part[1] == OWN and part[0] not in self._own

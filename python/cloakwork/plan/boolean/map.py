@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
+from cloakwork.plan.boolean.conjunctions import LEAST_MESSAGE_BITS, WideNetwork, with_conjunctions
 from cloakwork.plan.boolean.cover import Abilities, cover
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
@@ -100,14 +101,16 @@ def map_gates(
 
 
 class _Search:
-    """The best program so far, and covers of the network by abilities and way."""
+    """The best program so far, and covers of networks by abilities and way."""
 
     def __init__(self, program: GateProgram, threads: int) -> None:
         self.best: MappedProgram | None = None
         self._program = program
         self._threads = threads
-        self._network = with_fewer_ands(network_of(with_exclusive_ors(program)))
-        self._covers: dict[tuple[Abilities, tuple[float, bool]], Cover] = {}
+        self._plain = WideNetwork(with_fewer_ands(network_of(with_exclusive_ors(program))))
+        # By message space, 0 for no conjunctions.
+        self._wide: dict[int, WideNetwork] = {0: self._plain}
+        self._covers: dict[tuple[int, Abilities, tuple[float, bool]], Cover] = {}
 
     def ranked(self, sets: Sequence[BitCosts]) -> list[BitCosts]:
         """The parameter sets that any cover can be for, the most promising first."""
@@ -116,15 +119,14 @@ class _Search:
 
     def try_covers(self, costs: BitCosts) -> None:
         """Try all ways that could win for a parameter set."""
-        several = _abilities_of(costs)
-        for abilities in several:
-            self._try_cover(self._cover(abilities, _FEWEST), costs)
-        fewest = min(
-            several, key=lambda abilities: self._least(self._cover(abilities, _FEWEST), costs)
-        )
-        for way in _OTHER_WAYS:
-            if self._is_open(self._least(self._cover(fewest, _FEWEST), costs) / (1 - _WAITING)):
-                self._try_cover(self._cover(fewest, way), costs)
+        for wide in self._networks(costs):
+            several = _abilities_of(costs)
+            for abilities in several:
+                self._try_cover(wide, abilities, _FEWEST, costs)
+            fewest = min(several, key=lambda abilities: self._least(wide, abilities, costs))
+            for way in _OTHER_WAYS:
+                if self._is_open(self._least(wide, fewest, costs) / (1 - _WAITING)):
+                    self._try_cover(wide, fewest, way, costs)
 
     def try_gate_by_gate(self, sets: Sequence[BitCosts]) -> None:
         """Try every gate as its own bootstrap."""
@@ -133,11 +135,24 @@ class _Search:
             if self._is_open(self._busy_seconds(made.bootstrap_count, costs)):
                 self._try(made, costs)
 
-    def _try_cover(self, cover: Cover, costs: BitCosts) -> None:
-        if not self._is_open(self._least(cover, costs)):
+    def _networks(self, costs: BitCosts) -> list[WideNetwork]:
+        """The network without conjunctions, after that with what a parameter set can do of them."""
+        message_bits = costs.noise.most_message_bits()
+        if message_bits < LEAST_MESSAGE_BITS:
+            return [self._plain]
+        if message_bits not in self._wide:
+            self._wide[message_bits] = with_conjunctions(self._plain.network, message_bits)
+        wide = self._wide[message_bits]
+        return [wide, self._plain] if wide.conjunctions else [self._plain]
+
+    def _try_cover(
+        self, wide: WideNetwork, abilities: Abilities, way: tuple[float, bool], costs: BitCosts
+    ) -> None:
+        cover = self._cover(wide, abilities, way)
+        if not self._is_open(self._busy_seconds(_bootstraps(wide, cover), costs)):
             return
         with suppress(NoiseBudgetError, InvalidProgramError):
-            self._try(written_out(self._program, self._network, cover, costs.noise), costs)
+            self._try(written_out(self._program, wide, cover, costs.noise), costs)
 
     def _try(self, made: BootstrapProgram, costs: BitCosts) -> None:
         seconds = data_flow_seconds(made, costs, self._threads)
@@ -153,22 +168,29 @@ class _Search:
 
     def _least_of_all(self, costs: BitCosts) -> float:
         return min(
-            self._least(self._cover(abilities, _FEWEST), costs)
+            self._least(wide, abilities, costs)
+            for wide in self._networks(costs)
             for abilities in _abilities_of(costs)
         )
 
-    def _least(self, cover: Cover, costs: BitCosts) -> float:
-        return self._busy_seconds(len(cover.steps), costs)
+    def _least(self, wide: WideNetwork, abilities: Abilities, costs: BitCosts) -> float:
+        """What the fewest bootstraps take if no thread ever waits."""
+        cover = self._cover(wide, abilities, _FEWEST)
+        return self._busy_seconds(_bootstraps(wide, cover), costs)
 
     def _busy_seconds(self, bootstraps: int, costs: BitCosts) -> float:
-        """What so many bootstraps take if no thread ever waits."""
         return bootstraps * min(costs.bootstrap_seconds) / self._threads
 
-    def _cover(self, abilities: Abilities, way: tuple[float, bool]) -> Cover:
-        if (abilities, way) not in self._covers:
+    def _cover(self, wide: WideNetwork, abilities: Abilities, way: tuple[float, bool]) -> Cover:
+        key = wide.message_bits, abilities, way
+        if key not in self._covers:
             slack, generous = way
-            self._covers[abilities, way] = cover(self._network, abilities, slack, generous=generous)
-        return self._covers[abilities, way]
+            self._covers[key] = cover(wide.network, abilities, slack, generous=generous)
+        return self._covers[key]
+
+
+def _bootstraps(wide: WideNetwork, cover: Cover) -> int:
+    return wide.bootstrap_count + len(cover.steps)
 
 
 def _abilities_of(costs: BitCosts) -> list[Abilities]:

@@ -45,6 +45,11 @@ class Sums:
         """The variance of a signal."""
         return self._sources.variance(self._sums[signal])
 
+    def variance_of(self, terms: Sequence[Term]) -> float:
+        """The variance of a sum of signals."""
+        whole, _ = self._whole(terms, 0)
+        return self._sources.variance(whole)
+
     def input(self, bit: int, encoding: int) -> int:
         """The signal of a bit of the inputs in an encoding."""
         signal = self.builder.input(bit, encoding)

@@ -48,6 +48,7 @@ class Uses:
         steps: What each step uses.
         outputs: The nodes that leave, in half encoding.
         parts: For every XOR that is taken from its parts what these are.
+        inputs: For inputs that are needed in finer encodings than half the finest of these.
     """
 
     def __init__(self, network: Network, cover: Cover) -> None:
@@ -55,6 +56,7 @@ class Uses:
         self._cover = cover
         self._maker: dict[int, int] = {}
         self.parts: dict[int, list[Use]] = {}
+        self.inputs: dict[int, int] = {}
         self.steps: list[StepUses] = []
         for at, step in enumerate(cover.steps):
             self.steps.append(self._uses_of(step))
@@ -133,9 +135,8 @@ class Uses:
 
     def _need_fine(self, use: Use, encoding: int) -> None:
         node, maker = use
-        if maker != OWN:
-            finest = self.steps[maker].finest
-            finest[node] = min(encoding, finest.get(node, encoding))
+        finest = self.inputs if maker == OWN else self.steps[maker].finest
+        finest[node] = min(encoding, finest.get(node, encoding))
 
 
 def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[Product, int]]:
