@@ -8,7 +8,7 @@ cryptography and security applications", DAC 2019, with tables of up to four bit
 from __future__ import annotations
 
 from cloakwork.plan.boolean.tables import fewest_ands, spread
-from cloakwork.plan.boolean.xag import Network, and_count
+from cloakwork.plan.boolean.xag import Network, and_count, only_above
 
 _LEAVES = 4
 # Cuts kept of each node.
@@ -40,14 +40,7 @@ def with_fewer_ands(network: Network) -> Network:
 
 def _chosen(network: Network) -> list[_Cut | None]:
     """For every node the cut to make it from, where that saves ANDs."""
-    used = network.used()
-    uses = [0] * len(network)
-    for node, needed in enumerate(used):
-        if needed:
-            for child in network.children(node):
-                uses[child] += 1
-    for literal in network.outputs:
-        uses[literal >> 1] += 1
+    used, uses = network.used(), network.uses()
     cuts: list[list[_Cut]] = []
     chosen: list[_Cut | None] = []
     for node, needed in enumerate(used):
@@ -59,7 +52,8 @@ def _chosen(network: Network) -> list[_Cut | None]:
         most = 0
         for leaves, table in cuts[node]:
             wanted = fewest_ands(table, len(leaves))
-            saved = _ands_above(network, node, leaves, uses) - wanted
+            above = only_above(network, node, leaves, uses)
+            saved = sum(network.is_and[each] for each in above) - wanted
             if saved > most:
                 most, chosen[node] = saved, (leaves, table)
         cuts[node].append(((node,), 0b10))
@@ -90,23 +84,6 @@ def _cuts(network: Network, node: int, cuts: list[list[_Cut]]) -> list[_Cut]:
             found[leaves] = a & b if is_and else a ^ b
     # Leaves far below make large parts.
     return sorted(found.items(), key=lambda cut: (len(cut[0]), sum(cut[0])))[:_CUTS]
-
-
-def _ands_above(network: Network, node: int, leaves: tuple[int, ...], uses: list[int]) -> int:
-    """ANDs above the leaves that only the node needs, itself included."""
-    left: dict[int, int] = {}
-    ands = 0
-    stack = [node]
-    while stack:
-        each = stack.pop()
-        ands += network.is_and[each]
-        for child in network.children(each):
-            if child in leaves:
-                continue
-            left[child] = left.get(child, uses[child]) - 1
-            if not left[child]:
-                stack.append(child)
-    return ands
 
 
 def _rebuilt(network: Network, chosen: list[_Cut | None]) -> Network:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
-from cloakwork.plan.boolean.conjunctions import WideNetwork
 from cloakwork.plan.boolean.inputs import Inputs
 from cloakwork.plan.boolean.steps import Cover, Majority, Product, Reencoding, SharedProducts
 from cloakwork.plan.boolean.sums import Sums, Term
 from cloakwork.plan.boolean.uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
+from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.programs.bootstraps import (
     HALF,
     QUARTER,

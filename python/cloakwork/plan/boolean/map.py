@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
-from cloakwork.plan.boolean.conjunctions import LEAST_MESSAGE_BITS, WideNetwork, with_conjunctions
 from cloakwork.plan.boolean.cover import Abilities, cover
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
@@ -17,6 +16,8 @@ from cloakwork.plan.boolean.exclusive import with_exclusive_ors
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.boolean.steps import Cover
+from cloakwork.plan.boolean.sum_tests import LEAST_MESSAGE_BITS
+from cloakwork.plan.boolean.wide_network import WideNetwork, with_tests
 from cloakwork.plan.boolean.xag import network_of
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -108,7 +109,7 @@ class _Search:
         self._program = program
         self._threads = threads
         self._plain = WideNetwork(with_fewer_ands(network_of(with_exclusive_ors(program))))
-        # By message space, 0 for no conjunctions.
+        # By message space, 0 for no tests.
         self._wide: dict[int, WideNetwork] = {0: self._plain}
         self._covers: dict[tuple[int, Abilities, tuple[float, bool]], Cover] = {}
 
@@ -136,14 +137,14 @@ class _Search:
                 self._try(made, costs)
 
     def _networks(self, costs: BitCosts) -> list[WideNetwork]:
-        """The network without conjunctions, after that with what a parameter set can do of them."""
+        """The network with the tests that a parameter set can do, if any, and without."""
         message_bits = costs.noise.most_message_bits()
         if message_bits < LEAST_MESSAGE_BITS:
             return [self._plain]
         if message_bits not in self._wide:
-            self._wide[message_bits] = with_conjunctions(self._plain.network, message_bits)
+            self._wide[message_bits] = with_tests(self._plain.network, message_bits)
         wide = self._wide[message_bits]
-        return [wide, self._plain] if wide.conjunctions else [self._plain]
+        return [wide, self._plain] if wide.tests else [self._plain]
 
     def _try_cover(
         self, wide: WideNetwork, abilities: Abilities, way: tuple[float, bool], costs: BitCosts

@@ -131,6 +131,17 @@ class Network:
                 used[operands[0] >> shift] = used[operands[1] >> shift] = True
         return used
 
+    def uses(self) -> list[int]:
+        """For every node how many needed nodes and outputs it is an operand of."""
+        uses = [0] * len(self)
+        for node, needed in enumerate(self.used()):
+            if needed:
+                for child in self.children(node):
+                    uses[child] += 1
+        for literal in self.outputs:
+            uses[literal >> 1] += 1
+        return uses
+
     def children(self, node: int) -> tuple[int, ...]:
         """The nodes that an AND or XOR is made of; none for an input."""
         operands = self.operands[node]
@@ -140,6 +151,9 @@ class Network:
         return operands[0] >> shift, operands[1] >> shift
 
     def _append(self, a: int, b: int, form: Form) -> int:
+        if len(form) == 2:
+            # What two sums share is not needed for the sum of both.
+            a, b = sorted(form)
         node = len(self.operands)
         self.operands.append((a, b))
         self.is_and.append(False)
@@ -218,3 +232,36 @@ def _gate(network: Network, kind: GateKind, used: list[int], table: int) -> int:
 def and_count(network: Network) -> int:
     """ANDs that an output needs."""
     return sum(used and is_and for used, is_and in zip(network.used(), network.is_and, strict=True))
+
+
+def only_above(
+    network: Network, node: int, leaves: tuple[int, ...], uses: Sequence[int]
+) -> list[int]:
+    """The nodes above the leaves that only a node needs, itself included.
+
+    Args:
+        network: The network.
+        node: The node.
+        leaves: Nodes that the node is made of.
+        uses: How often each node is used.
+
+    Example:
+        >>> network = Network(3)
+        >>> a, b, c = network.inputs()
+        >>> both = network.land(a, b)
+        >>> network.outputs = [network.land(both, c), both]
+        >>> only_above(network, network.outputs[0] >> 1, (), network.uses())
+        [6, 3]
+    """
+    left: dict[int, int] = {}
+    found = []
+    stack = [node]
+    while stack:
+        found.append(stack.pop())
+        for child in network.children(found[-1]):
+            if child in leaves:
+                continue
+            left[child] = left.get(child, uses[child]) - 1
+            if not left[child]:
+                stack.append(child)
+    return found
