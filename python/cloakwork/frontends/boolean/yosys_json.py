@@ -13,6 +13,7 @@ from typing import Any
 from cloakwork.base.arguments import file_path, shown
 from cloakwork.errors import InvalidArgumentError, NetlistError, SequentialCircuitError
 from cloakwork.frontends.boolean.netlist import Cell, Wire, WiredPort, gate_program, told_of
+from cloakwork.frontends.boolean.system_verilog import DeclaredPort
 from cloakwork.frontends.boolean.yosys_cells import (
     GATES,
     OUTPUT,
@@ -57,12 +58,13 @@ def from_yosys_json(path: str | Path, top: str) -> GateProgram:
         return module_program(top, modules[top])
 
 
-def module_program(title: str, module: Any) -> GateProgram:
+def module_program(title: str, module: Any, declared: Sequence[DeclaredPort] = ()) -> GateProgram:
     """The gates of one module.
 
     Args:
         title: Its name.
         module: As `write_json` describes it; nothing of it is trusted.
+        declared: Its ports, where Yosys does not know them as they are.
 
     Raises:
         SequentialCircuitError: It has registers, latches or memory that is written.
@@ -75,12 +77,18 @@ def module_program(title: str, module: Any) -> GateProgram:
         if _members(cell, f"the cell {name}").get("type") not in WITHOUT_EFFECT:
             cells.append(_cell(name, cell))
     ports = _members(described.get("ports"), "its ports")
+    known = {each.name: each for each in declared if each.name in ports}
+    if known:
+        ports = {name: ports[name] for name in known}
     directed: dict[str, list[WiredPort]] = {"input": [], "output": []}
     for name, port in ports.items():
         direction = _members(port, f"the port {name}").get("direction")
         if direction not in ("input", "output"):
             raise NetlistError(f"the port {name} is {shown(direction)}; expected one direction")
         wires = _wires(port.get("bits"), f"the port {name}")
+        if each := known.get(name):
+            directed[direction].append(WiredPort(each.port, each.in_order(wires)))
+            continue
         kind: PortKind = "signed" if port.get("signed") in (1, "1") else "unsigned"
         directed[direction].append(WiredPort(Port(name, kind, len(wires)), wires))
     return gate_program(title, directed["input"], directed["output"], cells, _CONSTANTS)
@@ -99,7 +107,8 @@ def _cell(name: str, cell: Mapping[str, Any]) -> Cell:
                 "alone, without clocks and latches"
             )
         raise NetlistError(
-            f"{place}, is not a gate; expected what Yosys' commands flatten, techmap and abc leave"
+            f"{place}, is not a gate; expected gates, which the commands flatten, techmap and abc "
+            "of Yosys make of most cells"
         )
     connections = _members(cell.get("connections"), f"the connections of {place}")
     made = _pin(connections, OUTPUT, place)
