@@ -114,7 +114,8 @@ def run_clash(
     options += ["-outputdir", "objects", "-fclash-hdldir", "verilog"]
     try:
         # Names come quoted the same way in every locale, and files are written in one encoding.
-        done = run_child([_program(), *options, _WRAPPER], scratch, timeout, {"LC_ALL": "C.UTF-8"})
+        command = [_program(), *options, _WRAPPER]
+        done = run_child(command, scratch, scratch, timeout, {"LC_ALL": "C.UTF-8"})
     except TimeoutExpired as error:
         raise SynthesisTimeoutError(
             f"cannot read {module}: Clash took more than {timeout:g} s for {top}; give it more by "

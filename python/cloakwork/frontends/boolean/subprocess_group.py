@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import signal
+import shutil
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 # Eleven days: waiting for more than 2^31 milliseconds is refused by the system.
 _LONGEST_SECONDS = 1e6
+_WATCHED = Path(__file__).with_name("watched_child.py")
 
 
 def run_child(
     command: Sequence[str],
     folder: Path,
+    scratch: Path,
     timeout: float,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program to its end, whatever it returns.
 
+    However this process ends, the program ends with it.
+
     Args:
         command: The program and its arguments.
         folder: Where it runs.
+        scratch: A folder of its own, which is removed where this process dies meanwhile.
         timeout: Seconds, of which 10^6 count.
         environment: Variables set for it beside those of this process.
 
@@ -35,26 +41,38 @@ def run_child(
         OSError: It cannot be started.
 
     Example:
-        >>> run_child(["echo", "hello"], Path(), 60).stdout
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as scratch:
+        ...     run_child(["echo", "hello"], Path(), Path(scratch), 60).stdout
         'hello\\n'
     """
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**os.environ, **(environment or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        # A group of its own, so that all of it can be ended.
-        start_new_session=True,
-    ) as child:
-        try:
-            written, told = child.communicate(timeout=min(timeout, _LONGEST_SECONDS))
-        except BaseException:
-            # The group is gone where its first process has been waited for.
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            raise
+    if shutil.which(command[0]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    watched, held = os.pipe()
+    try:
+        # -I and -S: nothing of the user's is loaded by what watches.
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_WATCHED), str(scratch), *command],
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            stdin=watched,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            # An interrupt from the keyboard is this process's to answer.
+            start_new_session=True,
+        ) as child:
+            os.close(watched)
+            watched = -1
+            try:
+                written, told = child.communicate(timeout=min(timeout, _LONGEST_SECONDS))
+            except BaseException:
+                os.close(held)
+                held = -1
+                raise
+    finally:
+        for end in (watched, held):
+            if end >= 0:
+                os.close(end)
     return subprocess.CompletedProcess(command, child.returncode, written, told)

@@ -125,7 +125,7 @@ def netlist_of(
         else:
             command += ["-f", _reader(paths, options, include), "-p", script, *files]
         advice = "" if is_slang else _SYSTEM if yosys is None else _OURS
-        _run(command, folder, timeout, paths[0].name, advice)
+        _run(command, folder, written.parent, timeout, paths[0].name, advice)
         try:
             return dict(json.loads(written.read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
@@ -166,9 +166,11 @@ def _parameters(options: VerilogOptions) -> str:
     return "".join(f" -chparam {name} {number}" for name, number in options.parameters.items())
 
 
-def _run(command: list[str], folder: Path, timeout: float, name: str, advice: str) -> None:
+def _run(
+    command: list[str], folder: Path, scratch: Path, timeout: float, name: str, advice: str
+) -> None:
     try:
-        done = run_child(command, folder, timeout)
+        done = run_child(command, folder, scratch, timeout)
     except TimeoutExpired as error:
         raise SynthesisTimeoutError(
             f"cannot read {name}: Yosys took more than {timeout:g} s; give it more by timeout=, or "
