@@ -16,6 +16,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import largest_magnitude, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import Record
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
@@ -47,6 +48,7 @@ _PRECISION_ADVICE = "compile with more precision or tighter bounds, or scale sma
 class _Encrypting(KeyHolder):
     """Holds a key that encrypts."""
 
+    @names_memory("encrypt")
     def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
         """Encrypt inputs, packed as the program needs them.
 
@@ -87,6 +89,7 @@ class _Encrypting(KeyHolder):
         runs = [self._encrypted_run(vectors) for vectors in packed.runs]
         return self._encrypted("inputs", packed.ports, runs, packed.count)
 
+    @names_memory("encrypt")
     def encrypt_into(
         self, folder: str | os.PathLike[str], /, *args: Any, **named: Any
     ) -> Encrypted:
@@ -223,6 +226,7 @@ class Client(_Encrypting):
     _key_kind = "secret_key"
 
     @classmethod
+    @names_memory("make a secret key")
     def generate(cls, program: Program) -> Self:
         """A client with a new secret key; `Program.keygen` adds an evaluator.
 
@@ -234,6 +238,7 @@ class Client(_Encrypting):
         """
         return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
 
+    @names_memory("decrypt")
     def decrypt(self, outputs: Encrypted) -> Any:
         """Decrypt results, in the form in which the program gives them.
 
@@ -270,6 +275,7 @@ class Client(_Encrypting):
         """
         return self._decrypt(outputs, None)
 
+    @names_memory("decrypt for others")
     def decrypt_for_others(
         self, outputs: Encrypted, *, statistical_bits: int, decryptions: int
     ) -> Any:
@@ -306,6 +312,7 @@ class Client(_Encrypting):
         action = f"decrypt for others for {self.program.name}"
         return self._decrypt(outputs, flooding(statistical_bits, decryptions, action))
 
+    @names_memory("decrypt")
     def decrypt_into(self, path: str | os.PathLike[str], outputs: Encrypted) -> NDArray[Any]:
         """Decrypt a result into a file of numpy's (.npy), which need not fit into memory.
 
@@ -415,6 +422,7 @@ class Client(_Encrypting):
                 "ranges, or compile with larger ones"
             )
 
+    @names_memory("make evaluation keys")
     def evaluator(self) -> Evaluator:
         """An evaluator with exactly the evaluation keys that the program needs, freshly made.
 
@@ -442,6 +450,7 @@ class Client(_Encrypting):
         keys = scheme.evaluation_keys(self._key, body)
         return Evaluator(self.program, keys, self._key_id)
 
+    @names_memory("make a public key")
     def public_key(self) -> Encryptor:
         """What encrypts inputs for this client, and can do nothing else.
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Self, TypeVar
 
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.record import Fields, Record
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.runtime import container
 from cloakwork.runtime.storage import named_full_disk
@@ -35,6 +36,7 @@ class Saved:
         """What a record is of, as far as the limits accept it."""
         raise NotImplementedError
 
+    @names_memory("save")
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
 
@@ -62,6 +64,7 @@ class Saved:
             container.write(path, self._kind, self._record())
 
 
+@names_memory("save")
 def save_all(things: Mapping[Path, Saved]) -> None:
     """Save several things that belong together: all of them, or none where one cannot be written.
 
@@ -72,6 +75,7 @@ def save_all(things: Mapping[Path, Saved]) -> None:
         container.write_all({path: (each._kind, each._record()) for path, each in things.items()})
 
 
+@names_memory("save")
 def save_new(things: Mapping[Path, Saved]) -> None:
     """Save as `save_all` does, where no files are.
 
@@ -87,6 +91,7 @@ def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[Non
     return named_full_disk(", ".join(map(str, things)), "give other paths")
 
 
+@names_memory("load")
 def load(
     path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False, max_log_n: int = 16
 ) -> T:

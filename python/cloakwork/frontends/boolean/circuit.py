@@ -15,6 +15,7 @@ import numpy as np
 
 from cloakwork._native import threads as engine_threads
 from cloakwork.base.arguments import integer, shown
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
 from cloakwork.plan.boolean.cache import cached_mapping
@@ -94,6 +95,7 @@ class Circuit:
             self.gates.outputs, self._clear.run(bits), many=packed.count is not None
         )
 
+    @names_memory("compile")
     def compile(self, *, threads: int | None = None, failure_bits: int = FAILURE_BITS) -> Program:
         """The program on ciphertexts that takes the least time, and for which parameters.
 
@@ -173,6 +175,7 @@ def chain(first: Circuit, second: Circuit, wires: Mapping[str, str]) -> Circuit:
     return Circuit(chained(_gates(first, "chain"), _gates(second, "chain"), wires))
 
 
+@names_memory("read a circuit")
 def from_bristol(
     path: str | Path,
     inputs: Sequence[Port] | None = None,
@@ -253,6 +256,7 @@ def to_old_bristol(program: Circuit, path: str | Path) -> None:
     bristol.to_old_bristol(_gates(program, "write a circuit"), path)
 
 
+@names_memory("read Verilog")
 def from_verilog(
     path: str | Path | Sequence[str | Path],
     top: str,
@@ -308,6 +312,7 @@ def from_verilog(
     )
 
 
+@names_memory("read a netlist")
 def from_yosys_json(path: str | Path, top: str) -> Circuit:
     """Read a module of gates in the JSON that `write_json` of Yosys writes; takes no Yosys.
 
@@ -346,6 +351,7 @@ def from_yosys_json(path: str | Path, top: str) -> Circuit:
     return Circuit(yosys_json.from_yosys_json(path, top))
 
 
+@names_memory("read a circuit")
 def from_blif(
     path: str | Path,
     inputs: Sequence[Port] | None = None,
@@ -385,6 +391,7 @@ def from_blif(
     return Circuit(blif.from_blif(path, inputs, outputs))
 
 
+@names_memory("read Haskell")
 def from_haskell(
     path: str | Path,
     top: str,

@@ -8,6 +8,7 @@ from typing import Any
 
 from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.staging import (
@@ -74,6 +75,7 @@ class CircuitFunction:
         """
         return staged(self.function, self.declared)
 
+    @names_memory("compile")
     def compile(
         self,
         *,

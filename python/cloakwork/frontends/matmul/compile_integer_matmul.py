@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, truth
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.matmul.shapes import NAMES, limit, shaped, sizes
 from cloakwork.plan.matmul.integers import IntegerProductOptions, cheapest_integer_choice
@@ -26,6 +27,7 @@ _MAX_MODULUS = 1 << 30
 _MODULUS_BITS = 29
 
 
+@names_memory("compile")
 def compile_integer_matmul(
     left: Spec | tuple[int, ...],
     right: Spec | tuple[int, ...],

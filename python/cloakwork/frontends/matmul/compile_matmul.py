@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.matmul.shapes import NAMES, Shaped, limit, shaped, sizes
 from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
@@ -27,6 +28,7 @@ _ACTION = "compile a matrix product"
 _LARGE = 2.0
 
 
+@names_memory("compile")
 def compile_matmul(
     left: Spec | tuple[int, ...],
     right: Spec | tuple[int, ...],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from cloakwork._native import Parameters
 from cloakwork.base.progress import announced_steps
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _PACKAGES = "scipy", "threadpoolctl"
 
 
+@names_memory("compile")
 def compile(
     module: torch.nn.Module,
     sample: Any,

@@ -13,6 +13,7 @@ from typing import Any
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InvalidArgumentError,
     InvalidParametersError,
@@ -50,6 +51,7 @@ _ACTION = "compile"
 _MOST_BYTES = 2**63 - 1
 
 
+@names_memory("compile")
 def compile(
     function: Callable[..., Any],
     *specs: Spec | tuple[int, ...],

@@ -21,6 +21,7 @@ from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, req
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
+from cloakwork.base.system_memory import names_memory
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -166,6 +167,7 @@ class _KeyHolder(Unpicklable, Saved):
         """The program as the keys at hand serve it."""
         return program
 
+    @names_memory("run the program")
     def run(
         self,
         program: SlotProgram,
@@ -443,6 +445,7 @@ class Session(_KeyHolder):
         self.key_budget = key_budget
         self._held = KeyRequirements()
 
+    @names_memory("encrypt")
     def encrypt(
         self,
         data: ArrayLike,
@@ -514,6 +517,7 @@ class Session(_KeyHolder):
             )
         return bound
 
+    @names_memory("decrypt")
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
         """Decrypt a tensor to an array of its shape.
 
@@ -536,6 +540,7 @@ class Session(_KeyHolder):
         """
         return self._decrypt(tensor, None)
 
+    @names_memory("decrypt for others")
     def decrypt_for_others(
         self, tensor: Tensor, *, statistical_bits: int, decryptions: int
     ) -> NDArray[np.float64]:
@@ -588,6 +593,7 @@ class Session(_KeyHolder):
         require_bound(array, self.bound, "decrypt", _ADVICE, error=found.error)
         return array
 
+    @names_memory("make evaluation keys")
     def evaluator(self) -> SessionEvaluator:
         """What computes with this session's tensors in another process, and decrypts nothing.
 
