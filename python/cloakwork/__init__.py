@@ -5,12 +5,12 @@ What it offers is loaded when it is first used, for some of it is large.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from cloakwork import errors
 from cloakwork.explain import explain, plot
 
+# That of typing, whose import takes longer than this module's own, and cannot be interrupted
+# without a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cloakwork.explain.estimate import estimate
     from cloakwork.frontends import boolean, nn
@@ -123,6 +123,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> object:
         if name not in _PLACES:
             raise AttributeError(f"module 'cloakwork' has no attribute {name!r}")
+        from importlib import import_module  # noqa: PLC0415
+
         place, _, other = _PLACES[name].partition(":")
         if place == "frontends":
             found = import_module(f"cloakwork.frontends.{name}")

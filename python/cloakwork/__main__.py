@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from cloakwork.cli.main import main
+import sys
+
+# Interrupted by now, there is nothing to stop.
+try:
+    from cloakwork.cli.main import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 if __name__ == "__main__":
     main()

@@ -1,5 +1,6 @@
 """The command line by its real process: every family from source to results."""
 
+import ast
 import json
 import os
 import shutil
@@ -162,9 +163,63 @@ def test_help_fits_a_screen(command: Cloakwork, monkeypatch: pytest.MonkeyPatch,
     assert max(map(len, lines)) <= 80
 
 
+def test_few_modules_are_loaded_before_an_interrupt_counts() -> None:
+    code = "import sys; import cloakwork; print([*sys.modules])"
+    printed = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        env={**os.environ, "PYTHONPATH": str(Path(cw.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    ).stdout
+    loaded = set(ast.literal_eval(printed))
+    own = {name for name in loaded if name.startswith("cloakwork")}
+    assert own == {"cloakwork", "cloakwork.errors", "cloakwork.explain"}
+    assert not loaded & {"typing", "re", "importlib", "numpy", "click"}
+
+
+def test_an_encryption_loads_no_more_than_it_takes(command: Cloakwork) -> None:
+    program = cw.compile(lambda x: x * 2, (2,))
+    program.keygen()[0].save(command.folder / "c")
+    (command.folder / "x.json").write_text("[0.5, 0.25]")
+    code = """
+import sys
+from cloakwork.cli.commands import status_of
+assert status_of(["encrypt", "c", "x.json", "-o", "i"]) == 0
+print([name for name in ("numpy.ma", "tqdm", "scipy", "torch") if name in sys.modules])
+"""
+    printed = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=command.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    ).stdout
+    assert printed == "[]\n"
+
+
 def test_shells_complete_commands(command: Cloakwork) -> None:
     printed = command("--help")
     assert "_CLOAKWORK_COMPLETE=bash_source" in printed
+
+
+def test_an_interrupt_counts_before_there_is_a_command() -> None:
+    code = """
+import runpy, sys
+from importlib.abc import MetaPathFinder
+class Interrupting(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "cloakwork.cli.main":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+runpy.run_module("cloakwork", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_an_interrupt_counts_while_commands_are_loaded(

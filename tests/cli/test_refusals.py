@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import cloakwork as cw
 from cloakwork.cli.result_files import as_json
 from tests.cli.command import Cloakwork
 from tests.families import BITS, BY_NAME, CIRCUITS, ENCRYPTED, NETWORKS, TENSORS, Family
@@ -257,3 +260,65 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Cloakwork:
     (folder / "torn.npz").write_bytes(b"PK\x03\x04")
     shutil.copy(ADDER, folder)
     return Cloakwork(folder)
+
+
+LONG = "n" * 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compile", "score.py:ready", "-o", LONG], "may be written, got: File name too long"),
+        (["compile", "score.py:ready", "-o", "score.py/x"], "score.py is a file; give another"),
+        (["keygen", "p.cw", "--client", LONG, "--evaluator", "e"], "File name too long"),
+        (["keygen", "p.cw", "--client", "c", "--evaluator", "p.cw/e"], "p.cw is a file"),
+        (["simulate", "p.cw", "in.json", "-o", f"{LONG}.json"], "File name too long"),
+    ],
+)
+def test_where_no_file_can_be_written_is_said(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    (tmp_path / "score.py").write_text(SOURCE)
+    (tmp_path / "beside.py").write_text(BESIDE)
+    program = cw.compile(lambda x: x * 2, (2,))
+    program.save(tmp_path / "p.cw")
+    (tmp_path / "in.json").write_text("[0.5, 0.25]")
+    assert said in Cloakwork(tmp_path).refusal(*arguments)
+    assert {each.name for each in tmp_path.iterdir()} <= {
+        "score.py",
+        "beside.py",
+        "p.cw",
+        "in.json",
+        "__pycache__",
+    }
+
+
+@pytest.mark.parametrize("arguments", [["explain", "p.cw"], ["--help"]])
+def test_a_full_disk_behind_standard_output_is_named(tmp_path: Path, arguments: list[str]) -> None:
+    cw.compile(lambda x: x * 2, (2,)).save(tmp_path / "p.cw")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("cloakwork"), *arguments],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+    assert done.returncode == 2
+    assert done.stderr == (
+        "cloakwork: cannot write standard output: there is no space left (No space left on "
+        "device); free space or send it elsewhere\n"
+    )
+
+
+def test_whole_numbers_of_json_are_told_as_json_has_them(tmp_path: Path) -> None:
+    @cw.circuit(a=cw.vector(3))
+    def total(a: Any) -> Any:
+        return a[0] + a[1] + a[2]
+
+    total.compile(bits=16).keygen()[0].save(tmp_path / "c")
+    (tmp_path / "in.json").write_text('{"a": [1.0, 2, 3]}')
+    told = Cloakwork(tmp_path).refusal("encrypt", "c", "in.json", "-o", "i")
+    assert "got 1.0; give whole numbers as integers: 1 for 1.0" in told

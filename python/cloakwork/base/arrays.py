@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
         >>> real_numbers(np.ones(3, dtype=np.float32), "encrypt").dtype
         dtype('float32')
     """
-    if isinstance(data, np.ma.MaskedArray):
+    if is_masked(data):
         raise NotRealError(
             f"cannot {action}: the data are a masked array, whose mask would be lost; "
             "pass data.filled(...)"
@@ -105,6 +106,12 @@ def _shown_object(array: NDArray[Any]) -> str:
         if not isinstance(each, float | int):
             return shown(each)
     return "objects; give them as doubles, by numpy.asarray(values, dtype=float)"
+
+
+def is_masked(data: object) -> bool:
+    """Whether data are an array with a mask; whoever has one has loaded that part of numpy."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and isinstance(data, masked.MaskedArray)
 
 
 def from_torch(tensor: Any) -> Any:

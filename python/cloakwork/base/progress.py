@@ -6,9 +6,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NoReturn, TypeAlias
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 # Seconds before a bar appears.
 _PATIENCE = 2.0
@@ -16,18 +18,30 @@ _PATIENCE = 2.0
 _INTERVAL = 0.5
 
 
-class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alone
-    """A bar that starts neither a thread nor a process of its own."""
-
-    monitor_interval = 0
-
-
-_Bar.set_lock(threading.RLock())
-# It shows nothing and counts nothing, so all who show nothing share it: making one costs as much
-# as running a small program's operation.
-_SILENT = _Bar(disable=True)
-
 Bar: TypeAlias = "tqdm[NoReturn]"
+
+
+@cache
+def _bars() -> type[Bar]:
+    """What makes bars, loaded with the first of them."""
+    from tqdm import tqdm  # noqa: PLC0415
+
+    class OwnBar(tqdm):  # type: ignore[type-arg]  # tqdm is generic in its stubs alone
+        """A bar that starts neither a thread nor a process of its own."""
+
+        monitor_interval = 0
+
+    OwnBar.set_lock(threading.RLock())
+    return OwnBar
+
+
+@cache
+def _silent() -> Bar:
+    """A bar that shows nothing and counts nothing.
+
+    All who show nothing share it: making one costs as much as running a small program's operation.
+    """
+    return _bars()(disable=True)
 
 
 def shows_bars() -> bool:
@@ -39,8 +53,8 @@ def shows_bars() -> bool:
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing."""
     if not shows_bars():
-        return _SILENT
-    return _Bar(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
+        return _silent()
+    return _bars()(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
 
 
 def work_bar(title: str) -> Bar:

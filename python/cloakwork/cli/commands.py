@@ -9,6 +9,7 @@ import click
 
 from cloakwork.cli.main import INTERRUPTED
 from cloakwork.errors import CloakworkError
+from cloakwork.runtime.storage import named_full_disk
 
 REFUSED = 2
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -21,7 +22,11 @@ _RESULT = click.option("-o", "--output", type=_FILE, required=True, help="Where 
 def status_of(arguments: list[str] | None) -> int:
     """Run the command line for its exit code; every refusal is one line on standard error."""
     try:
-        status: int | None = cloakwork.main(arguments, prog_name="cloakwork", standalone_mode=False)
+        # All other files have been named by the time.
+        with named_full_disk("standard output", "send it elsewhere"):
+            status: int | None = cloakwork.main(
+                arguments, prog_name="cloakwork", standalone_mode=False
+            )
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "cloakwork"
         return _refused(command, f"{error.format_message().rstrip('.')}; see {command} --help")

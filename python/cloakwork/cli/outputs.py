@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from cloakwork.errors import (
+    FileAccessError,
     FileMissingError,
     InvalidArgumentError,
     MalformedBytesError,
@@ -14,6 +15,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime import container
 from cloakwork.runtime.load import Saved
+from cloakwork.runtime.storage import named_writing
 
 
 def require_separate(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> None:
@@ -54,7 +56,7 @@ def require_replaceable(path: Path, kind: type[Saved]) -> None:
     Raises:
         NotReplaceableError: Something else is there.
         FileMissingError: Its folder is not there.
-        FileAccessError: What is there cannot be read.
+        FileAccessError: What is there cannot be read, or there can be no such file.
 
     Example:
         >>> import cloakwork as cw
@@ -110,11 +112,18 @@ def require_not_of_cloakwork(path: Path) -> None:
 
 
 def _require_place(path: Path) -> None:
+    with named_writing(path):
+        there = path.exists()
+    if path.parent.is_file():
+        raise FileAccessError(
+            f"cannot write {path}: expected a path in a folder, and {path.parent} is a file; give "
+            "another path"
+        )
     if not path.parent.is_dir():
         raise FileMissingError(
             f"cannot write {path}: there is no folder {path.parent}; make it first"
         )
-    if path.exists() and not path.is_file():
+    if there and not path.is_file():
         raise InvalidArgumentError(
             f"cannot write {path}: expected the name of a file, got a folder or a device; name a "
             "file"
@@ -139,6 +148,8 @@ def _described(kind: str | None) -> str:
 
 
 def _same(path: Path, other: Path) -> bool:
-    if path.exists() and other.exists():
+    try:
         return path.samefile(other)
-    return path.resolve() == other.resolve()
+    except OSError:
+        # One of them is not there, or cannot be.
+        return path.resolve() == other.resolve()

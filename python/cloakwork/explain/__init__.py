@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
 
 from cloakwork.errors import InvalidArgumentError
 
+# That of typing, which is not needed before something is explained.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
+from cloakwork.base.arrays import is_masked
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.fixed_point import not_a_number, scaled, unscaled
@@ -45,7 +46,7 @@ class BitPacking(Packing):
     def _read(self, port: Port, value: Any, _: str) -> tuple[Bits, bool]:
         """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
         action = f"give {port.name!r} its value"
-        if isinstance(value, np.ma.MaskedArray):
+        if is_masked(value):
             raise not_a_number(
                 port, "an array with a mask; give what stands for the values it hides"
             )

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import from_torch
+from cloakwork.base.arrays import from_torch, is_masked
 from cloakwork.errors import NotIntegerError, ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.packing import evaluation_rows, object_array
 from cloakwork.programs.port import Port
 
-_WHOLE = "give whole numbers as integers, by numpy.asarray(values).astype(int)"
-_ROUND = "round them by numpy.rint(values).astype(int)"
+_WHOLE = "give whole numbers as integers: 1 for 1.0, and an array by its astype(int)"
+_ROUND = "round them, an array by numpy.rint(values).astype(int)"
 _OTHERS = "give Python's integers or an array of an integer type"
 
 
@@ -45,7 +45,7 @@ def integer_rows(
         ([[1, 2], [3, 4]], True)
     """
     expected = f"cannot {action}: expected {port.name!r} to hold integers"
-    if isinstance(value, np.ma.MaskedArray):
+    if is_masked(value):
         raise NotIntegerError(
             f"{expected}, got an array with a mask; give what stands for the values it hides"
         )
