@@ -10,4 +10,5 @@ def unfit(network: Program, inputs: NDArray[np.float64]) -> list[str]:
     """The layers that inputs along a first axis bring numbers to that they are not meant for."""
     (port,) = network.inputs
     shaped = np.asarray(inputs, dtype=np.float64).reshape(-1, *port.shape)
-    return network.left_ranges(network.packing.pack({port.name: shaped}, "test"))
+    left = network.left_ranges(network.packing.pack({port.name: shaped}, "test"))
+    return [each.report for each in left]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -15,6 +17,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+import cloakwork as cw
 from cloakwork.errors import (
     CaptureError,
     InvalidArgumentError,
@@ -47,6 +50,7 @@ IMAGE = torch.zeros(2, 1, 8, 8)
         (Function(lambda x: torch.where(x > 0, x, 2 * x)), "cannot be compared"),
         (nn.Sequential(nn.Flatten(), nn.PReLU(64)), "PReLU of one parameter"),
         (nn.Hardshrink(), "got hardshrink; use ReLU, SiLU"),
+        (nn.LocalResponseNorm(2), "got LocalResponseNorm, by its avg_pool3d; use BatchNorm2d"),
         (nn.LPPool2d(2, 2), "got sign of LPPool2d; encrypted numbers cannot be compared"),
         (Function(torch.sign), "cannot be compared"),
         (Function(lambda x: x[:, 0, 0] @ x[:, 0]), "first axis of values"),
@@ -513,3 +517,63 @@ def test_where_no_line_is_known_none_is_named() -> None:
 def test_a_refusal_says_what_would_do(function: Any, said: str) -> None:
     with pytest.raises(UnsupportedLayerError, match=said):
         capture(Function(function).eval(), torch.ones(2, 3))
+
+
+class Estimator:
+    """What scikit-learn's estimators have, too."""
+
+    def get_params(self) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("model.onnx", "the path of an ONNX model, 'model.onnx'; give the module that it was"),
+        (Path("model.pt"), r"got the path .*model.pt.*; make the module and give it the weights"),
+        (nn.Linear(2, 2).state_dict(), "got a state_dict, which has weights without layers; make"),
+        (
+            torch.export.export(nn.Linear(2, 2), (torch.zeros(1, 2),)),
+            "got an ExportedProgram; give the module that it was exported from",
+        ),
+        (nn.Linear, "got the class Linear; make a module of it"),
+        (Estimator(), "got the scikit-learn estimator Estimator; write what it computes"),
+        (np.tanh, "got the function tanh; wrap it in a module's forward"),
+        (5, "got 5; give a trained module"),
+    ],
+)
+def test_what_is_not_a_module_is_named_with_what_to_do(model: Any, said: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"expected a torch.nn.Module, .*{said}"):
+        capture(model, np.zeros((1, 2)))
+
+
+def test_a_table_of_pandas_is_a_sample() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(np.random.default_rng(0).uniform(0, 1, (50, 6)))
+    program = cw.nn.compile(nn.Sequential(nn.Linear(6, 2)).eval(), table)
+    assert program.inputs[0].shape == (6,)
+    with pytest.raises(InvalidArgumentError, match="tensor or an array, got ndarray"):
+        cw.nn.compile(nn.Linear(2, 2).eval(), pandas.DataFrame({"a": ["x"], "b": [1]}))
+
+
+def test_torch_that_cannot_be_loaded_again_is_not_blamed_on_the_module(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text(
+        "raise ImportError('torch can only be initialized once per process')"
+    )
+    code = """
+import cloakwork as cw
+try:
+    cw.nn.compile(object(), [[1.0]])
+except cw.errors.MissingDependencyError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    assert "PyTorch cannot be loaded: torch can only be initialized once" in done.stdout
+    assert "start the process anew" in done.stdout

@@ -96,6 +96,11 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     }
 )
 
+# What works instead of a layer of torch's that is made of operations of other names.
+_INSTEAD_OF_KIND: Mapping[str, str] = MappingProxyType(
+    {"LocalResponseNorm": "use BatchNorm2d or GroupNorm, and train the network with it"}
+)
+
 # The same for names that begin so.
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
@@ -205,8 +210,10 @@ class Call:
         )
         reason = f" ({why})" if why else ""
         name = as_written(self.name)
+        if self.kind in _INSTEAD_OF_KIND:
+            name, instead = f"{self.kind}, by its {name}", _INSTEAD_OF_KIND[self.kind]
         # Hardshrink is one operation of nearly its own name; LPPool2d is eight of other names.
-        if self.kind and self.kind.lower() != name.replace("_", ""):
+        elif self.kind and self.kind.lower() != name.replace("_", ""):
             name = f"{name} of {self.kind}"
         return unsupported_layer(self.layer, f"{name}{reason}", instead, self.stack)
 

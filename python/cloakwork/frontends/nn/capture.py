@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
     CaptureError,
-    InvalidArgumentError,
     MissingDependencyError,
     NotFiniteError,
     NotRealError,
@@ -40,6 +39,7 @@ from cloakwork.frontends.nn.module_ports import (
     result_names,
 )
 from cloakwork.frontends.nn.operations import OF_MASKED, READERS
+from cloakwork.frontends.nn.required_module import load_torch, required_module
 from cloakwork.frontends.nn.same_results import require_independent, require_repeatable
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
@@ -104,13 +104,10 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
         raise MissingDependencyError(
             "cannot read a network: it takes PyTorch; install it by pip install 'cloakwork[torch]'"
         )
+    load_torch()
     import torch  # noqa: PLC0415
 
-    if not isinstance(module, torch.nn.Module):
-        raise InvalidArgumentError(
-            f"cannot read a network: expected a torch.nn.Module, got {type(module).__name__}; "
-            "wrap a function in a module's forward"
-        )
+    module = required_module(module)
     # What torch.compile made keeps the module in it, and other names for its inputs.
     module = getattr(module, "_orig_mod", module)
     if isinstance(module, torch.nn.DataParallel):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cloakwork.errors import CaptureError, InputNameError, InvalidArgumentError
 from cloakwork.programs.packing.results import Form, Keyed, Leaf, Sequenced
 
@@ -122,6 +124,9 @@ def _named(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:
 def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
     import torch  # noqa: PLC0415
 
+    if hasattr(value, "__array__") and not isinstance(value, torch.Tensor):
+        # Torch takes a table of pandas for a sequence of its columns.
+        value = np.array(value)
     try:
         batch = torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError) as error:
