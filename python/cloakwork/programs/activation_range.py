@@ -125,8 +125,21 @@ def _least(one: float | Vector, other: float | Vector) -> float | Vector:
     return np.minimum(one, other)
 
 
-def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]) -> list[str]:
-    """The layers that receive numbers outside their ranges, in words.
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A layer that receives numbers which it is not meant for.
+
+    Args:
+        report: Which, in words.
+        in_gap: Whether two numbers are too close to be compared; else they leave its range.
+    """
+
+    report: str
+    in_gap: bool
+
+
+def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]) -> list[Left]:
+    """The layers that receive numbers which they are not meant for.
 
     Args:
         ranges: What is expected.
@@ -134,23 +147,25 @@ def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]
 
     Example:
         >>> silu = ActivationRange("silu", (0,), Places(2, np.array([0, 1])), -1.0, 1.0)
-        >>> left_ranges([silu], np.array([[-2.0, 0.5, 0.5]]))
-        ["layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"]
+        >>> left_ranges([silu], np.array([[-2.0, 0.5, 0.5]]))[0].report
+        "layer 'silu' expects numbers from -1 to 1, and got -2 to 0.5"
     """
-    reports: list[str] = []
+    found: list[Left] = []
     for each, (least, greatest, nearest) in zip(ranges, received.tolist(), strict=True):
         if each.is_left_by(least, greatest):
             (low, got_least), (high, got_greatest) = (
                 apart(each.low, least),
                 apart(each.high, greatest),
             )
-            reports.append(
+            report = (
                 f"layer {each.layer!r} expects numbers from {low} to {high}, and got {got_least} "
                 f"to {got_greatest}"
             )
+            found.append(Left(report, in_gap=False))
         elif each.has_in_gap(nearest):
-            reports.append(
+            report = (
                 f"layer {each.layer!r} compares numbers that differ by {each.gap:g} or more, and "
                 f"got some that differ by {nearest:.4g}"
             )
-    return reports
+            found.append(Left(report, in_gap=True))
+    return found

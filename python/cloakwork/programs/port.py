@@ -39,9 +39,9 @@ class Port:
             worth 2^-fraction; 0 for an integer.
 
     Raises:
-        InvalidProgramError: The name is not text, the kind is unknown, a width or size is below 1,
-            the bits are more than `MAX_PORT_BITS`, bytes are not whole, the range is empty, or bits
-            after the point are more than all, or the kind has no point.
+        InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
+            is below 1, the bits are more than `MAX_PORT_BITS`, bytes are not whole, the range is
+            empty, or bits after the point are more than all, or the kind has no point.
 
     Example:
         >>> print(Port("samples", "signed", 12, shape=(4,)))
@@ -63,6 +63,8 @@ class Port:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
             self._refuse(f"its name is of type {type(self.name).__name__}, not text")
+        if not self.name:
+            self._refuse("its name is empty")
         if self.kind not in get_args(PortKind):
             self._refuse(f"expected a kind of {get_args(PortKind)}, got {self.kind!r}")
         if type(self.width) is not int or self.width < int(self.is_bits):

@@ -20,6 +20,7 @@ from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import shows_bars
 from cloakwork.base.record import digest_of
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
@@ -168,6 +169,7 @@ class Evaluator(KeyHolder):
                 expansion = KeyExpansion(held.uniform, Counter(step for step, _ in used))
         return self.program.scheme.backend(self._key, cache_bytes=kept, expansion=expansion)
 
+    @names_memory("run the program")
     def run(
         self,
         inputs: Encrypted | Sequence[Encrypted],
@@ -383,9 +385,13 @@ class Evaluator(KeyHolder):
                 f"{shown(clear)}"
             )
         if clear and isinstance(self.program.body, SlotProgram):
+            names = ", ".join(map(str, clear))
+            advice = f"encrypt {names} with the client"
+            if self.program.scheme.public_inputs:
+                advice += " or with a public key of its"
             raise InvalidArgumentError(
-                f"cannot {action}: programs over bits alone take inputs in the clear; encrypt "
-                f"{', '.join(map(str, clear))} with the public key"
+                f"cannot {action}: expected encrypted inputs, got {names} in the clear, and "
+                f"programs over bits alone take inputs in the clear; {advice}"
             )
         named = bound_arguments(self.program.inputs, (), clear, action)
         packed = self.program.packing.pack(named, action)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import integer
 from cloakwork.base.arrays import real_array
 from cloakwork.base.record import Fields, Record, record_of
+from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     CloakworkError,
     InputNameError,
@@ -23,7 +24,7 @@ from cloakwork.errors import (
     MalformedBytesError,
     ValueOutOfRangeError,
 )
-from cloakwork.programs.activation_range import ActivationRange, ceilings_of, left_ranges
+from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.layout import Layout
@@ -294,6 +295,7 @@ class Program(Saved):
         client, evaluator = self._own
         return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
 
+    @names_memory("run in the clear")
     def run_clear(self, /, *args: Any, **named: Any) -> Any:
         """Run the very operations in the clear, slot for slot or bit for bit.
 
@@ -315,6 +317,7 @@ class Program(Saved):
         """
         return self.in_clear().run(*args, **named)
 
+    @names_memory("simulate")
     def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
         """Run the very operations in the clear with modelled errors, and report ranges left.
 
@@ -351,7 +354,8 @@ class Program(Saved):
             if port.kind == "real"
             and (largest := float(np.abs(numbers_of(port)).max(initial=0.0))) > port.bound
         ]
-        outside += self.left_ranges(unranged.packing.pack(arguments, "simulate"))
+        left = self.left_ranges(unranged.packing.pack(arguments, "simulate"))
+        outside += [each.report for each in left]
         return Simulation(outputs, self.error or 0.0, tuple(outside))
 
     def _unranged(self, seed: int) -> Program:
@@ -397,29 +401,30 @@ class Program(Saved):
                     f"checked together, got none for {', '.join(missing)}"
                 )
             return packed
-        reports = self.left_ranges(packed)
-        if reports:
+        left = self.left_ranges(packed)
+        if left:
+            reports = "; ".join(each.report for each in left)
             raise ValueOutOfRangeError(
-                f"cannot {action}: its results would be wrong numbers, as {'; '.join(reports)}; "
-                f"{self._range_advice}"
+                f"cannot {action}: its results would be wrong numbers, as {reports}; "
+                f"{self._range_advice(left)}"
             )
         return packed
 
-    @property
-    def _range_advice(self) -> str:
-        """What to do about numbers that leave a range."""
-        if isinstance(self.packing, TensorPacking | MatrixPacking):
-            advice = "say by cloakwork.within that numbers may be as large"
-            if any(each.gap for each in self.ranges):
-                advice += (
-                    ", or compare by cloakwork.greater(x, y, gap) where results between 0 and "
-                )
-                advice += "1 will do"
-            return advice
-        return "calibrate with inputs like these, or compile with a larger margin"
+    def _range_advice(self, left: Sequence[Left]) -> str:
+        """What to do about numbers that layers are not meant for."""
+        if not isinstance(self.packing, TensorPacking | MatrixPacking):
+            return "calibrate with inputs like these, or compile with a larger margin"
+        advice = []
+        if any(not each.in_gap for each in left):
+            advice.append("say by cloakwork.within that numbers may be as large")
+        if any(each.in_gap for each in left):
+            advice.append(
+                "compare by cloakwork.greater(x, y, gap) where results between 0 and 1 will do"
+            )
+        return ", and ".join(advice)
 
-    def left_ranges(self, packed: Packed) -> list[str]:
-        """The layers that packed inputs bring numbers to that they are not meant for, in words.
+    def left_ranges(self, packed: Packed) -> list[Left]:
+        """The layers that packed inputs bring numbers to that they are not meant for.
 
         The very program runs on them in the clear. Of layers after one outside its range nothing
         is reported, as their numbers have no meaning.

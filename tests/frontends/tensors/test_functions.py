@@ -371,6 +371,21 @@ def test_a_client_refuses_numbers_that_a_comparison_cannot_tell_apart(tmp_path: 
         cw.load(tmp_path / "program", cw.Program, insecure=True).run_clear(x, y)
 
 
+def test_of_several_comparisons_the_line_tells_which_is_too_close() -> None:
+    def chosen(x: Any) -> Any:
+        above = np.where(x > 0.5, x, 0.0)
+        below = np.where(x < -0.5, x, 0.0)
+        return above + below + np.where(x > 0.25, 1.0, 0.0)
+
+    program = cw.compile(chosen, (4,))
+    line = chosen.__code__.co_firstlineno + 3
+    with pytest.raises(ValueOutOfRangeError) as refused:
+        program.run_clear([1.0, 0.0, 0.25, 0.75])
+    assert f"'step at {Path(__file__).name}:{line}' compares numbers" in str(refused.value)
+    # Nothing leaves a range.
+    assert "within" not in str(refused.value)
+
+
 MEETING: dict[str, Apply] = {
     "leaky": lambda x: np.where(x > 0, x, 0.5 * x),
     "absolute": lambda x: np.where(x >= 0, x, -x),

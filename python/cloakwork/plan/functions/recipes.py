@@ -116,7 +116,9 @@ class Asked:
     def use(self) -> Use:
         """What the function is used for."""
         checked = self.gap if self.given_gap is None else 0.0
-        return Use(self.function, self.low, self.high, self.claimed, checked)
+        # Of several the line tells which.
+        name = f"{self.function} at {self.origin}" if self.origin else self.function
+        return Use(name, self.low, self.high, self.claimed, checked)
 
     @property
     def reach(self) -> float:
