@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloakwork.frontends.boolean.verilog import from_verilog
+from cloakwork.plan.boolean import xag
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
@@ -77,6 +78,13 @@ def test_designs_that_sums_once_outgrew(design: str, threads: int, tmp_path: Pat
 @pytest.mark.parametrize("seed", range(part(24)))
 def test_random_circuits(seed: int) -> None:
     require_mapped(random_circuit(seed, 400), THREADS[seed % 4], (64, 128)[seed // 4 % 2])
+
+
+@pytest.mark.parametrize("seed", range(part(40)))
+def test_long_sums_are_inputs_of_others(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What else takes thousands of gates.
+    monkeypatch.setattr(xag, "MAX_FORM", (3, 6, 12)[seed % 3])
+    require_mapped(random_circuit(seed, 200), THREADS[seed % 4], 64)
 
 
 @pytest.mark.slow

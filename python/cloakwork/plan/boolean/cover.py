@@ -162,14 +162,13 @@ class _Planner:
 
     def _follow(self, done: int) -> None:
         """Count down what an AND, now done, is part of."""
-        pending = [done]
+        pending, complete = [done], []
         while pending:
             found = pending.pop()
             if found != done:
                 # A long XOR is there once what waits for others is told of these.
                 bases = self._planes.basis(found)
                 self._progress.level[found] = max(map(self._progress.level.__getitem__, bases))
-                self._release(found)
             for node in self._followers[found]:
                 self._missing[node] -= 1
                 if self._missing[node] == 1:
@@ -180,10 +179,12 @@ class _Planner:
                     )
                     self._closes[last].append(node)
                 elif not self._missing[node]:
+                    complete.append(node)
                     if node in self._network.forms[node] and not self._network.is_and[node]:
                         pending.append(node)
-                    else:
-                        self._release(node)
+        # What an AND that is ready now is made of is there.
+        for node in complete:
+            self._release(node)
 
     def _release(self, operand: int) -> None:
         for node in self._planes.in_plane.get(operand, ()):

@@ -243,7 +243,7 @@ class _Writer:
             return a, b, 0
         forms = self._network.forms
         shift = forms[node] ^ forms[step.node]
-        third = forms[step.x] ^ forms[step.y]
+        third = forms[plane_of(self._network, step)[2]]
         other_a = a ^ (shift in (forms[step.y], third))
         other_b = b ^ (shift in (forms[step.x], third))
         return other_a, other_b, (a & b) ^ (other_a & other_b)

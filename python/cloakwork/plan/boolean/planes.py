@@ -42,11 +42,7 @@ class Planes:
         self.in_coset: dict[int, list[int]] = defaultdict(list)
         self._bases: dict[int, list[int]] = {}
         for node in self.ands:
-            a, b = network.children(node)
-            third = network.node_of(network.forms[a] ^ network.forms[b])
-            if third is None:
-                third = network.xor(2 * a, 2 * b) >> 1
-            self.plane[node] = (a, b, third)
+            self.plane[node] = network.plane(node)
             self.cosets[node] = self._cosets_of(node)
             for each in self.plane[node]:
                 self.in_plane[each].append(node)
@@ -100,6 +96,10 @@ class Planes:
         network = self.network
         found: dict[frozenset[int], tuple[int, ...]] = {}
         plane = self.plane[node]
+        first, second, third = (network.forms[each] for each in plane)
+        if first ^ second != third:
+            # A long XOR does not move as what it is the sum of.
+            return []
         shifts = {
             child for each in plane if not network.is_and[each] for child in network.children(each)
         }

@@ -146,9 +146,10 @@ def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[Product
     return [(product, QUARTER >> place) for place, product in enumerate(products)]
 
 
-def plane_of(network: Network, step: Product) -> tuple[int, int, int | None]:
-    """x, y and x XOR y of a product, the last if it is a node."""
-    return step.x, step.y, network.node_of(network.forms[step.x] ^ network.forms[step.y])
+def plane_of(network: Network, step: Product) -> tuple[int, int, int]:
+    """x, y and x XOR y of a product."""
+    (third,) = set(network.plane(step.node)) - {step.x, step.y}
+    return step.x, step.y, third
 
 
 def parts_of(network: Network, node: int) -> Sequence[int]:

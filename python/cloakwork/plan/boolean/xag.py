@@ -115,6 +115,11 @@ class Network:
             return self.xor(self.table(one, rest), self.land(select ^ 1, difference))
         return self.xor(self.table(zero, rest), self.land(select, difference))
 
+    def plane(self, node: int) -> tuple[int, int, int]:
+        """The operands of an AND and their XOR, any two of which it is made of."""
+        a, b = self.children(node)
+        return a, b, self.xor(2 * a, 2 * b) >> 1
+
     def node_of(self, form: Form) -> int | None:
         """The node of a form, if there is one."""
         return self._node_of.get(form)
