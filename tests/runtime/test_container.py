@@ -216,11 +216,9 @@ def test_damaged_bytes_are_refused_or_say_the_same() -> None:
         damaged = bytearray(data)
         damaged[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
         try:
-            fields = read_bytes(bytes(damaged), "note")
+            require_note(read_bytes(bytes(damaged), "note"))
         except MalformedBytesError:
             refused += 1
-            continue
-        require_note(fields)
     # The others are times, versions and systems of zip members.
     assert refused > 500
 
@@ -242,7 +240,7 @@ NUMBERS: Record = {"array": "0.array", "of": "<f8", "shape": [3]}
 
 def test_a_compressed_part_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
-    for members in ({"text": b"0" * 10_000_000}, {}):
+    for members in ({"text": b"0" * 100_000}, {}):
         rewritten(path, {"header.json": headed({}), **members}, zipfile.ZIP_DEFLATED)
         with pytest.raises(MalformedBytesError, match="is compressed"):
             read(path, "note")
@@ -268,19 +266,21 @@ def test_an_array_that_unpacks_to_more_than_it_says_is_not_unpacked(tmp_path: Pa
     assert path.read_bytes().count(said) == 2
     path.write_bytes(path.read_bytes().replace(said, struct.pack("<I", 24)))
     tracemalloc.start()
+    fields = read(path, "note")
     with pytest.raises(MalformedBytesError, match="got damaged ones"):
-        read(path, "note")
+        fields.array("a", "float64")
     assert tracemalloc.get_traced_memory()[1] < length / 10
     tracemalloc.stop()
 
 
 def test_a_machine_without_memory_is_told(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> bytes:
+    def full(*_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(container, "_unpacked", full)
+    fields = read(saved, "note")
     with pytest.raises(MemoryBudgetError, match="no memory for what it holds"):
-        read(saved, "note")
+        fields.array("numbers", "int64", ndim=2)
 
 
 def test_a_shape_of_many_axes_is_refused_at_once(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_arrays_that_unpack_to_more_than_is_allowed_are_refused(
 ) -> None:
     path = tmp_path / "bomb"
     write(path, "note", {"zeros": np.zeros(1 << 20)})
-    assert path.stat().st_size < 1 << 16
+    assert path.stat().st_size < 1 << 19
     assert read(path, "note").array("zeros", "float64").shape == (1 << 20,)
     monkeypatch.setattr(container, "ARRAY_BYTES", 1000)
     with pytest.raises(MalformedBytesError, match=r"its arrays take \d+ bytes, 1000 are allowed"):
@@ -350,7 +350,7 @@ def test_strange_arrays_are_refused(
     header = headed({"record": {"numbers": {**NUMBERS, **changed}}})
     rewritten(path, {"header.json": header, "0.array": b"\0" * length})
     with pytest.raises(MalformedBytesError, match=reason) as refusal:
-        read(path, "note")
+        read(path, "note").array("numbers", "float64", ndim=2)
     assert str(refusal.value).isprintable()
 
 

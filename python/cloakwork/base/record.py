@@ -12,7 +12,9 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import hashlib
+import itertools
 import json
+import math
 import sys
 import types
 import typing
@@ -36,6 +38,8 @@ _MOST_NUMBER = sys.float_info.max
 # Of an integer without limits, and entries of a list.
 _MAX_DIGITS = 400
 _MAX_ENTRIES = 1 << 20
+# Of an array.
+_MAX_NUMBERS = 1 << 29
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,26 @@ class Limits:
 
     least: int
     most: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackedArray:
+    """An array of a file that takes no more memory than in the file until it is asked for.
+
+    Args:
+        dtype: The type of its numbers.
+        shape: Its shape.
+        unpacked: Makes it.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    unpacked: Callable[[], NDArray[Any]]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes once it is made."""
+        return math.prod(self.shape) * self.dtype.itemsize
 
 
 class Fields:
@@ -126,18 +150,49 @@ class Fields:
         """An entry of bytes."""
         return self._typed(name, bytes, "bytes")
 
-    def array(self, name: str, dtype: str, *, ndim: int = 1) -> NDArray[Any]:
-        """An array of a type and a number of axes."""
-        return self.array_of_any(name, (dtype,), ndim=ndim)
+    def array(
+        self, name: str, dtype: str, *, ndim: int = 1, most: int = _MAX_NUMBERS
+    ) -> NDArray[Any]:
+        """An array of a type, a number of axes and up to so many numbers."""
+        return self.array_of_any(name, (dtype,), ndim=ndim, most=most)
 
-    def array_of_any(self, name: str, dtypes: Sequence[str], *, ndim: int = 1) -> NDArray[Any]:
-        """An array of one of some types and a number of axes."""
+    def array_of_any(
+        self, name: str, dtypes: Sequence[str], *, ndim: int = 1, most: int = _MAX_NUMBERS
+    ) -> NDArray[Any]:
+        """An array of one of some types, a number of axes and up to so many numbers.
+
+        One that lies in a file is made where it is as expected.
+        """
         value = self.raw(name)
         wanted = [np.dtype(dtype) for dtype in dtypes]
-        if not isinstance(value, np.ndarray) or value.dtype not in wanted or value.ndim != ndim:
+        is_array = isinstance(value, np.ndarray | PackedArray)
+        if not is_array or value.dtype not in wanted or len(value.shape) != ndim:
             types = " or ".join(map(str, wanted))
             raise self.wrong(name, f"an array of {types} with {ndim} axes")
-        return value
+        if math.prod(value.shape) > most:
+            raise self.wrong(name, f"an array of up to {most} numbers")
+        return value.unpacked() if isinstance(value, PackedArray) else value
+
+    def arrays(self, name: str, dtype: str, *, ndim: int, most: int) -> list[NDArray[Any]]:
+        """A list of up to so many arrays of a type and a number of axes."""
+        return [
+            Fields({place: each}, self.place).array(place, dtype, ndim=ndim)
+            for place, each in self._placed(name, most)
+        ]
+
+    def require_no_arrays(self) -> None:
+        """Refuse arrays, which records of some kinds have none of."""
+        left: list[Any] = [self._entries]
+        while left:
+            match left.pop():
+                case np.ndarray() | PackedArray():
+                    raise MalformedBytesError(
+                        f"cannot read {self.place}: expected no arrays, got one"
+                    )
+                case Mapping() as record:
+                    left += record.values()
+                case list() as entries:
+                    left += entries
 
     def items(self, name: str, *, most: int) -> list[Any]:
         """A list of up to so many entries of any kind."""
@@ -234,13 +289,20 @@ class Fields:
         raise self.wrong(name, f"one of {', '.join(each.__name__ for each in kinds)}")
 
     def _tuple(self, name: str, kinds: Sequence[Any]) -> tuple[Any, ...]:
-        values = self.items(name, most=_MAX_ENTRIES)
-        if kinds[-1] is ...:
-            kinds = [kinds[0]] * len(values)
-        if len(values) != len(kinds):
+        placed = self._placed(name, _MAX_ENTRIES)
+        count = len(self.items(name, most=_MAX_ENTRIES))
+        if kinds[-1] is not ... and count != len(kinds):
             raise self.wrong(name, f"a list of {len(kinds)}")
-        named = {f"{name} {number}": value for number, value in enumerate(values)}
-        return tuple(map(Fields(named, self.place).value, named, kinds))
+        of_each = itertools.repeat(kinds[0], count) if kinds[-1] is ... else kinds
+        return tuple(
+            Fields({place: each}, self.place).value(place, kind)
+            for (place, each), kind in zip(placed, of_each, strict=True)
+        )
+
+    def _placed(self, name: str, most: int) -> Iterator[tuple[str, Any]]:
+        """The entries of a list, each with what errors call it."""
+        for number, each in enumerate(self.items(name, most=most)):
+            yield f"{name} {number}", each
 
 
 def _fields_of(kind: Any) -> dict[str, Any]:
@@ -283,6 +345,8 @@ def digest_of(record: Record) -> str:
 
     def plain(value: Any) -> Any:
         match value:
+            case PackedArray():
+                return plain(value.unpacked())
             case np.ndarray():
                 little = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
                 leaves.update(little.reshape(-1).data)

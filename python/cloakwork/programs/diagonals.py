@@ -117,7 +117,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     __slots__ = (
         "_copies",
         "_ends",
-        "_index",
+        "_given",
         "_places",
         "_targets",
         "_weights",
@@ -189,10 +189,13 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self._places: NDArray[Any] | None = None
         if weights is not None:
             self._weights, self._places = _stored(weights[order])
-        self._index = {int(number): place for place, number in enumerate(self.numbers)}
+        # Their numbers as the program has them, some of which may be below 0.
+        self._given = self.numbers
 
     def __getitem__(self, number: int) -> NDArray[np.float64]:
-        place = self._index[number]
+        place = int(np.searchsorted(self.numbers, number % self.slots))
+        if place == len(self._given) or self._given[place] != number:
+            raise KeyError(number)
         span = slice(int(self._ends[place]), int(self._ends[place + 1]))
         targets, weights = self._targets[span], self._weights_in(span)
         if len(self._copies) > 1:
@@ -202,10 +205,10 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return filled.astype(np.float64, copy=False)
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._index)
+        return iter(self._given.tolist())
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self._given)
 
     @property
     def targets(self) -> NDArray[np.int64]:
@@ -282,15 +285,14 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             ([1, 7], [1, -1])
         """
         renumbered = copy.copy(self)
-        renumbered._index = {int(number): place for place, number in enumerate(numbers)}
+        renumbered._given = numbers
         return renumbered
 
     def arrays(self) -> DiagonalArrays:
         """What the diagonals are held as, which `from_arrays` makes them of again."""
-        numbers = np.array(list(self._index), dtype=np.int64)
         counts = np.diff(self._ends)
         return DiagonalArrays(
-            numbers, counts, self._targets, self._places, self._weights, self._copies
+            self._given, counts, self._targets, self._places, self._weights, self._copies
         )
 
     @property
@@ -322,7 +324,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         made._places = places
         made._weights = weights
         made._copies = copies
-        made._index = {int(number): place for place, number in enumerate(numbers)}
+        made._given = numbers
         return made
 
     def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -350,7 +352,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> swap.applied_to_babies({1: np.roll(vector, -1)}, 2).tolist()
             [6.0, 5.0, 0.0, 0.0]
         """
-        numbers = np.array(list(self._index), dtype=np.int64)
+        numbers = self._given
         steps, kept = numbers % baby_steps, sorted(babies)
         vectors = np.concatenate([babies[step] for step in kept])
         return self._sum(vectors, numbers - steps, np.searchsorted(kept, steps))
@@ -380,7 +382,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> swap.digest() == SparseDiagonals(8, np.array([1, 0]), np.array([0, 1])).digest()
             True
         """
-        content = hashlib.sha256(repr((self.slots, list(self._index))).encode())
+        content = hashlib.sha256(repr((self.slots, self._given.tolist())).encode())
         for array in (self._ends, self._targets, self._places, self._weights, self._copies):
             if array is not None:
                 content.update(np.ascontiguousarray(array).data)

@@ -1,8 +1,7 @@
 """Programs as the records that files hold, see `base.record`.
 
-The operations of a slot program stand in a record as in its text, compressed; its vectors are
-one array, each once, and so are its matrices; the diagonals of its transforms are arrays of their
-elements.
+The operations of a slot program stand in a record as in its text; its vectors are one array, each
+once, and so are its matrices; the diagonals of its transforms are arrays of their elements.
 """
 
 from __future__ import annotations
@@ -80,7 +79,8 @@ def _record_of_lines(
         "title": title,
         "numbers": program.numbers,
         "slots": program.slots,
-        "operations": np.frombuffer(text, dtype=np.uint8),
+        # Bytes are not compressed: operations take many times what their text does.
+        "operations": text,
         "vectors": np.stack(vectors) if vectors else empty,
         "transforms": list(map(_transform_record, tables.transforms)),
         # Programs without have no such entry, as they had before there were any.
@@ -105,19 +105,20 @@ def read_slots(fields: Fields) -> SlotProgram:
     """The slot program of a record; a damaged one, or one not legal, is a malformed record."""
     numbers: Any = fields.choice("numbers", tuple(NUMBERS))
     slots = fields.integer("slots", least=1, most=MAX_SLOTS)
-    packed = fields.array("operations", "uint8")
-    if packed.size > _TEXT_BYTES:
+    text = fields.data("operations")
+    if len(text) > _TEXT_BYTES:
         raise fields.wrong("operations", f"up to {_TEXT_BYTES} bytes of text")
-    vectors = fields.array("vectors", NUMBERS[numbers].str, ndim=2)
+    # A vector is named by two characters or more.
+    vectors = fields.array("vectors", NUMBERS[numbers].str, ndim=2, most=len(text) * slots)
     if vectors.shape[1] != slots:
         raise fields.wrong("vectors", f"of {slots} slots")
     transforms = [
         _read_transform(each, slots) for each in fields.several("transforms", most=_MAX_TRANSFORMS)
     ]
     try:
-        lines = packed.tobytes().decode("utf-8", "surrogatepass").split("\n")
+        lines = text.decode("utf-8", "surrogatepass").split("\n")
         builder = Builder(fields.text("title"), slots, numbers)
-        named = Named(list(vectors), transforms, _read_matrices(fields))
+        named = Named(_Rows(vectors), transforms, _read_matrices(fields))
         for line in lines:
             read_operation(Tokens(line), named, builder)
         return builder.finish()
@@ -125,16 +126,26 @@ def read_slots(fields: Fields) -> SlotProgram:
         raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 
 
+class _Rows(Sequence[NDArray[Any]]):
+    """The rows of an array, each one object, which takes more memory than a short row does."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+        self._made: dict[int, NDArray[Any]] = {}
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, number: Any) -> Any:
+        if number not in self._made:
+            self._made[number] = self._array[number]
+        return self._made[number]
+
+
 def _read_matrices(fields: Fields) -> list[NDArray[np.float64]]:
     if not fields.has("matrices"):
         return []
-    given = fields.items("matrices", most=_MAX_TRANSFORMS)
-    if not all(
-        isinstance(each, np.ndarray) and each.dtype == np.float64 and each.ndim == _MATRIX_AXES
-        for each in given
-    ):
-        raise fields.wrong("matrices", "matrices of float64")
-    return given
+    return fields.arrays("matrices", "float64", ndim=_MATRIX_AXES, most=_MAX_TRANSFORMS)
 
 
 def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:

@@ -13,7 +13,7 @@ from cloakwork.base.record import Fields, Limits, Record
 from cloakwork.errors import ClusterFolderError, MalformedBytesError, MissingDependencyError
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
-from cloakwork.runtime.fingerprint import warning_of
+from cloakwork.runtime.fingerprint import CLEAR, warning_of
 from cloakwork.runtime.load import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
 
@@ -253,7 +253,11 @@ class Encrypted(Saved):
         runs = [_read_run(each) for each in fields.several("runs", most=_MAX_RUNS)]
         if not runs or any(run.keys() != runs[0].keys() for run in runs):
             raise fields.wrong("runs", "values of the same numbers, once or more")
-        return cls(fields.word("program"), role, ports, runs, count, key_id)
+        made = cls(fields.word("program"), role, ports, runs, count, key_id)
+        if made.warning != CLEAR:
+            # Ciphertexts are bytes; numbers in the clear are arrays.
+            fields.require_no_arrays()
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encrypted.from_bytes, (self.to_bytes(),)

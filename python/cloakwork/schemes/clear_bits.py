@@ -94,8 +94,8 @@ class ClearBits(ClearScheme):
         return {} if isinstance(item, NoKey) else {"bits": item}
 
     def read_value(self, fields: Fields, body: BootstrapProgram, number: int, role: str) -> Bits:
-        bits = fields.array("bits", "uint8")
         port = (body.inputs if role == "inputs" else body.outputs)[number]
+        bits = fields.array("bits", "uint8", most=port.bits)
         if len(bits) != port.bits or bits.max(initial=0) > 1:
             raise fields.wrong("bits", f"{port.bits} bits")
         return bits

@@ -551,7 +551,7 @@ class ClearReal(ClearScheme, RealScheme):
         return ClearVector(slots, fields.integer("level", least=0, most=self.parameters.levels))
 
     def _read_slots(self, fields: Fields, name: str) -> NDArray[np.float64]:
-        numbers = fields.array(name, "float64")
+        numbers = fields.array(name, "float64", most=self.parameters.slots)
         if len(numbers) != self.parameters.slots:
             raise fields.wrong(name, f"{self.parameters.slots} numbers")
         return numbers

@@ -258,6 +258,7 @@ class _KeyHolder(Unpicklable, Saved):
             FileAccessError: It cannot be opened.
         """
         fields = container.read(path, TENSOR_KIND)
+        fields.require_no_arrays()
         if fields.word("parameters") != self.parameters.fingerprint:
             raise ParametersMismatchError(f"cannot read {path}: it was made under other parameters")
         if fields.word("scheme") != self._scheme.name:
@@ -748,6 +749,7 @@ def _device_of(backend: object) -> OpenDevice | None:
 
 
 def _read_keys(fields: Fields, kind: str, limits: ReadLimits) -> tuple[Ckks, Any, bytes, int]:
+    fields.require_no_arrays()
     scheme = read_scheme(fields.within("scheme"), limits)
     if not isinstance(scheme, Ckks):
         raise fields.wrong("scheme", "ckks")
