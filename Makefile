@@ -1,5 +1,6 @@
 # Needs Python 3.11 or newer, a Rust toolchain and make; everything else is set up in .venv, but
-# for Clash, which the tests take from the system or install there.
+# for Clash, which the tests take from the system or install there. What feeds the readers of bytes
+# is checked, too, which takes a C++ compiler.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -56,7 +57,7 @@ lint: .venv/.dev
 	@echo "== checking Rust"
 	@$(CARGO) fmt --check
 	@$(BIN)/python tools/rust_modules.py
-	@$(CARGO) clippy --release --all-targets --quiet -- --deny warnings
+	@$(CARGO) clippy --workspace --release --all-targets --quiet -- --deny warnings
 
 stubs: .venv/.native .venv/.dev
 	@echo "== checking the engine's types"
