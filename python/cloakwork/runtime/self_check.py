@@ -8,23 +8,28 @@ shares none of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
+from random import Random
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import CloakworkError, PlanMismatchError, ResultOverflowError
+from cloakwork.errors import CloakworkError, PlanMismatchError, ValueOutOfRangeError
 from cloakwork.programs.packing.results import arrays_in
-from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import Linear, Operation, RotatedProducts, SlotProgram
 from cloakwork.runtime.program import Program
 
 # Numbers of slots that a comparison may read, which takes a second or so; what is larger is not
 # compared.
-_MOST_WORK = 1 << 28
+_MOST_WORK = 1 << 26
 # Inputs that are compared, and that are tried for them.
 _COMPARED, _TRIED = 2, 6
+# Integers near the middle are at most so large.
+_SMALL = 3
 # Doubles are off by this part of the largest number on the way.
 _ROUNDING = 2.0**-44
 
@@ -32,25 +37,29 @@ Meaning = Callable[[Mapping[str, Any]], Any]
 
 
 def require_agreement(
-    program: Program, draws: Iterable[Mapping[str, Any]], meaning: Meaning, error: float
+    program: Program,
+    meaning: Meaning,
+    error: float,
+    draws: Iterable[Mapping[str, Any]] | None = None,
 ) -> None:
     """Refuse a program whose results in the clear are not those that it should have.
 
     Args:
         program: The program.
-        draws: Inputs by name. What a client would refuse to encrypt is passed over.
         meaning: What results should be for inputs, in the program's own form; None where nobody
             can say.
         error: How far results may be off.
+        draws: Inputs by name, of which those are passed over that a client would refuse; by
+            default numbers all over their ranges.
 
     Raises:
-        PlanMismatchError: They are further off, of another shape, or refused.
+        PlanMismatchError: They are further off, of another shape, or outside their range.
     """
     if _work(program) > _MOST_WORK:
         return
     compared = (
         (expected, found)
-        for arguments in islice(draws, _TRIED)
+        for arguments in islice(drawn(program.inputs) if draws is None else draws, _TRIED)
         if (expected := meaning(arguments)) is not None
         and (found := _results(program, arguments)) is not None
     )
@@ -62,20 +71,67 @@ def require_agreement(
             _require_near(program, number, np.asarray(right), np.asarray(made), allowed)
 
 
+def drawn(ports: Sequence[Port]) -> Iterator[dict[str, NDArray[Any]]]:
+    """Inputs all over their ranges, at their ends, and near their middles.
+
+    Example:
+        >>> bit = Port("x", "integer", 0, (3,), 0, 1)
+        >>> [each["x"].tolist() for each in islice(drawn([bit]), 2)]
+        [[1, 1, 0], [1, 1, 1]]
+    """
+    random = Random(0)
+    while True:
+        yield {port.name: _between(random, port, *_ends(port)) for port in ports}
+        yield {port.name: _filled(port, partial(random.choice, _ends(port))) for port in ports}
+        # Products of many stay small there.
+        yield {port.name: _between(random, port, *_middle(port)) for port in ports}
+
+
+def _between(random: Random, port: Port, low: Any, high: Any) -> NDArray[Any]:
+    draw = random.uniform if port.kind == "real" else random.randint
+    return _filled(port, partial(draw, low, high))
+
+
+def _filled(port: Port, number: Callable[[], Any]) -> NDArray[Any]:
+    # Integers may be longer than any word.
+    kind = np.float64 if port.kind == "real" else object
+    return np.array([number() for _ in range(math.prod(port.shape))], kind).reshape(port.shape)
+
+
+def _ends(port: Port) -> tuple[Any, Any]:
+    assert port.low is not None
+    assert port.high is not None
+    return port.low, port.high
+
+
+def _middle(port: Port) -> tuple[Any, Any]:
+    low, high = _ends(port)
+    if port.kind == "real":
+        return low + (high - low) / 3, high - (high - low) / 3
+    return max(low, min(high, -_SMALL)), min(high, max(low, _SMALL))
+
+
 def _work(program: Program) -> int:
     """How many numbers of slots a run in the clear reads."""
     body = program.body
     if not isinstance(body, SlotProgram):
         return body.bootstrap_count
-    reads = (
-        len(each.diagonals) if isinstance(each, Linear) else len(each.operands)
-        for each in body.operations
-    )
-    return body.slots * sum(reads)
+    return body.slots * sum(_reads(each, body.slots) for each in body.operations)
+
+
+def _reads(operation: Operation, slots: int) -> int:
+    """How many vectors one operation reads."""
+    match operation:
+        case Linear(diagonals=diagonals):
+            return len(diagonals)
+        case RotatedProducts(left=left, step=step):
+            return len(left) * slots // step
+        case _:
+            return len(operation.operands)
 
 
 def _results(program: Program, arguments: Mapping[str, Any]) -> Any:
-    """The results in the clear; None where a client refuses to encrypt such inputs."""
+    """The results in the clear; None where a client refuses such inputs, or what comes of them."""
     client, evaluator = program.in_clear().keygen()
     try:
         sent = client.encrypt(**arguments)
@@ -83,13 +139,14 @@ def _results(program: Program, arguments: Mapping[str, Any]) -> Any:
         return None
     try:
         return client.decrypt(evaluator.run(sent))
-    except ResultOverflowError:
-        return None
-    except CloakworkError as refusal:
+    except ValueOutOfRangeError as refusal:
         raise PlanMismatchError(
-            f"cannot compile {program.name}: its plan refuses inputs that are in their ranges: "
-            f"{refusal}; {_ADVICE}"
+            f"cannot compile {program.name}: by its plan results leave the range that follows from "
+            f"those of the inputs: {refusal}; {_ADVICE}"
         ) from refusal
+    except CloakworkError:
+        # Of integers that are longer than asked for, or results that are small beside their errors.
+        return None
 
 
 _ADVICE = (
@@ -114,7 +171,9 @@ def _require_near(
         )
     if not right.size or (right == made).all():
         return
-    off = float(np.abs(made.astype(np.float64) - right.astype(np.float64)).max())
+    # Integers may be longer than any word.
+    kind = np.float64 if made.dtype.kind == "f" else object
+    off = float(np.abs(made.astype(kind) - right.astype(kind)).max())
     if not off <= allowed:
         raise PlanMismatchError(
             f"cannot compile {program.name}: by its plan result {number} is off by {off:.3g} from "

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from numpy.typing import NDArray
+
 from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
@@ -35,6 +37,7 @@ from cloakwork.programs.packing.scalar import (
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import require_agreement
 from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
@@ -153,7 +156,14 @@ class CircuitFunction:
         options = IntegerOptions(
             bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
         )
-        return compiled(lanes, made.circuit, made.form, bounds, options)
+        program = compiled(lanes, made.circuit, made.form, bounds, options)
+        require_agreement(program, self._in_python, error=0.0)
+        return program
+
+    def _in_python(self, given: Mapping[str, NDArray[Any]]) -> Any:
+        """What the function returns for integers; None where it draws numbers."""
+        once, again = (self(**{name: each.tolist() for name, each in given.items()}) for _ in "12")
+        return once if once == again else None
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
 from cloakwork.base.arguments import integer, truth
@@ -20,6 +22,7 @@ from cloakwork.programs.port import Port
 from cloakwork.programs.slots import MAX_INTEGER
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import require_agreement
 
 _ACTION = "compile a product of integer matrices"
 # The engine's largest plaintext modulus is below, and there are primes from this many bits on.
@@ -130,13 +133,23 @@ def compile_integer_matmul(
         Port(name, "integer", 0, each, low, high)
         for name, each, (low, high) in zip(names, of_shapes.shapes, ends, strict=True)
     )
-    return integer_product_program(
+    program = integer_product_program(
         planned,
         choice.parameter_sets,
         (one, other, result),
         modulus=modulus,
         public_inputs=options.public_inputs,
     )
+    require_agreement(program, partial(_in_numpy, modulus), error=0.0)
+    return program
+
+
+def _in_numpy(modulus: int | None, given: Mapping[str, Any]) -> Any:
+    """The product of arrays of integers, modulo a modulus the nearest to 0."""
+    product = given["a"] @ given["b"]
+    if modulus is None:
+        return product
+    return (product + modulus // 2) % modulus - modulus // 2
 
 
 def _rings_of(modulus: int, rings: Sequence[int]) -> list[int]:

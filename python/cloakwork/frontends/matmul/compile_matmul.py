@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import integer, shown, truth
@@ -22,6 +23,7 @@ from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import require_agreement
 
 _ACTION = "compile a matrix product"
 # Results as large have enough right bits at the default precision.
@@ -105,7 +107,13 @@ def compile_matmul(
         rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
     title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
     choice = cheapest_choice(title, product, options, rings)
-    return _program(title, of_shapes, choice, specs, options)
+    program = _program(title, of_shapes, choice, specs, options)
+    require_agreement(program, _in_numpy, 2.0**-options.precision)
+    return program
+
+
+def _in_numpy(given: Mapping[str, Any]) -> Any:
+    return given["a"] @ given["b"]
 
 
 def _least_precision(largest: float) -> int:

@@ -13,6 +13,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
+from cloakwork.frontends.nn.self_check import require_module
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
@@ -83,6 +84,7 @@ def compile(
             planned again. It is yours: whoever writes there decides on what is loaded.
 
     Raises:
+        PlanMismatchError: The plan computes something else than the module.
         MissingDependencyError: PyTorch, SciPy or threadpoolctl is not installed.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers.
         TrainingModeError: A layer is in training mode.
@@ -143,7 +145,9 @@ def compile(
         graph = capture(module, sample)
 
         def make(given: Any) -> Program:
-            return compile_graph(graph, given, options, announce)
+            program = compile_graph(graph, given, options, announce)
+            require_module(program, module, sample)
+            return program
 
         return make(samples) if cache is None else kept(cache, graph, samples, options, make)
 
