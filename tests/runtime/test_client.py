@@ -373,7 +373,6 @@ def test_an_error_that_a_program_states_switches_no_check_off() -> None:
             decrypted(error, run[0])
     with pytest.raises(ValueOutOfRangeError, match="a result of 8 exceeds 2"):
         decrypted(1e-3, doubled)
-    # Of noise the ciphertexts know better than a program that states less.
     assert np.abs(decrypted(1e-300, run[0]) - 1.0).max() < 2**-15
 
 

@@ -402,19 +402,22 @@ class Client(_Encrypting):
         program = self.program
         assert program.output_bounds is not None
         bound, arrays = max(program.output_bounds), list(arrays_in(result))
-        # What a program states is of its polynomials, too; of noise its ciphertexts know better.
-        stated = program.error or 0.0
-        if stated > bound and not self._gives_zeros:
+        stated = program.error
+        if stated is not None and stated > max(1.0, bound) and not self._gives_zeros:
             raise PrecisionLostError(
                 f"cannot {action}: the program states errors of up to {stated:g}, and none of its "
                 f"results exceeds {bound:g}, so that nothing of them would be right; compile it "
                 "anew, or get it again from whoever compiled it"
             )
-        if asked is not None or error > stated:
+        if stated is not None and asked is None:
+            # It is of polynomials, too; of noise it is what simulations show, which is far less
+            # than the worst that ciphertexts know of themselves.
+            error = stated
+        else:
             advice = advice_on_precision(_PRECISION_ADVICE, asked)
             for array in () if self._gives_zeros else arrays:
                 require_precision(array, -math.log2(error), bound, action, advice)
-        largest, error = max(map(largest_magnitude, arrays)), max(error, stated)
+        largest = max(map(largest_magnitude, arrays))
         if not largest <= bound * (1 + _ROUNDING) + error:
             raise ValueOutOfRangeError(
                 f"cannot {action}: a result of {largest:g} exceeds {bound:g}, the most that the "
