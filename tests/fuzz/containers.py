@@ -14,7 +14,7 @@ import json
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from functools import cache
@@ -33,6 +33,8 @@ _ODD: tuple[Any, ...] = (
     *("", "a", "\ud800", "1" * 500, "-1", "real", "bits", "inputs", "outputs", "ckks", "bgv"),
     *("tfhe", "clear bits", "space16", [], [[]], {}, {"record": {}}, [0, 0], [1 << 40]),
 )
+# Of an array that grows.
+_MOST_BYTES = 1 << 26
 # Values that a program is run on in the clear, at most.
 _MOST_NUMBERS = 4096
 
@@ -90,6 +92,24 @@ def _session() -> cw.Session:
     return cw.Session(depth=1, log_n=9, insecure=True)
 
 
+def attempt_in_folder(choices: Choices, folder: Path) -> None:
+    """Encrypt inputs into a folder, change one of its files, read the folder and use it.
+
+    Raises:
+        Exception: Anything but the library's own errors.
+    """
+    family = ENCRYPTED[choices.number(len(ENCRYPTED))]
+    client, evaluator = family.keys()
+    client.encrypt_into(folder, **family.arguments)
+    files = sorted(each for each in folder.iterdir() if each.is_file())
+    path = files[choices.number(len(files))]
+    path.write_bytes(_changed(path.read_bytes(), choices))
+    with suppress(CloakworkError):
+        inspected(folder)
+    with suppress(CloakworkError):
+        client.decrypt(evaluator.run(cw.Encrypted.in_folder(folder)))
+
+
 def attempt(choices: Choices, path: Path) -> None:
     """Change a file, read it and use it.
 
@@ -128,10 +148,12 @@ def _use(loaded: Any, family: Family) -> None:
 
 
 def _changed(data: bytes, choices: Choices) -> bytes:
-    """A file changed in one of four ways."""
-    match choices.number(8):
+    """A file changed in one of five ways."""
+    match choices.number(9):
         case 0:
             return _spliced(data, choices)
+        case 8:
+            return _grown(data, choices)
         case 1 | 2 | 3:
             return _rezipped(data, lambda name, each: _member_changed(name, each, choices))
         case _:
@@ -153,6 +175,34 @@ def _rezipped(data: bytes, change: Callable[[str, bytes], bytes]) -> bytes:
             changed = change(member.filename, archive.read(member))
             written.writestr(member.filename, changed, member.compress_type)
     return made.getvalue()
+
+
+def _grown(data: bytes, choices: Choices) -> bytes:
+    """The archive with zeros in place of an array, many times as many, as its header says."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        head = json.loads(archive.read("header.json"))
+        arrays = [each for each in _within(head) if isinstance(each, dict) and "array" in each]
+        sizes = {each.filename: each.file_size for each in archive.infolist()}
+    if not arrays:
+        return data
+    chosen = arrays[choices.number(len(arrays))]
+    times = 1 << choices.number(16)
+    # Each array has an axis.
+    chosen["shape"][choices.number(len(chosen["shape"]))] *= times
+    made = {
+        chosen["array"]: bytes(min(sizes[chosen["array"]] * times, _MOST_BYTES)),
+        "header.json": json.dumps(head).encode(),
+    }
+    return _rezipped(data, made.get)
+
+
+def _within(value: Any) -> Iterator[Any]:
+    """A value and all that is in it."""
+    yield value
+    entries = value.values() if isinstance(value, dict) else value
+    if isinstance(value, dict | list):
+        for each in entries:
+            yield from _within(each)
 
 
 def _member_changed(name: str, data: bytes, choices: Choices) -> bytes:

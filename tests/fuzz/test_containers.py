@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.containers import attempt, seeds
+from tests.fuzz.containers import attempt, attempt_in_folder, seeds
 from tests.thoroughness import slow
 
 
@@ -31,6 +31,14 @@ def test_changed_files_are_refused_by_name(seed: int, tmp_path: Path) -> None:
     drawn = Drawn(seed)
     for _ in range(150):
         attempt(drawn, tmp_path / "file")
+
+
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
+def test_changed_folders_are_refused_by_name(seed: int, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec")
+    drawn = Drawn(seed)
+    for _ in range(20):
+        attempt_in_folder(drawn, tmp_path)
 
 
 @pytest.mark.slow
