@@ -17,7 +17,6 @@ from tests.plan.boolean.test_map import MIXES, require_same
 from tests.thoroughness import part, slow
 
 THREADS = (1, 2, 8, 64)
-# A program of all kinds of gates, whose tables of six bits are large networks, has fewer.
 MOST_GATES = 5000
 
 
@@ -91,6 +90,6 @@ def test_long_sums_are_inputs_of_others(seed: int, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("hundred", range(20))
 def test_two_thousand_random_circuits(hundred: int) -> None:
     for seed in range(100 * hundred, 100 * hundred + 100):
-        require_mapped(
-            random_circuit(seed, MOST_GATES), THREADS[seed % 4], (64, 128)[seed // 4 % 2]
-        )
+        # Large circuits take seconds each.
+        gates = random_circuit(seed, 500 if seed % 9 else MOST_GATES)
+        require_mapped(gates, THREADS[seed % 4], (64, 128)[seed // 4 % 2])
