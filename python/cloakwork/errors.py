@@ -259,9 +259,10 @@ class ProgramTooLargeError(CloakworkError, MemoryError):
 
 
 class MemoryBudgetError(CloakworkError, MemoryError):
-    """A tensor or a run needs more memory than it may take.
+    """A tensor or a run needs more memory than it may take, or than the system gives.
 
-    Raised when data are encrypted or programs run. Raise `memory_limit`, or encrypt less at once.
+    Raised when programs are compiled, loaded or run, keys made, or data encrypted. Raise
+    `memory_limit` or the limit of the process, or encrypt less at once.
     """
 
 

@@ -10,6 +10,8 @@ use rlwe::Result;
 use rlwe::ckks::{Encoding, Parameters, Plaintext};
 use zeroize::Zeroizing;
 
+use crate::errors;
+
 /// A one-dimensional array of float64 or complex128: the caller's own memory where it is
 /// contiguous, else a copy.
 pub enum Vector<'py> {
@@ -31,6 +33,14 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Vector<'py> {
     }
 }
 
+/// A copy of numbers, which are widened where they are short.
+fn copied<S: Copy + Into<T>, T>(py: Python<'_>, numbers: &[S]) -> PyResult<Vec<T>> {
+    let mut all = system_memory::try_reserved(numbers.len())
+        .map_err(|refused| errors::refusal(py, &refused.into()))?;
+    all.extend(numbers.iter().map(|&x| x.into()));
+    Ok(all)
+}
+
 /// A copy of a one-dimensional array of the dtype of `T`.
 pub struct Numbers<T>(pub Vec<T>);
 
@@ -41,7 +51,7 @@ impl<'a, 'py, T: Element + Copy> FromPyObject<'a, 'py> for Numbers<T> {
         let Ok(array) = object.cast::<PyArray1<T>>() else {
             return Err(refused(object, &T::get_dtype(object.py()).to_string()));
         };
-        Ok(Self(contiguous(&array)?.as_slice()?.to_vec()))
+        copied(object.py(), contiguous(&array)?.as_slice()?).map(Self)
     }
 }
 
@@ -53,10 +63,10 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Indices {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = object.cast::<PyArray1<u16>>() {
-            return Ok(Self(contiguous(&array)?.as_slice()?.iter().map(|&x| x.into()).collect()));
+            return copied(object.py(), contiguous(&array)?.as_slice()?).map(Self);
         }
         if let Ok(array) = object.cast::<PyArray1<u32>>() {
-            return Ok(Self(contiguous(&array)?.as_slice()?.to_vec()));
+            return copied(object.py(), contiguous(&array)?.as_slice()?).map(Self);
         }
         Err(refused(object, "uint16 or uint32"))
     }
@@ -151,8 +161,8 @@ impl Elements<'_> {
 
     pub fn to_complex(self) -> Vec<Complex64> {
         match self {
-            Self::Real(values) => values.iter().map(|&x| x.into()).collect(),
-            Self::Complex(values) => values.to_vec(),
+            Self::Real(values) => system_memory::collected(values.iter().map(|&x| x.into())),
+            Self::Complex(values) => system_memory::copied(values),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use pyo3::prelude::*;
+use system_memory::Refused;
 
 use crate::{errors, threads};
 
@@ -67,7 +68,15 @@ pub fn run_on_device<T: Send>(
 /// Runs `work` on the calling thread with the interpreter lock released.
 pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     // Nothing of the engine is left half-changed: its operations make new values.
-    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|_| {
+    let work = || {
+        // What is small takes its memory from this.
+        system_memory::require(0);
+        work()
+    };
+    py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|payload| {
+        if let Some(refused) = Refused::caught(&*payload) {
+            return errors::refusal(py, &refused.into());
+        }
         let advice = "the engine failed: an internal check did not hold; please report what \
                       was called together with what stands on standard error";
         errors::exception(py, "EngineFaultError", advice.into())

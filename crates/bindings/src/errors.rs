@@ -59,6 +59,7 @@ fn class_name(error: &Error) -> &'static str {
         Error::InvalidArgument { .. } => "InvalidArgumentError",
         Error::MalformedBytes { .. } => "MalformedBytesError",
         Error::Randomness(_) => "RandomnessError",
+        Error::OutOfMemory(_) => "MemoryBudgetError",
         _ => "CloakworkError",
     }
 }
@@ -91,6 +92,7 @@ fn boolean_class_name(error: &tfhe_eval::Error) -> &'static str {
         tfhe_eval::Error::Cancelled { .. } => "RunCancelledError",
         tfhe_eval::Error::Fault { .. } => "EngineFaultError",
         tfhe_eval::Error::Randomness(_) => "RandomnessError",
+        tfhe_eval::Error::OutOfMemory(_) => "MemoryBudgetError",
         _ => "CloakworkError",
     }
 }

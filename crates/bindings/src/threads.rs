@@ -137,6 +137,7 @@ fn build(n: usize) -> Result<Owned> {
     if !(1..=MAX_THREADS).contains(&n) {
         return Err(refused(format!("expected 1 to {MAX_THREADS} threads, got {n}")));
     }
+    system_memory::try_require_threads(n)?;
     let builder = ThreadPoolBuilder::new().num_threads(n).thread_name(|i| format!("cloakwork-{i}"));
     let pool = builder.build().map_err(|error| refused(error.to_string()))?;
     let (turn, callers) = (Mutex::new(()), AtomicUsize::new(0));

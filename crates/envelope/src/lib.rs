@@ -88,7 +88,7 @@ impl Format {
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Vec<u8> {
         // Of the right size at once: growing would leave copies of a secret behind.
-        let mut bytes = Vec::with_capacity(BODY_AT + length);
+        let mut bytes = system_memory::reserved(BODY_AT + length);
         bytes.extend_from_slice(&self.magic);
         bytes.extend_from_slice(&self.version.to_le_bytes());
         bytes.extend_from_slice(&kind.number.to_le_bytes());

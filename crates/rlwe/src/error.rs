@@ -91,6 +91,9 @@ pub enum Error {
     /// The operating system gave no random bytes.
     #[error("cannot draw randomness from the operating system: {0}")]
     Randomness(String),
+    /// The operating system gave no memory.
+    #[error(transparent)]
+    OutOfMemory(#[from] system_memory::Refused),
 }
 
 /// The result of an engine operation.

@@ -56,12 +56,13 @@ impl<'k> Bootstrapper<'k> {
         let scratch =
             batch_blind_rotate_assign_scratch::<u32>(glwe_size, size, count, key.fft.as_view());
         let mut buffers = ComputationBuffers::new();
+        system_memory::require(scratch.unaligned_bytes_required());
         buffers.resize(scratch.unaligned_bytes_required());
         let small_size = key.parameters.small_dimension().to_lwe_size();
         Self {
             key,
             switched: LweCiphertext::new(0, small_size, LWE_MODULUS),
-            accumulators: vec![0; MAX_BATCH * glwe_size.0 * size.0],
+            accumulators: system_memory::filled(0, MAX_BATCH * glwe_size.0 * size.0),
             buffers,
         }
     }

@@ -114,7 +114,8 @@ impl EvaluationKey {
         let bootstrap_seed = Seed(reader.u128()?);
         let bootstrap = long_words(&mut reader, SeededKey::bootstrap_length(parameters))?;
         let switch_seed = Seed(reader.u128()?);
-        let switch = words(&mut reader, SeededKey::switch_length(parameters))?.collect();
+        let switch =
+            system_memory::collected(words(&mut reader, SeededKey::switch_length(parameters))?);
         reader.end()?;
         let seeded = SeededKey { bootstrap_seed, bootstrap, switch_seed, switch };
         Ok(Self::expand(parameters, id, seeded))
@@ -204,14 +205,17 @@ fn open(kind: Kind, bytes: &[u8]) -> Result<(Parameters, Reader<'_>)> {
     Ok((parameters, reader))
 }
 
-fn words<'a>(reader: &mut Reader<'a>, count: usize) -> Result<impl Iterator<Item = u32> + use<'a>> {
+fn words<'a>(
+    reader: &mut Reader<'a>,
+    count: usize,
+) -> Result<impl ExactSizeIterator<Item = u32> + use<'a>> {
     let bytes = reader.take(count * size_of::<u32>())?;
     Ok(bytes.as_chunks().0.iter().map(|&x| u32::from_le_bytes(x)))
 }
 
 fn long_words(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u64>> {
     let bytes = reader.take(count * size_of::<u64>())?;
-    Ok(bytes.as_chunks().0.iter().map(|&x| u64::from_le_bytes(x)).collect())
+    Ok(system_memory::collected(bytes.as_chunks().0.iter().map(|&x| u64::from_le_bytes(x))))
 }
 
 #[cfg(test)]

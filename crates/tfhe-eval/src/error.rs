@@ -35,6 +35,10 @@ pub enum Error {
     /// The operating system gave no random bytes.
     #[error("cannot draw random bytes: {0}")]
     Randomness(String),
+
+    /// The operating system gave no memory.
+    #[error(transparent)]
+    OutOfMemory(#[from] system_memory::Refused),
 }
 
 /// What the operations of this crate return.

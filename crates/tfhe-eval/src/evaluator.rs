@@ -7,6 +7,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use system_memory::Refused;
+
 use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
 use crate::encryption::{Ciphertexts, Lwe, check_owner};
 use crate::keys::EvaluationKey;
@@ -59,11 +61,13 @@ impl EvaluationKey {
         check_owner(RUN, (self.0.parameters, self.0.id), inputs)?;
         self.check_arguments(program, inputs, threads)?;
         let run = Run::new(program, inputs);
+        let workers = threads.min(run.schedule.bootstraps);
+        system_memory::try_require_threads(workers)?;
         let ready = (0..program.nodes())
             .filter(|&node| run.schedule.needed[node] && run.schedule.waits[node] == 0);
         run.start(ready.collect(), self.0.parameters.lwe_length());
         thread::scope(|scope| {
-            for thread in 0..threads.min(run.schedule.bootstraps) {
+            for thread in 0..workers {
                 let worker = thread::Builder::new().name("cloakwork-boolean".into());
                 let run = &run;
                 let work = move || run.work_until_done(self, threads, thread);
@@ -213,6 +217,9 @@ impl<'p> Run<'p> {
     fn work_until_done(&self, key: &EvaluationKey, threads: usize, thread: usize) {
         let work = AssertUnwindSafe(|| self.work(key, threads, thread));
         if let Err(panic) = catch_unwind(work) {
+            if let Some(refused) = Refused::caught(&*panic) {
+                return self.stop(refused.into());
+            }
             let message = panic.downcast_ref::<String>().map(String::as_str);
             let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
             self.stop(Error::Fault { reason: message.unwrap_or("a panic").into() });

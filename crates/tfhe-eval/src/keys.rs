@@ -64,8 +64,8 @@ impl SecretKey {
     /// [`Error::Randomness`](crate::Error::Randomness) when the operating system gives none.
     pub fn generate(parameters: Parameters) -> Result<Self> {
         let mut generator = randomness::secret_generator()?;
-        let mut small = Zeroizing::new(vec![0; parameters.small_dimension().0]);
-        let mut large = Zeroizing::new(vec![0; parameters.lwe_dimension()]);
+        let mut small = Zeroizing::new(system_memory::filled(0, parameters.small_dimension().0));
+        let mut large = Zeroizing::new(system_memory::filled(0, parameters.lwe_dimension()));
         let size = parameters.polynomial_size();
         generate_binary_lwe_secret_key(
             &mut LweSecretKey::from_container(small.as_mut_slice()),
@@ -100,9 +100,9 @@ impl SecretKey {
         let large = GlweSecretKey::from_container(self.large.as_slice(), size);
         let mut seeded = SeededKey {
             bootstrap_seed: randomness::seed()?,
-            bootstrap: vec![0; SeededKey::bootstrap_length(parameters)],
+            bootstrap: system_memory::filled(0, SeededKey::bootstrap_length(parameters)),
             switch_seed: randomness::seed()?,
-            switch: vec![0; SeededKey::switch_length(parameters)],
+            switch: system_memory::filled(0, SeededKey::switch_length(parameters)),
         };
         par_generate_seeded_lwe_bootstrap_key(
             &small,
@@ -146,6 +146,13 @@ impl SeededKey {
             * parameters.polynomial_size().0
     }
 
+    /// Bytes of the bootstrap key with its masks, and of its transform: half as many numbers, each
+    /// twice as long.
+    fn masked_bootstrap_bytes(parameters: Parameters) -> usize {
+        let rows = parameters.large_polynomials().to_glwe_size().0;
+        Self::bootstrap_length(parameters) * rows * size_of::<u64>()
+    }
+
     /// Numbers in the key switching key.
     pub(crate) fn switch_length(parameters: Parameters) -> usize {
         parameters.lwe_dimension() * parameters.switch_levels().0
@@ -166,12 +173,14 @@ impl SeededKey {
             self.bootstrap_seed.into(),
             KEY_MODULUS,
         );
+        system_memory::require(Self::masked_bootstrap_bytes(parameters));
         let mut masked =
             LweBootstrapKeyOwned::new(0, glwe_size, size, base_log, levels, dimension, KEY_MODULUS);
         par_decompress_seeded_lwe_bootstrap_key::<_, _, _, DefaultRandomGenerator>(
             &mut masked,
             &seeded,
         );
+        system_memory::require(Self::masked_bootstrap_bytes(parameters));
         let mut transformed =
             FourierLweBootstrapKey::new(dimension, glwe_size, size, base_log, levels);
         par_convert_standard_lwe_bootstrap_key_to_fourier(&masked, &mut transformed);
@@ -189,6 +198,8 @@ impl SeededKey {
             self.switch_seed.into(),
             LWE_MODULUS,
         );
+        let size = parameters.small_dimension().to_lwe_size().0 * size_of::<u32>();
+        system_memory::require(Self::switch_length(parameters) * size);
         let mut masked = LweKeyswitchKey::new(
             0,
             base_log,

@@ -5,6 +5,8 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use zeroize::Zeroizing;
 
+use crate::errors;
+
 /// A copy of an array of int64: two rows, or one that stands for both.
 pub struct Rows(pub Zeroizing<Vec<i64>>);
 
@@ -23,7 +25,9 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Rows {
             return Err(PyTypeError::new_err(format!("{message} {got}")));
         };
         let array = array.try_readonly()?;
-        let mut values = Zeroizing::new(Vec::with_capacity(array.len()));
+        let mut values = system_memory::try_reserved(array.len())
+            .map(Zeroizing::new)
+            .map_err(|refused| errors::refusal(object.py(), &refused.into()))?;
         values.extend(array.as_array().iter().copied());
         Ok(Self(values))
     }

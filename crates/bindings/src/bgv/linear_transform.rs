@@ -32,7 +32,10 @@ impl BgvLinearTransform {
         baby_steps: Option<Number<usize>>,
     ) -> PyResult<Self> {
         let rows: Vec<(Number<i64>, Rows)> = diagonals.items()?.extract()?;
-        let diagonals = rows.into_iter().map(|(index, rows)| (index.0, rows.0.to_vec())).collect();
+        let diagonals = rows
+            .into_iter()
+            .map(|(index, mut rows)| (index.0, std::mem::take(&mut *rows.0)))
+            .collect();
         let (parameters, baby_steps) = (&parameters.get().0, baby_steps.map(|x| x.0));
         let make = || bgv::LinearTransform::new(parameters, &diagonals, level.0, baby_steps);
         engine::run(py, make).map(Self)

@@ -109,7 +109,7 @@ impl SecretKey {
         let limbs: Vec<Zeroizing<Vec<u32>>> = parallel::over(&positions)
             .shared()
             .map(|&p| {
-                let mut limb = Zeroizing::new(phase.0.limb(p).to_vec());
+                let mut limb = Zeroizing::new(system_memory::copied(phase.0.limb(p)));
                 ring.primes[p].inverse(&mut limb);
                 parameters.scale_by_modulus(ring.modulus(p), &mut limb);
                 limb
@@ -117,8 +117,8 @@ impl SecretKey {
             .collect();
         let moduli: Vec<Modulus> = positions.iter().map(|&p| ring.modulus(p)).collect();
         let centring = Centring::new(&moduli, &[parameters.t()]);
-        let mut residues = Zeroizing::new(vec![0; ring.n()]);
-        let mut reals = Zeroizing::new(vec![0.0; ring.n()]);
+        let mut residues = Zeroizing::new(system_memory::filled(0, ring.n()));
+        let mut reals = Zeroizing::new(system_memory::filled(0.0, ring.n()));
         let blocks = parallel::chunks_mut(&mut residues, BLOCK)
             .zip(parallel::chunks_mut(&mut reals, BLOCK))
             .enumerate();

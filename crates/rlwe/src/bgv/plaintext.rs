@@ -70,7 +70,9 @@ impl Parameters {
     ) -> Result<Zeroizing<Vec<u32>>> {
         let both;
         let values = if values.len() == self.slots() {
-            both = Zeroizing::new([values, values].concat());
+            let mut twice = system_memory::reserved(2 * values.len());
+            [values, values].into_iter().for_each(|half| twice.extend_from_slice(half));
+            both = Zeroizing::new(twice);
             &both
         } else {
             values
@@ -95,8 +97,9 @@ impl Parameters {
     pub(crate) fn lifted(&self, coefficients: &[u32], factor: u32, basis: &Basis) -> Poly {
         let (ring, t) = (self.ring(), self.t());
         let factor = t.to_montgomery(factor);
-        let scaled: Zeroizing<Vec<u32>> =
-            Zeroizing::new(coefficients.iter().map(|&x| t.mul_montgomery(x, factor)).collect());
+        let scaled: Zeroizing<Vec<u32>> = Zeroizing::new(system_memory::collected(
+            coefficients.iter().map(|&x| t.mul_montgomery(x, factor)),
+        ));
         let mut poly = ring.unwritten(basis);
         poly.par_limbs_mut().shared().for_each(|(position, limb)| {
             let prime = &ring.primes[position];

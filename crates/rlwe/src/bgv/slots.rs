@@ -48,7 +48,7 @@ impl SlotEncoder {
     /// Coefficients modulo t of the polynomial with these slots; in constant time.
     pub(crate) fn embed(&self, slots: &[i64]) -> Zeroizing<Vec<u32>> {
         let t = i64::from(self.modulus().q);
-        let mut coefficients = Zeroizing::new(vec![0; slots.len()]);
+        let mut coefficients = Zeroizing::new(system_memory::filled(0, slots.len()));
         for (&place, &slot) in self.places.iter().zip(slots) {
             coefficients[place as usize] = (slot + (t & (slot >> 63))) as u32;
         }
@@ -59,9 +59,11 @@ impl SlotEncoder {
     /// The slots of a polynomial given by its coefficients, in (-t / 2, t / 2); in constant time.
     pub(crate) fn project(&self, coefficients: &[u32]) -> Vec<i64> {
         let t = self.modulus();
-        let mut values = Zeroizing::new(coefficients.to_vec());
+        let mut values = Zeroizing::new(system_memory::copied(coefficients));
         self.ring.primes[0].forward(&mut values);
-        self.places.iter().map(|&place| centred(t, values[place as usize])).collect()
+        system_memory::collected(
+            self.places.iter().map(|&place| centred(t, values[place as usize])),
+        )
     }
 }
 

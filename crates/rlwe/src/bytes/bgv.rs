@@ -155,7 +155,8 @@ impl Plaintext {
         let mut reader = open_under(BGV_PLAINTEXT, parameters, bytes)?;
         let level = reader::level(&mut reader, parameters)?;
         let (words, _) = reader.take(parameters.n() * size_of::<u32>())?.as_chunks();
-        let coefficients: Vec<u32> = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        let coefficients =
+            system_memory::collected(words.iter().map(|&word| u32::from_le_bytes(word)));
         let (t, largest) = (parameters.plaintext_modulus(), coefficients.iter().max());
         if let Some(largest) = largest.filter(|&&largest| largest >= t) {
             let reason = format!("expected residues below {t}, got {largest}");

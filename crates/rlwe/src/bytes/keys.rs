@@ -56,7 +56,7 @@ impl SecretKey {
         let mut reader = open_under(SECRET_KEY, parameters, bytes)?;
         let id = reader.array()?;
         let packed = reader.take(parameters.n() / COEFFICIENTS_PER_BYTE)?;
-        let mut coefficients = Zeroizing::new(Vec::with_capacity(parameters.n()));
+        let mut coefficients = Zeroizing::new(system_memory::reserved(parameters.n()));
         // Set by a code of 3, without a branch on any code.
         let mut invalid = 0;
         for byte in packed {

@@ -58,7 +58,7 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
             .map(|start| self.sum(start..self.counts.len().min(start + share), vectors, of))
             .collect();
         let mut parts = parts.into_iter();
-        let mut sums = parts.next().unwrap_or_else(|| vec![0.0; self.slots]);
+        let mut sums = parts.next().unwrap_or_else(|| system_memory::filled(0.0, self.slots));
         for part in parts {
             sums.iter_mut().zip(part).for_each(|(sum, more)| *sum += more);
         }
@@ -68,7 +68,7 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     /// The sum of the products of some diagonals.
     fn sum(&self, diagonals: Range<usize>, vectors: &[f64], of: &[usize]) -> Vec<f64> {
         let Self { slots, rotations, counts, targets, places, weights } = *self;
-        let mut sums = vec![0.0; slots];
+        let mut sums = system_memory::filled(0.0, slots);
         let mut end = counts[..diagonals.start].iter().sum::<usize>();
         for diagonal in diagonals {
             let span = end..end + counts[diagonal];

@@ -121,6 +121,12 @@ pub(super) enum Numbers {
 }
 
 impl Numbers {
+    pub(super) fn copied(diagonals: &Diagonals) -> Self {
+        let copy =
+            |(&index, values): (&i64, &Vec<Complex64>)| (index, system_memory::copied(values));
+        Self::Dense(diagonals.iter().map(copy).collect())
+    }
+
     /// The same diagonals with indices between minus and plus `slots`, lengths checked.
     pub(super) fn reduced(self, slots: usize) -> Result<Self> {
         match self {
@@ -163,7 +169,8 @@ impl Numbers {
 
     /// The largest sums of absolute values and of their squares over a row.
     pub(super) fn row_sums(&self, slots: usize) -> (f64, f64) {
-        let (mut sums, mut squares) = (vec![0.0f64; slots], vec![0.0f64; slots]);
+        let (mut sums, mut squares) =
+            (system_memory::filled(0.0f64, slots), system_memory::filled(0.0f64, slots));
         match self {
             Self::Dense(diagonals) => {
                 for diagonal in diagonals.values() {
@@ -195,7 +202,7 @@ impl Numbers {
     ) -> Result<RoundedCoefficients> {
         match self {
             Self::Dense(diagonals) => {
-                let mut values = diagonals[&index].clone();
+                let mut values = system_memory::copied(&diagonals[&index]);
                 values.rotate_right(step);
                 parameters.rounded(once(&values), estimate)
             }

@@ -86,7 +86,7 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: BabySteps,
     ) -> Result<Self> {
-        Self::encoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
+        Self::encoded(parameters, Numbers::copied(diagonals), slots, encoding, baby_steps)
     }
 
     /// [`Self::new`] of sparse diagonals, which are of the slots of the transform.
@@ -116,7 +116,7 @@ impl LinearTransform {
         encoding: Encoding,
         baby_steps: BabySteps,
     ) -> Result<Self> {
-        Self::unencoded(parameters, Numbers::Dense(diagonals.clone()), slots, encoding, baby_steps)
+        Self::unencoded(parameters, Numbers::copied(diagonals), slots, encoding, baby_steps)
     }
 
     /// [`Self::streamed`] of sparse diagonals.

@@ -258,7 +258,7 @@ mod tests {
         let limbs: Vec<Vec<u32>> = positions
             .iter()
             .map(|&p| {
-                let mut limb = poly.limb(p).to_vec();
+                let mut limb = system_memory::copied(poly.limb(p));
                 ring.primes[p].inverse(&mut limb);
                 limb
             })

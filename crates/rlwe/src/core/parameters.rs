@@ -192,7 +192,7 @@ impl Parameters {
             return Err(Error::InvalidArgument { operation: "time a transform", reason });
         }
         let ring = self.ring();
-        let mut limb = vec![1; ring.n()];
+        let mut limb = system_memory::filled(1, ring.n());
         let mut time = |_| {
             let start = Instant::now();
             ring.primes[0].forward(&mut limb);

@@ -269,7 +269,7 @@ impl Scratch {
             panels,
             sums: (0..products).map(|_| product.sums(group, rows, columns)).collect(),
             columns: Columns::new(product.instructions(), 2 * count),
-            zeros: vec![0; group * count],
+            zeros: system_memory::filled(0, group * count),
         }
     }
 }
@@ -312,7 +312,7 @@ impl<'a> Task<'a> {
             return;
         }
         let order = self.narrow_order();
-        let mut sums = vec![0; to.len()];
+        let mut sums = system_memory::filled(0, to.len());
         product.sums(pairs, &order, count, &mut sums);
         for (index, sums) in sums.chunks_exact(words).enumerate() {
             // By rotation, polynomial of the left, polynomial of the right.
@@ -328,7 +328,7 @@ impl<'a> Task<'a> {
     /// The words of the group by their logarithms, those of all orbits together.
     fn narrow_order(&self) -> Vec<u32> {
         let Layout { count, group, .. } = self.layout;
-        let mut order = vec![0; group * count];
+        let mut order = system_memory::filled(0, group * count);
         for orbit in 0..group {
             let mut logarithms = [0; MOST_NARROW];
             let logarithms = &mut logarithms[..count];

@@ -31,7 +31,7 @@ impl Automorphism {
         let log_width = width.trailing_zeros();
         let block_bits = log_n - log_width;
         let blocks = 1usize << block_bits;
-        let mut moves = vec![(0, 0); blocks];
+        let mut moves = system_memory::filled((0, 0), blocks);
         for block in 0..blocks {
             let image = g * reverse(block, block_bits) + (g - 1) / 2;
             let source = reverse(image % blocks, block_bits);

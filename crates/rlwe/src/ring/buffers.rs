@@ -112,7 +112,7 @@ pub(crate) fn take(length: usize) -> Vec<u32> {
     let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = cached.fitting(length);
     drop(cached);
-    let Some(mut words) = found else { return vec![0; length] };
+    let Some(mut words) = found else { return system_memory::filled(0, length) };
     // Within its capacity.
     words.resize(length, 0);
     words

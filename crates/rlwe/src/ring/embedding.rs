@@ -222,7 +222,8 @@ impl Embedding {
             *point = Complex64::new(low, high) * twist;
         }
         process(&*transform.to_slots, &mut points);
-        Ok(transform.places.iter().map(|&place| map(points[place as usize])).collect())
+        let slots = transform.places.iter().map(|&place| map(points[place as usize]));
+        Ok(system_memory::collected(slots))
     }
 
     fn transform(&self, operation: &'static str, slots: usize) -> Result<&Transform> {
@@ -259,8 +260,12 @@ struct Transform {
     places: Vec<u32>,
 }
 
+/// Bytes of its tables by slot, at most.
+const TABLES: usize = 8 * size_of::<Complex64>();
+
 impl Transform {
     fn new(slots: usize) -> Self {
+        system_memory::require(slots * TABLES);
         let mut planner = FftPlanner::new();
         let step = PI / (2 * slots) as f64;
         let order = 4 * slots;

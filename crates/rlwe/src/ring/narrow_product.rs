@@ -46,7 +46,7 @@ impl NarrowProduct {
         rotations: usize,
         to: &mut [u32],
     ) {
-        let mut sums = vec![0u64; 4 * rotations * order.len()];
+        let mut sums = system_memory::filled(0u64, 4 * rotations * order.len());
         self.instructions.run(AddPairs { product: self, pairs, order, rotations, sums: &mut sums });
         self.write_residues(&sums, to);
     }
@@ -58,7 +58,7 @@ impl NarrowProduct {
         words: usize,
         to: &mut [u32],
     ) {
-        let mut sums = vec![0u64; 4 * words];
+        let mut sums = system_memory::filled(0u64, 4 * words);
         self.instructions.run(AddInPlace { product: self, pairs, words, sums: &mut sums });
         self.write_residues(&sums, to);
     }
@@ -103,7 +103,7 @@ impl<'a, I: Iterator<Item = Pair<'a>>> TileKernel for AddPairs<'_, I> {
         let Self { product, pairs, order, rotations, sums } = self;
         let words = order.len();
         let row = words / rotations;
-        let mut ordered = vec![0; 4 * words];
+        let mut ordered = system_memory::filled(0, 4 * words);
         for (index, pair) in pairs.enumerate() {
             if index > 0 && index.is_multiple_of(product.terms) {
                 sums.iter_mut().for_each(|sum| *sum = u64::from(product.modulus.reduce(*sum)));

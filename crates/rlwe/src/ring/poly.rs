@@ -24,11 +24,16 @@ pub(crate) struct Prime {
     degree_inverse: u32,
 }
 
+/// Bytes of the tables of a transform by coefficient: twiddle factors of both directions with
+/// their quotients.
+const TABLES: usize = 4 * size_of::<u32>();
+
 /// The fewest coefficients that there are transforms of.
 pub(crate) const SHORTEST: usize = 32;
 
 impl Prime {
     fn new(log_n: u32, q: u32) -> Result<Self> {
+        system_memory::require(TABLES << log_n);
         let plan = Plan::try_new(1 << log_n, q).ok_or_else(|| {
             Error::InvalidParameters(format!("{q} is no prime for transforms of length 2^{log_n}"))
         })?;
@@ -62,6 +67,7 @@ impl Prime {
             None => self.forward(limb),
             Some(plan) => plan
                 .get_or_init(|| {
+                    system_memory::require(TABLES * length);
                     Plan::try_new(length, self.modulus.q).expect("a prime of longer transforms")
                 })
                 .fwd(&mut limb[..length]),

@@ -24,7 +24,7 @@ impl Columns {
     /// Of any content, so many rows in all.
     pub(crate) fn new(instructions: Instructions, rows: usize) -> Self {
         let (_, tile) = instructions.tile();
-        let [words, other] = [(); 2].map(|()| vec![0; tile * rows]);
+        let [words, other] = [(); 2].map(|()| system_memory::filled(0, tile * rows));
         Self { instructions, words, other }
     }
 

@@ -126,7 +126,7 @@ fn write_sums(
     let total = Total::of(&sums);
     let tile = product.tile_columns();
     let places: Vec<u32> = (0..rows as u32).collect();
-    let mut column = vec![0; rows * tile];
+    let mut column = system_memory::filled(0, rows * tile);
     let mut left: Vec<_> = to.into_iter().map(|piece| piece.chunks_mut(tile)).collect();
     for index in 0..width.div_ceil(tile) {
         product.residues(&total, (0, index), &places, &mut column);

@@ -44,7 +44,9 @@ impl<T: Copy + Default + 'static> Wiped<T> {
             let fits = |array: &Vec<T>| array.capacity() == length;
             arrays.iter().position(fits).map(|place| arrays.swap_remove(place))
         });
-        let Some(mut array) = kept.flatten() else { return Self(vec![value; length]) };
+        let Some(mut array) = kept.flatten() else {
+            return Self(system_memory::filled(value, length));
+        };
         array.clear();
         array.resize(length, value);
         Self(array)
@@ -52,9 +54,7 @@ impl<T: Copy + Default + 'static> Wiped<T> {
 
     /// The numbers, one by one; their count is known, so that no copy stays behind.
     pub(crate) fn collect(numbers: impl ExactSizeIterator<Item = T>) -> Self {
-        let mut all = Self(Vec::with_capacity(numbers.len()));
-        all.0.extend(numbers);
-        all
+        Self(system_memory::collected(numbers))
     }
 }
 

@@ -44,7 +44,7 @@ pub fn fixed_weight_ternary(
             reason: format!("weight {weight} exceeds the {n} coefficients"),
         });
     }
-    let mut keys = Zeroizing::new(vec![PADDING; n.next_power_of_two()]);
+    let mut keys = Zeroizing::new(system_memory::filled(PADDING, n.next_power_of_two()));
     loop {
         generator.fill(&mut keys[..n]);
         for (index, key) in keys[..n].iter_mut().enumerate() {
@@ -58,7 +58,7 @@ pub fn fixed_weight_ternary(
         keys.fill(PADDING);
     }
     let decode = |key: &u64| (key & 1) as i8 - (key >> 1 & 1) as i8;
-    Ok(Zeroizing::new(keys[..n].iter().map(decode).collect()))
+    Ok(Zeroizing::new(system_memory::collected(keys[..n].iter().map(decode))))
 }
 
 fn collide(sorted: &[u64]) -> bool {

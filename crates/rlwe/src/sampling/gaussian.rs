@@ -65,7 +65,7 @@ pub(super) const THRESHOLDS: [u64; 29] = [
 /// # Ok::<(), rlwe::Error>(())
 /// ```
 pub fn gaussian(generator: &mut Generator, n: usize) -> Zeroizing<Vec<i8>> {
-    let mut errors = Zeroizing::new(vec![0; n]);
+    let mut errors = Zeroizing::new(system_memory::filled(0, n));
     let mut draws = Zeroizing::new([0; BLOCK]);
     for block in errors.chunks_mut(BLOCK) {
         generator.fill(&mut *draws);

@@ -23,7 +23,7 @@ const BLOCK: usize = 1024;
 /// # Ok::<(), rlwe::Error>(())
 /// ```
 pub fn ternary(generator: &mut Generator, n: usize) -> Zeroizing<Vec<i8>> {
-    let mut coefficients = Zeroizing::new(vec![0; n]);
+    let mut coefficients = Zeroizing::new(system_memory::filled(0, n));
     let mut words = Zeroizing::new([0; BLOCK]);
     for block in coefficients.chunks_mut(BLOCK) {
         let words = &mut words[..block.len()];

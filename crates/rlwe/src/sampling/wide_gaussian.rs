@@ -101,7 +101,7 @@ pub fn wide_gaussian(
             reason: format!("log2_sigma is {log2_sigma}, the most is {MAX_LOG2_SIGMA}"),
         });
     }
-    let mut noise = Zeroizing::new(vec![0i64; n]);
+    let mut noise = Zeroizing::new(system_memory::filled(0i64, n));
     let mut high = Zeroizing::new([0; BLOCK]);
     let mut low = Zeroizing::new([0; BLOCK]);
     for block in noise.chunks_mut(BLOCK) {

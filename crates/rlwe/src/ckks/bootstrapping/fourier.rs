@@ -35,7 +35,9 @@ impl Matrix {
     fn diagonal(&mut self, index: i64) -> &mut Vec<Complex64> {
         let (slots, half) = (self.slots as i64, self.slots as i64 / 2);
         let reduced = (index + half).rem_euclid(slots) - half;
-        self.diagonals.entry(reduced).or_insert_with(|| vec![Complex64::ZERO; slots as usize])
+        self.diagonals
+            .entry(reduced)
+            .or_insert_with(|| system_memory::filled(Complex64::ZERO, slots as usize))
     }
 
     /// `self` after `first`.
