@@ -1,7 +1,8 @@
-//! What a plan counts in: seconds on this machine.
+//! What operations take on this machine: seconds of a processor, however busy it is.
 
 use std::hint::black_box;
-use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::bootstrap::{Bootstrapper, MAX_BATCH, Task};
 use crate::encryption::Lwe;
@@ -11,8 +12,10 @@ use crate::tables::Tables;
 use crate::{Error, Result};
 
 const QUARTER: u32 = 1 << 30;
+/// Sums that are timed together: one takes less than it takes to ask for the time.
+const SUMS: usize = 1000;
 
-/// The least of several measurements, on one thread.
+/// The medians of several measurements, on one thread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seconds {
     /// Of one of four bootstraps that are made together, with 1, 2 and 4 tables.
@@ -50,32 +53,49 @@ pub fn seconds(parameters: Parameters, repetitions: usize) -> Result<Seconds> {
         theta
             .map(|log| {
                 let tasks = tasks(count, 1 << log);
-                least(repetitions, || drop(bootstrapper.run(&tasks))) / count as f64
+                median(repetitions, || drop(bootstrapper.run(&tasks))) / count as f64
             })
             .collect()
     };
     let (bootstrap, lone_bootstrap) = (bootstraps(MAX_BATCH), bootstraps(1));
-    let linear = least(repetitions, || drop(black_box(sum(&bits))));
-    let gate = least(repetitions, || {
+    let linear = median(repetitions, || {
+        for _ in 0..SUMS {
+            drop(black_box(sum(black_box(&bits))));
+        }
+    });
+    let gate = median(repetitions, || {
         let mut gates = tasks(MAX_BATCH, 1);
         gates.iter_mut().for_each(|gate| gate.lwe = sum(&bits));
         bootstrapper.run(&gates);
     });
-    Ok(Seconds { bootstrap, lone_bootstrap, linear, gate: gate / MAX_BATCH as f64 })
+    Ok(Seconds {
+        bootstrap,
+        lone_bootstrap,
+        linear: linear / SUMS as f64,
+        gate: gate / MAX_BATCH as f64,
+    })
 }
 
 fn sum(bits: &[Lwe]) -> Vec<u32> {
     bits[0].iter().zip(&*bits[1]).map(|(x, y)| x.wrapping_add(*y)).collect()
 }
 
-/// The least of several times: whatever else runs only adds to them.
-fn least(repetitions: usize, mut work: impl FnMut()) -> f64 {
-    let seconds = (0..repetitions).map(|_| {
-        let start = Instant::now();
-        work();
-        start.elapsed().as_secs_f64()
-    });
-    seconds.fold(f64::INFINITY, f64::min)
+/// The median of several times of this thread alone: what others take meanwhile is not counted.
+fn median(repetitions: usize, mut work: impl FnMut()) -> f64 {
+    let mut seconds: Vec<f64> = (0..repetitions)
+        .map(|_| {
+            let start = thread_seconds();
+            work();
+            thread_seconds() - start
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds[repetitions / 2]
+}
+
+fn thread_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
 #[cfg(test)]

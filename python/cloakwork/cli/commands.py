@@ -144,8 +144,9 @@ def compile_command(
 @cloakwork.command()
 @click.argument("program", type=_FILE)
 @click.option("--plot", type=_FILE, help="Draw the plan into a file such as plan.png.")
+@click.option("--workers", type=int, help="Also how so many workers of a cluster share it.")
 @_INSECURE
-def explain(program: Path, plot: Path | None, insecure: bool) -> None:
+def explain(program: Path, plot: Path | None, workers: int | None, insecure: bool) -> None:
     """Print what was planned and what it costs."""
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.outputs import require_not_of_cloakwork  # noqa: PLC0415
@@ -155,7 +156,7 @@ def explain(program: Path, plot: Path | None, insecure: bool) -> None:
     loaded = cw.load(program, cw.Program, insecure=insecure)
     if plot is not None:
         cw.plot(loaded, plot)
-    click.echo(cw.explain(loaded))
+    click.echo(cw.explain(loaded, workers=workers))
 
 
 @cloakwork.command()

@@ -10,6 +10,8 @@ from cloakwork.errors import InvalidArgumentError
 # That of typing, which is not needed before something is explained.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from matplotlib.figure import Figure
 
     from cloakwork.frontends.boolean.circuit import Circuit
@@ -19,16 +21,24 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
 
 
-def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None = None) -> str:
+def explain(
+    x: Program | Circuit | Tensor | Encrypted,
+    profile: Profile | None = None,
+    workers: int | None = None,
+) -> str:
     """What was planned and what it took, as text; no number inside is shown.
 
     Args:
         x: A program; a tensor, of which the program that made it is explained; a circuit over
             bits, of which the gates are counted; or encrypted values.
-        profile: What a run of the program took.
+        profile: What a run of the program took; of one on a cluster also the keys that were read.
+        workers: A number of workers of a cluster, of one thread each: how a run of the program
+            would be cut for them, what would move, and the keys that each would read.
 
     Raises:
-        InvalidArgumentError: It is something else, or the profile is of another program.
+        InvalidArgumentError: It is something else, or the profile is of another program, or
+            workers are fewer than one, or given for something else than an encrypted program.
+        MissingDependencyError: What files of a cluster take is not installed.
 
     Example:
         >>> import cloakwork as cw
@@ -49,9 +59,29 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
     """
     # All frontends are loaded by these.
     from cloakwork.base.arguments import optional, shown
+    from cloakwork.explain.own_profile import require_profile_of
+    from cloakwork.explain.workers import key_lines, worker_lines
+    from cloakwork.runtime.profile import Profile
+    from cloakwork.runtime.program import Program
+
+    profile = optional(profile, Profile, "profile", "explain")
+    if isinstance(x, Program) and profile is not None:
+        require_profile_of(x.body, profile, "explain")
+    if workers is not None and not isinstance(x, Program):
+        raise InvalidArgumentError(
+            f"cannot explain on workers: expected a program, got {shown(x)}; compile it first"
+        )
+    told = [] if profile is None else key_lines(profile)
+    if workers is not None and isinstance(x, Program):
+        told += worker_lines(x, workers)
+    return "\n".join([_planned(x, profile), *told])
+
+
+def _planned(x: Any, profile: Profile | None) -> str:
+    """What was planned and what it took in one process."""
+    from cloakwork.base.arguments import shown
     from cloakwork.explain.bits import explain_bootstraps, explain_gates
     from cloakwork.explain.layers import explain_layers
-    from cloakwork.explain.own_profile import require_profile_of
     from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
     from cloakwork.frontends.boolean.circuit import Circuit
     from cloakwork.frontends.tensors.tensor import Tensor
@@ -60,12 +90,8 @@ def explain(x: Program | Circuit | Tensor | Encrypted, profile: Profile | None =
     from cloakwork.programs.packing.scalar import ScalarPacking
     from cloakwork.programs.slots import SlotProgram
     from cloakwork.runtime.encrypted import Encrypted
-    from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
 
-    profile = optional(profile, Profile, "profile", "explain")
-    if isinstance(x, Program) and profile is not None:
-        require_profile_of(x.body, profile, "explain")
     match x:
         case Tensor():
             return explain_tensor(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -95,6 +95,42 @@ class KeyRequirements:
 
     def __bool__(self) -> bool:
         return bool(len(self))
+
+    def names(self) -> frozenset[str]:
+        """What the keys are called, each by a name of its own, whatever its level.
+
+        Example:
+            >>> sorted(KeyRequirements(2, {1: 2, 4: 1}, {0: 2, 1: 2}).names())
+            ['product 1', 'relinearisation', 'rotation 1', 'rotation 4']
+        """
+        # The product key of no rotation is the relinearisation key.
+        products = {f"product {step}" for step in self.rotated_products if step}
+        if self.relinearisation_level is not None or 0 in self.rotated_products:
+            products.add("relinearisation")
+        if self.conjugation_level is not None:
+            products.add("conjugation")
+        if self.encapsulation_weight is not None:
+            products.add("encapsulation")
+        return frozenset(products | {f"rotation {step}" for step in self.rotations})
+
+    def named(self, names: Container[str]) -> KeyRequirements:
+        """Those of the keys that have these names.
+
+        Example:
+            >>> KeyRequirements(2, {1: 2, 4: 1}).named(["rotation 4"])
+            KeyRequirements(relinearisation_level=None, rotations={4: 1}, ...)
+        """
+        return KeyRequirements(
+            self.relinearisation_level if "relinearisation" in names else None,
+            {step: level for step, level in self.rotations.items() if f"rotation {step}" in names},
+            {
+                step: level
+                for step, level in self.rotated_products.items()
+                if (f"product {step}" if step else "relinearisation") in names
+            },
+            self.conjugation_level if "conjugation" in names else None,
+            self.encapsulation_weight if "encapsulation" in names else None,
+        )
 
 
 def _level_beyond(wanted: int | None, held: int | None) -> int | None:

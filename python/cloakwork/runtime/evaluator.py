@@ -24,7 +24,6 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
-    MalformedBytesError,
     MemoryBudgetError,
     ShapeMismatchError,
     ValueOutOfRangeError,
@@ -353,27 +352,33 @@ class Evaluator(KeyHolder):
 
     @cached_property
     def _file_name(self) -> str:
-        """What its file is called where workers read it: by its content."""
+        """What its files are called where workers read them: by what is in them."""
         return f"evaluator-{digest_of(self._record())[:32]}"
 
     def _kept_in(self, folder: Folder, action: str) -> str:
-        """The name of its file in a folder, written where it is not there."""
+        """The name of its files in a folder, written where they are not there."""
         if not folder.has(self._file_name):
             self._write_in(folder, action)
         return self._file_name
 
     def _restored_in(self, folder: Folder, action: str) -> bool:
-        """Write its file anew where what is there cannot be read; whether that was so."""
-        try:
-            folder.read(self._file_name, KIND)
-        except MalformedBytesError:
-            self._write_in(folder, action)
-            return True
-        return False
+        """Write its files anew where what is there cannot be read; whether that was so."""
+        from cloakwork.runtime.cluster.evaluator_files import is_whole  # noqa: PLC0415
+
+        if is_whole(folder, self._file_name):
+            return False
+        self._write_in(folder, action)
+        return True
 
     def _write_in(self, folder: Folder, action: str) -> None:
+        from cloakwork.runtime.cluster.evaluator_files import write_evaluator  # noqa: PLC0415
+
         folder.require_space(self.key_bytes, action)
-        folder.write(self._file_name, KIND, self._record())
+        write_evaluator(folder, self._file_name, self)
+
+    def _extend_keys(self, further: Any) -> None:
+        """Take in further evaluation keys of the same secret key."""
+        self._backend.extend_keys(further)
 
     def _clear_inputs(self, clear: Mapping[str, Any] | None, action: str) -> dict[int, Any]:
         """The bits of inputs that are given in the clear, by the numbers of their ports."""

@@ -75,6 +75,8 @@ class Profile:
         seconds: Seconds from start to end of the run.
         peak_bytes: The most bytes that all values took at once: inputs and results included,
             keys and what an operation takes while it works left out.
+        key_bytes: Of a run on a cluster, bytes of the evaluation keys that were read for each
+            thread, which are those of its tasks that its worker did not have.
 
     Example:
         >>> from cloakwork.schemes.clear_real import ClearBackend, ClearVector
@@ -91,12 +93,14 @@ class Profile:
     operations: list[Measurement] = field(default_factory=list)
     seconds: float = 0.0
     peak_bytes: int = 0
+    key_bytes: dict[int, int] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget what was measured."""
         self.operations.clear()
         self.seconds = 0.0
         self.peak_bytes = 0
+        self.key_bytes.clear()
 
     def append(self, later: Profile) -> None:
         """Take in what a run measured that came after those so far."""

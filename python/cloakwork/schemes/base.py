@@ -7,7 +7,7 @@ these. Programs name their scheme and know nothing else of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -22,6 +22,9 @@ from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudg
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
+
+# What keys are called that are a part as a whole.
+ALL_KEYS = "all"
 
 
 class Leveled(Protocol):
@@ -362,6 +365,13 @@ class Scheme(Protocol):
             NoiseBudgetError: Exact results fail with a greater probability than the flooding asks.
         """
 
+    def key_parts(self, keys: Any) -> Iterator[tuple[frozenset[str], Any]]:
+        """Evaluation keys one by one, with what `KeyRequirements.names` calls each.
+
+        A scheme whose programs all take the same keys has one part, of all of them.
+        """
+        yield frozenset((ALL_KEYS,)), keys
+
     def dump(self, item: Any) -> Record:
         """A key or a value as a record."""
         return {"data": item.to_bytes()}
@@ -447,9 +457,14 @@ class SlotScheme(Scheme, Protocol):
                 from seeds whenever they are used. None for all halves.
         """
 
-    def required_keys(self, body: SlotProgram) -> KeyRequirements:
-        """The evaluation keys that a body needs, under each parameter set."""
-        return required_keys(body)
+    def required_keys(
+        self, body: SlotProgram, numbers: Collection[int] | None = None
+    ) -> KeyRequirements:
+        """The evaluation keys that a body needs, or some of its operations, by their numbers."""
+        return required_keys(body, numbers)
+
+    def bytes_of(self, keys: KeyRequirements) -> int:
+        """Bytes of evaluation keys."""
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
         """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""

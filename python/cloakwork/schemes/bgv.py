@@ -7,7 +7,7 @@ ciphertexts and keys, and all run the same program (the Chinese remainder theore
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 from typing import Any, ClassVar
@@ -300,6 +300,9 @@ class Bgv(IntegerScheme):
             KeyRequirements(each.relinearisation_level, each.rotations(), each.rotated_products())
             for each in keys.by_prime
         ]
+
+    def key_parts(self, keys: ByPrime) -> Iterator[tuple[frozenset[str], ByPrime]]:
+        yield self.held_keys(keys)[0].names(), keys
 
     def encrypt(
         self, key: ByPrime, vectors: Mapping[int, NDArray[Any]], body: SlotProgram, bounds: Any

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -62,6 +62,7 @@ class CkksBackend(Backend[Ciphertext]):
         cache_bytes: Bytes that encoded linear transforms may take, so that later runs need not
             encode them again; those of a bootstrapping come first.
         refreshing: What bootstraps do; None where the parameters have none.
+        expand: Expands uniform halves of keys that were taken in later.
 
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
@@ -79,9 +80,11 @@ class CkksBackend(Backend[Ciphertext]):
         *,
         cache_bytes: int = 0,
         refreshing: Refreshing | None = None,
+        expand: Callable[[], None] = lambda: None,
     ) -> None:
         self.parameters = parameters
         self.keys = keys
+        self._expand = expand
         kept = 0 if refreshing is None else refreshing.encoded_bytes
         self._keeps_circuit = kept <= cache_bytes
         self.transforms = TransformCache(parameters, cache_bytes - kept * self._keeps_circuit)
@@ -97,6 +100,7 @@ class CkksBackend(Backend[Ciphertext]):
             KeyMismatchError: They belong to another secret key.
         """
         self.keys.extend(keys)
+        self._expand()
         self._evaluator = Evaluator(self.keys)
 
     def bounded(self, value: Ciphertext, bound: float) -> Ciphertext:
@@ -326,6 +330,11 @@ class Ckks(RealScheme):
             )
         ]
 
+    def key_parts(self, keys: EvaluationKeys) -> Iterator[tuple[frozenset[str], EvaluationKeys]]:
+        for each in keys.split():
+            (held,) = self.held_keys(each)
+            yield held.names(), each
+
     def encrypt_vector(
         self, key: SecretKey | PublicKey, vector: Vector, *, level: int, bound: float | None
     ) -> Ciphertext:
@@ -352,12 +361,16 @@ class Ckks(RealScheme):
     def backend(
         self, keys: EvaluationKeys, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> CkksBackend:
-        if expansion is None:
-            keys.expand()
-        else:
-            keys.expand_within(expansion.nbytes, expansion.uses)
+        expand: Callable[[], None] = keys.expand
+        if expansion is not None:
+            expand = partial(keys.expand_within, expansion.nbytes, expansion.uses)
+        expand()
         return CkksBackend(
-            self.parameters, keys, cache_bytes=cache_bytes, refreshing=self.refreshing
+            self.parameters,
+            keys,
+            cache_bytes=cache_bytes,
+            refreshing=self.refreshing,
+            expand=expand,
         )
 
     def device_backend(

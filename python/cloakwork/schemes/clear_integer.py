@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cloakwork._native import BgvParameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.keys import KeyExpansion, required_keys
+from cloakwork.programs.keys import KeyExpansion, KeyRequirements
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
@@ -200,9 +200,11 @@ class IntegerScheme(SlotScheme):
             if len(kinds) != count:
                 raise InvalidProgramError(f"cannot use {body.title}: {reason}")
 
+    def bytes_of(self, keys: KeyRequirements) -> int:
+        return sum(keys.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
+
     def key_bytes(self, body: SlotProgram) -> int:
-        needed = required_keys(body)
-        return sum(needed.nbytes(each.evaluation_key_bytes) for each in self.parameter_sets)
+        return self.bytes_of(self.required_keys(body))
 
     def dump_parameters(self) -> Record:
         return {"parameters": [each.to_bytes() for each in self.parameter_sets]}

@@ -7,7 +7,7 @@ error of the size that it would have on ciphertexts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -418,10 +418,13 @@ class RealScheme(SlotScheme):
             return self.parameters.levels
         return self.refreshing.output_level
 
-    def required_keys(self, body: SlotProgram) -> KeyRequirements:
+    def required_keys(
+        self, body: SlotProgram, numbers: Collection[int] | None = None
+    ) -> KeyRequirements:
         """The evaluation keys that a body needs, with those of its bootstraps."""
-        needed = required_keys(body)
-        bootstraps = any(isinstance(operation, Bootstrap) for operation in body.operations)
+        needed = required_keys(body, numbers)
+        counted = range(len(body.operations)) if numbers is None else numbers
+        bootstraps = any(isinstance(body.operations[each], Bootstrap) for each in counted)
         if self.refreshing is None or not bootstraps:
             return needed
         return needed.joined(self.refreshing.keys)

@@ -99,7 +99,7 @@ pub fn boolean_largest_variance(
         .map_err(|error| errors::boolean_refusal(py, &error))
 }
 
-/// Seconds on one thread, the least of `repetitions` under a fresh key.
+/// CPU seconds on one thread, the medians of `repetitions` under a fresh key.
 ///
 /// "bootstrap" of one of four made together and "lone_bootstrap" of one made alone, each with
 /// 1, 2 and 4 outputs; "linear" of a sum of two bits; "gate" of one of four ordinary gates,

@@ -142,6 +142,7 @@ def _receipt_record(receipt: Receipt) -> dict[str, Any]:
     return {
         "start": receipt.start,
         "peak_bytes": receipt.peak_bytes,
+        "key_bytes": receipt.key_bytes,
         "operations": {
             "numbers": column((each.number for each in own), "<i8"),
             "kinds": kinds,
@@ -176,6 +177,7 @@ def _read_receipt(fields: Fields, operations: int) -> Receipt:
             for number, kind, *measured in zip(*(each.tolist() for each in columns), strict=True)
         ),
         fields.integer("peak_bytes", least=0, most=_MOST_BYTES),
+        fields.integer("key_bytes", least=0, most=_MOST_BYTES),
     )
 
 

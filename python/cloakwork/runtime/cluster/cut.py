@@ -85,6 +85,13 @@ class Cut:
     grid: Grid | None = None
     most_bytes: int | None = None
 
+    def tasks_of_lanes(self) -> list[list[int]]:
+        """The tasks of each lane."""
+        found: list[list[int]] = [[] for _ in range(self.lanes)]
+        for grain in self.grains:
+            found[grain.lane] += grain.tasks
+        return found
+
     def messages(self) -> list[Message]:
         """What moves from lane to lane, in the order of the grains that make it."""
         wanted: dict[tuple[int, int], set[int]] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -11,6 +11,7 @@ from cloakwork.base.record import Fields
 from cloakwork.programs.bootstrap_parts import part_of as part_of_bits
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.inner_parts import InnerParts, with_inner_parts
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import RotatedProducts, SlotProgram
 from cloakwork.runtime.cluster.bundles import bundles, product_blocks
 from cloakwork.runtime.cluster.work import Work, bit_work, slot_work
@@ -19,6 +20,7 @@ from cloakwork.runtime.executor import run_part
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.schedule import part_of, schedule
+from cloakwork.schemes.base import ALL_KEYS
 
 
 class Form(Protocol):
@@ -66,6 +68,12 @@ class Form(Protocol):
             threads: How many threads they may take.
             profile: Filled with what they took.
         """
+
+    def keys_of(self, tasks: Sequence[int]) -> frozenset[str]:
+        """What the evaluation keys are called that tasks use; see `KeyRequirements.names`."""
+
+    def key_bytes(self, names: Collection[str]) -> int:
+        """Bytes of the keys of these names."""
 
     def outputs(self, values: Mapping[int, Any]) -> list[Any]:
         """The outputs of the program, made of the results of the work."""
@@ -163,6 +171,14 @@ class SlotForm(Form):
         ]
         return dict(zip(wanted, made, strict=True))
 
+    def keys_of(self, tasks: Sequence[int]) -> frozenset[str]:
+        values = [value for task in tasks for value in self._bundles[task].values]
+        needed: KeyRequirements = self.scheme.required_keys(self._body, values)
+        return needed.names()
+
+    def key_bytes(self, names: Collection[str]) -> int:
+        return int(self.scheme.bytes_of(self.scheme.required_keys(self._body).named(names)))
+
     def outputs(self, values: Mapping[int, Any]) -> list[Any]:
         return [values[number] for number in self._plan.outputs]
 
@@ -211,6 +227,12 @@ class BitForm(Form):
             self._body, run._replace(nodes=part.nodes[run.nodes]), self.scheme.value_bytes
         )
         return {signal: run.outputs[0].select([place]) for place, signal in enumerate(wanted)}
+
+    def keys_of(self, _: Sequence[int]) -> frozenset[str]:
+        return frozenset((ALL_KEYS,))
+
+    def key_bytes(self, names: Collection[str]) -> int:
+        return int(self.scheme.key_bytes(self._body)) if ALL_KEYS in names else 0
 
     def outputs(self, values: Mapping[int, Any]) -> list[Any]:
         found: list[Any] = []

@@ -59,6 +59,14 @@ class Made:
             write_part(job.files, order.results_file, job.digest, record)
 
 
+def grain_found(order: Order, form: Form, start: float) -> Made | None:
+    """A grain that files hold already; None where they do not hold all of it."""
+    kept = kept_values(order, form)
+    if kept is None:
+        return None
+    return Made(order, form.scheme, kept, {}, Receipt(start, (), 0), is_written=True)
+
+
 def grain_made(
     order: Order,
     given: Sequence[Moved],
@@ -67,8 +75,9 @@ def grain_made(
     files: InputFiles,
     threads: int,
     start: float,
+    key_bytes: int = 0,
 ) -> Made:
-    """Do a grain with an evaluator, or find it done.
+    """Do a grain with an evaluator.
 
     Args:
         order: The grain.
@@ -78,10 +87,8 @@ def grain_made(
         files: The files of inputs.
         threads: How many threads it may take.
         start: When it began, by the clock of this machine.
+        key_bytes: Bytes of the evaluation keys that were read for it.
     """
-    kept = kept_values(order, form)
-    if kept is not None:
-        return Made(order, form.scheme, kept, {}, Receipt(start, (), 0), is_written=True)
     values: dict[int, Any] = {}
     for each in given:
         values.update(each.values(form))
@@ -94,7 +101,7 @@ def grain_made(
     made = form.made(evaluator, order.grain.tasks, wanted, values, threads, profile)
     gives = {number: made[number] for number in order.grain.gives}
     results = {number: made[number] for number in order.grain.results}
-    receipt = Receipt(start, tuple(profile.operations), profile.peak_bytes)
+    receipt = Receipt(start, tuple(profile.operations), profile.peak_bytes, key_bytes)
     return Made(order, form.scheme, gives, results, receipt)
 
 

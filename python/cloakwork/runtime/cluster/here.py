@@ -15,7 +15,7 @@ from typing import Any, Self
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import RunCancelledError
 from cloakwork.runtime.cluster.cut import Grain
-from cloakwork.runtime.cluster.grains import Made, grain_made
+from cloakwork.runtime.cluster.grains import Made, grain_found, grain_made
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.moved import Moved, Receipt, fill
 from cloakwork.runtime.cluster.placing import Placed
@@ -75,8 +75,9 @@ def run_jobs_here(
                 needs = () if is_done else grains[place].needs
                 given = [live[maker].only(values) for maker, values in needs]
                 writer.wait_for_space(job.form.work, grains[place])
-                made = grain_made(
-                    job.orders[place], given, evaluator, job.form, files, threads, time()
+                order, start = job.orders[place], time()
+                made = grain_found(order, job.form, start) or grain_made(
+                    order, given, evaluator, job.form, files, threads, start
                 )
                 writer.write(made)
                 receipts.append(made.receipt)

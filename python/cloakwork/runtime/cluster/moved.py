@@ -19,11 +19,13 @@ class Receipt:
         start: When it began, in seconds of the clock of its machine.
         operations: What each operation took, from its own start.
         peak_bytes: The most bytes that its values took at once.
+        key_bytes: Bytes of the evaluation keys that its worker read for it.
     """
 
     start: float
     operations: tuple[Measurement, ...]
     peak_bytes: int
+    key_bytes: int = 0
 
 
 class Moved:
@@ -123,4 +125,6 @@ def fill(profile: Profile, receipts: Sequence[Receipt], lanes: Sequence[int]) ->
             for measured in each.operations
         ]
         profile.peak_bytes = max(profile.peak_bytes, each.peak_bytes)
+        if each.key_bytes:
+            profile.key_bytes[lane] = profile.key_bytes.get(lane, 0) + each.key_bytes
     profile.operations.sort(key=lambda measured: measured.start + measured.seconds)

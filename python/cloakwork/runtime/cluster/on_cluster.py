@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.runtime.cluster.checks import (
     Workers,
     most_grain_bytes,
@@ -54,8 +54,8 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
     ran = placed_jobs(asked, keys, lanes, most, advice, action)
     try:
         run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)
-    except MalformedBytesError:
-        # The evaluator's file may have been damaged since an earlier run.
+    except (ClusterFolderError, MalformedBytesError):
+        # A file of the evaluator's may have been damaged or removed since an earlier run.
         if not evaluator._restored_in(folder, action):
             raise
         run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)

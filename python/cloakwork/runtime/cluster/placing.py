@@ -105,7 +105,7 @@ def place(
     files.make()
     found = _found_cut(files, program)
     if found is None or not _fits(form_of(program, found[0]).work, found[1], most_bytes):
-        found = _chosen(program, lanes, most_bytes, advice, action)
+        found = chosen_cut(program, lanes, most_bytes, advice, action)
         files.write(_CUT, _CUT_KIND, _cut_record(*found))
     parts, made = found
     form = form_of(program, parts)
@@ -120,7 +120,7 @@ def place(
     return placed
 
 
-def _chosen(
+def chosen_cut(
     program: Program,
     lanes: int,
     most_bytes: int | None,

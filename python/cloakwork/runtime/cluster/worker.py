@@ -1,4 +1,4 @@
-"""What a worker of a cluster does: it reads the keys once, and does grains."""
+"""What a worker of a cluster does: it reads each key that it needs once, and does grains."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from distributed import get_worker
 from cloakwork import _native
 from cloakwork.errors import CloakworkError, WorkerVersionError
 from cloakwork.runtime.cluster.answers import Failure
-from cloakwork.runtime.cluster.forms import Form, form_of
-from cloakwork.runtime.cluster.grains import grain_made
+from cloakwork.runtime.cluster.evaluator_files import EvaluatorFiles
+from cloakwork.runtime.cluster.forms import form_of
+from cloakwork.runtime.cluster.grains import grain_found, grain_made
 from cloakwork.runtime.cluster.inputs import InputFiles
 from cloakwork.runtime.cluster.job import Job, Order, own_version
 from cloakwork.runtime.cluster.moved import Moved
 from cloakwork.runtime.cluster.settings import KEPT_OF_LIMIT
-from cloakwork.runtime.evaluator import KIND, Evaluator
 from cloakwork.schemes.base import ReadLimits
 
 # Attempts at a grain where a file or a connection fails.
@@ -34,7 +34,7 @@ class _Holder:
     """An evaluator's place, to be filled by the first who needs it."""
 
     reading: threading.Lock = field(default_factory=threading.Lock)
-    found: Evaluator | None = None
+    found: EvaluatorFiles | None = None
 
 
 # Bytes of inputs that a process keeps whose memory is not limited.
@@ -46,8 +46,8 @@ _holders: OrderedDict[str, _Holder] = OrderedDict()
 _choosing = threading.Lock()
 
 
-def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
-    """The evaluator of a job, whose file each process reads once."""
+def evaluator_of(job: Job) -> EvaluatorFiles:
+    """The evaluator of a job, whose head each process reads once."""
     with _choosing:
         holder = _holders.setdefault(job.keys, _Holder())
         _holders.move_to_end(job.keys)
@@ -56,9 +56,8 @@ def evaluator_of(job: Job) -> tuple[Evaluator, Form]:
     with holder.reading:
         if holder.found is None:
             limits = ReadLimits(insecure=job.insecure, max_log_n=17)
-            evaluator = Evaluator._of(job.folder.read(job.keys, KIND), limits)
-            holder.found = evaluator
-        return holder.found, form_of(holder.found.program, job.inner_parts)
+            holder.found = EvaluatorFiles(job.folder, job.keys, limits)
+        return holder.found
 
 
 def done(order: Order, given: Sequence[Moved | Failure]) -> Moved | Failure:
@@ -88,8 +87,13 @@ def done(order: Order, given: Sequence[Moved | Failure]) -> Moved | Failure:
 def _done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
-    evaluator, form = evaluator_of(order.job)
-    made = grain_made(order, given, evaluator, form, _inputs_here(order.job), _threads(), start)
+    files = evaluator_of(order.job)
+    form = form_of(files.program, order.job.inner_parts)
+    made = grain_found(order, form, start)
+    if made is None:
+        evaluator, nbytes = files.with_keys(form.keys_of(order.grain.tasks))
+        inputs = _inputs_here(order.job)
+        made = grain_made(order, given, evaluator, form, inputs, _threads(), start, nbytes)
     made.write()
     return made.moved
 
