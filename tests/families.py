@@ -20,6 +20,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.port import Port
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS
 
 RNG = np.random.default_rng(3)
 A, B = RNG.uniform(-1, 1, (4, 8)), RNG.uniform(-2, 2, (8, 3))
@@ -96,7 +97,7 @@ def bits(_: int | None = None) -> cw.Program:
 SECONDS = {"space4": 0.0054, "space8": 0.0079, "space16": 0.0096}
 
 
-def mapped(gates: GateProgram, threads: int = 1, failure_bits: int = 64) -> cw.Program:
+def mapped(gates: GateProgram, threads: int = 1, failure_bits: int = FAILURE_BITS) -> cw.Program:
     """What the compile of a circuit makes."""
     with (
         tempfile.TemporaryDirectory() as folder,

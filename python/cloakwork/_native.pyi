@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BGV_FAILURE_BITS",
     "BGV_LEAST_FAILURE_BITS",
     "BGV_MOST_FAILURE_BITS",
     "PRECISION_FAILURE_BITS",
@@ -67,6 +68,7 @@ __all__ = [
     "threads",
 ]
 
+BGV_FAILURE_BITS: Final[int]
 BGV_LEAST_FAILURE_BITS: Final[int]
 BGV_MOST_FAILURE_BITS: Final[int]
 PRECISION_FAILURE_BITS: Final[float]

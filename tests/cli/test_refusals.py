@@ -128,7 +128,7 @@ COMPILE_MORE = (
     ("score.py:raises_of_integers --bits 8", "(score.py:20)"),
     ("net.py:net --sample s.npy --shape 8", "leave --shape out"),
     ("net.py:net --sample torn.npz", "damaged"),
-    ("--bristol adder.txt --key-budget 3 --insecure", "leave --key-budget and --insecure out"),
+    ("--bristol adder.txt --key-budget 3 --batch 2", "leave --batch and --key-budget out"),
     ("--bristol adder.txt --haskell", "got --haskell and --bristol"),
     ("--blif adder.txt --yosys-json", "got --yosys-json and --blif"),
     ("--blif adder.txt", "cannot read adder.txt: line 1: expected a command, got"),

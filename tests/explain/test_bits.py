@@ -35,9 +35,9 @@ def chain(lengths: list[int]) -> GateProgram:
 
 
 def program_of(gates: GateProgram, name: str, threads: int) -> cw.Program:
-    """The gates under one parameter set."""
-    body = map_gates(gates, measured_set(name), threads).program
-    return cw.Program(Tfhe(name), body, BitPacking(body.inputs, body.outputs), threads=threads)
+    """The gates under one parameter set, for 2^-64: with less noise space4 takes no two outputs."""
+    body = map_gates(gates, measured_set(name, 64), threads).program
+    return cw.Program(Tfhe(name, 64), body, BitPacking(body.inputs, body.outputs), threads=threads)
 
 
 def facts(text: str) -> dict[str, str]:

@@ -22,7 +22,7 @@ def program() -> cw.Program:
     def distance(a: Any, b: Any) -> Any:
         return sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
 
-    return distance.compile(bits=16, effort=0.1)
+    return distance.compile(bits=16, effort=0.1, failure_bits=40)
 
 
 def test_a_plan_is_told(program: cw.Program) -> None:

@@ -410,7 +410,7 @@ def test_bootstraps_with_a_larger_message_space_than_the_parameters_have_are_ref
     packing = BitPacking(body.inputs, body.outputs)
     with pytest.raises(InvalidProgramError, match=r"a message space of 2\^3, space4 has 2\^2"):
         cw.Program(Tfhe("space4"), body, packing)
-    assert cw.Program(Tfhe("space8"), body, packing).name == "fine"
+    assert cw.Program(Tfhe("space8", 64), body, packing).name == "fine"
 
 
 def test_bootstraps_that_go_wrong_too_often_are_refused() -> None:

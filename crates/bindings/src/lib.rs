@@ -30,7 +30,10 @@ mod _native {
     /// A result of CKKS has fewer bits than its precision says with 2^-so many.
     #[pymodule_export]
     const PRECISION_FAILURE_BITS: f64 = rlwe::ckks::PRECISION_FAILURE_BITS;
-    /// The least `failure_bits` of BGV, taken where nothing is asked for.
+    /// The `failure_bits` of BGV, taken where nothing is asked for.
+    #[pymodule_export]
+    const BGV_FAILURE_BITS: u32 = rlwe::bgv::FAILURE_BITS;
+    /// The least `failure_bits` of BGV.
     #[pymodule_export]
     const BGV_LEAST_FAILURE_BITS: u32 = rlwe::bgv::LEAST_FAILURE_BITS;
     /// The most `failure_bits` of BGV.

@@ -57,7 +57,8 @@ class Options:
         failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
             integers, fails with a probability of at most 2^-failure_bits.
         public_inputs: Whether a public key may encrypt inputs; those over bits it always may.
-        insecure: Whether parameters below 128-bit security are allowed.
+        insecure: Whether parameters below 128-bit security are allowed, and bits that go wrong
+            more often than with 2^-40.
     """
 
     shape: Sequence[tuple[int, ...]] = ()
@@ -147,7 +148,8 @@ def program_of(source: str, language: str, options: Options) -> Program:
 
 
 def _circuit(circuit: Circuit, source: str, options: Options) -> Program:
-    return circuit.compile(**options.taken(source, "a circuit of bits", "threads", "failure_bits"))
+    asked = options.taken(source, "a circuit of bits", "threads", "failure_bits", "insecure")
+    return circuit.compile(**asked)
 
 
 def _module(path: Path) -> ModuleType:

@@ -28,14 +28,18 @@ def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
     Raises:
         MalformedBytesError: The record is of another kind.
         InvalidParametersError: Its ring is larger than accepted.
-        InsecureParametersError: Its parameters fall short of 128-bit security, or it hides nothing.
+        InsecureParametersError: Its parameters fall short of 128-bit security, it goes wrong too
+            often, or it hides nothing.
     """
     found: Any = _SCHEMES[fields.choice("scheme", tuple(_SCHEMES))]
     if not found.encrypts and not limits.insecure:
         raise InsecureParametersError(f"cannot read {fields.place}: it hides nothing; {_ADVICE}")
     try:
-        return found.from_fields(fields, limits)
+        made = found.from_fields(fields, limits)
     except InsecureParametersError as error:
         raise InsecureParametersError(
             f"cannot read {fields.place}: its parameters fall short of 128-bit security; {_ADVICE}"
         ) from error
+    if made.encrypts and made.insecure and not limits.insecure:
+        raise InsecureParametersError(f"cannot read {fields.place}: {made}; {_ADVICE}")
+    return made

@@ -187,8 +187,8 @@ class ReadLimits:
     """What a reader of files accepts, which no file decides.
 
     Args:
-        insecure: Whether parameters below 128-bit security are accepted, and schemes that hide
-            nothing.
+        insecure: Whether parameters below 128-bit security are accepted, schemes that hide
+            nothing, and bits that go wrong more often than with a probability of 2^-40.
         max_log_n: Base-2 logarithm of the largest ring degree; a large one costs a second and
             hundreds of megabytes before anything is run.
     """
@@ -278,7 +278,7 @@ class Scheme(Protocol):
 
     @property
     def insecure(self) -> bool:
-        """Whether the parameters fall short of 128-bit security, or nothing is encrypted."""
+        """Whether parameters fall short of 128-bit security or of its failures, or hide nothing."""
 
     def log2_failure(self, body: Any) -> float:
         """log2 of the probability that noise changes more of a run's results than is stated."""
@@ -534,7 +534,7 @@ def require_failure(log2_failure: float, flooding: Flooding, title: str) -> None
         raise NoiseBudgetError(
             f"cannot decrypt {title} for others: of {flooding.decryptions} decryptions one may "
             f"go wrong with a probability of 2^{total:.1f}, expected "
-            f"2^-{flooding.statistical_bits} or less; compile with failure_bits=128 or ask for less"
+            f"2^-{flooding.statistical_bits} or less; compile with more failure_bits, or ask less"
         )
 
 

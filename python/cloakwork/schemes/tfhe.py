@@ -34,7 +34,13 @@ from cloakwork.schemes.base import (
     require_failure,
 )
 from cloakwork.schemes.clear_bits import ClearBits, require_bootstraps
-from cloakwork.schemes.tfhe_noise import FAILURE_BITS, Failure, failure_of, noise_of
+from cloakwork.schemes.tfhe_noise import (
+    FAILURE_BITS,
+    LEAST_FAILURE_BITS,
+    Failure,
+    failure_of,
+    noise_of,
+)
 
 Bits: TypeAlias = NDArray[np.uint8]
 
@@ -48,6 +54,7 @@ class Tfhe(Scheme):
     Args:
         parameter_set: Its name.
         failure_bits: A bootstrap goes wrong with a probability of at most 2^-failure_bits.
+            With less than 40 the scheme is insecure: results that are wrong tell of the key.
 
     Raises:
         InvalidArgumentError: There is no such set.
@@ -58,11 +65,15 @@ class Tfhe(Scheme):
     """
 
     name: ClassVar[str] = "tfhe"
-    insecure = False
 
     def __init__(self, parameter_set: str, failure_bits: int = FAILURE_BITS) -> None:
         self.parameters = BooleanParameters(parameter_set)
         self.failure_bits = failure_bits
+
+    @property
+    def insecure(self) -> bool:
+        """Whether bootstraps may go wrong so often that an evaluator meets it by chance."""
+        return self.failure_bits < LEAST_FAILURE_BITS
 
     @property
     def value_bytes(self) -> int:
@@ -260,7 +271,12 @@ class Tfhe(Scheme):
             raise MalformedBytesError(f"cannot read {fields.place}: {error}") from error
 
     def __str__(self) -> str:
-        return f"TFHE with the parameters {self.parameters.name}, 128-bit secure"
+        security = "128-bit secure"
+        if self.insecure:
+            security = (
+                f"INSECURE: a bootstrap may go wrong with a probability of 2^-{self.failure_bits}"
+            )
+        return f"TFHE with the parameters {self.parameters.name}, {security}"
 
 
 _KEYS: Mapping[str, Any] = {

@@ -22,10 +22,12 @@ from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.programs.bootstraps import BootstrapProgram
 
 # Of programs for which nothing else is asked.
-FAILURE_BITS = 64
+FAILURE_BITS = 128
+# With fewer an evaluator that tries many ciphertexts would meet a failure by chance.
+LEAST_FAILURE_BITS = 40
 # Of a variance that is added up from terms, what their rounding may not exceed.
 _BEFORE_ROUNDING = 1 - 1e-12
-# Outputs of bootstraps that a sum may have at least where a bootstrap is to be of use.
+# Outputs of bootstraps that a sum may have at least where several tables are to be of use.
 _LEAST_OUTPUTS = 32
 
 # Encodings get no finer than so many halves of the half encoding.
@@ -86,12 +88,15 @@ class BitNoise:
         return largest - self.switch_variance[tables_log(tables)]
 
     def most_tables(self, message_bits: int) -> int:
-        """The most tables whose outputs may be summed a few times; 0 if one table is too many."""
-        needed = _LEAST_OUTPUTS * max(self.bootstrap_variance, self.fresh_variance)
+        """The most tables whose outputs may be summed a few times; 0 if one table is too many.
+
+        Of one table a bootstrap is of use already where a single output fits.
+        """
+        output = max(self.bootstrap_variance, self.fresh_variance)
         fitting = [
             1 << log
             for log in range(len(self.switch_variance))
-            if self.budget(message_bits, 1 << log) >= needed
+            if self.budget(message_bits, 1 << log) >= output * (_LEAST_OUTPUTS if log else 1)
         ]
         return max(fitting, default=0)
 

@@ -36,5 +36,7 @@ def published_costs() -> BitCosts:
         large_variance,
         bootstrap_variance,
         tuple(key_switch + (1 + small / 2) / (12 * step**2) for step in steps),
+        # What the set was published for.
+        failure_bits=64,
     )
     return BitCosts(noise, (0.018, 0.0185, 0.019), 1e-6)

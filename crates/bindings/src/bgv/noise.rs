@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use rlwe::SecretDistribution;
-use rlwe::bgv::{CANONICAL_FACTOR_BITS, LEAST_FAILURE_BITS, Noise, NoiseModel};
+use rlwe::bgv::{CANONICAL_FACTOR_BITS, FAILURE_BITS, Noise, NoiseModel};
 
 use crate::errors;
 use crate::numbers::{Number, Real};
@@ -81,7 +81,7 @@ impl BgvNoise {
 ///     log_n: log2 of the ring degree.
 ///     plaintext_modulus: The plaintext modulus.
 ///     public_inputs: Whether inputs may be encrypted by a public key, whose encryption rounds.
-///     failure_bits: Each bound fails with a chance below 2^-failure_bits; by default 40.
+///     failure_bits: Each bound fails with a chance below 2^-failure_bits; by default 128.
 ///
 /// Raises:
 ///     InvalidParametersError: `failure_bits` is not from 40 to 128.
@@ -104,7 +104,7 @@ impl BgvNoiseModel {
         failure_bits: Option<Real>,
     ) -> PyResult<Self> {
         let (plaintext_modulus, secret) = (plaintext_modulus.0, SecretDistribution::Ternary);
-        let failure_bits = failure_bits.map_or(f64::from(LEAST_FAILURE_BITS), |bits| bits.0);
+        let failure_bits = failure_bits.map_or(f64::from(FAILURE_BITS), |bits| bits.0);
         let model = NoiseModel::new(log_n.0, plaintext_modulus, secret, failure_bits);
         let model = model.map_err(|error| errors::refusal(py, &error))?;
         Ok(Self { model, plaintext_modulus, public_inputs })

@@ -21,7 +21,7 @@ use crate::{bytes, engine, errors};
 ///     log_n: log2 of the ring degree; by default the smallest that is secure.
 ///     digits: Key-switching digits; by default those that rotate fastest.
 ///     failure_bits: Each bound on noise, an encryption's, a rounding's or a key switch's, fails
-///         with a chance below 2^-failure_bits, 40 to 128; by default 40.
+///         with a chance below 2^-failure_bits, 40 to 128; by default 128.
 ///     word_bits: Bits of the largest prime of any level, 20 to 30; by default 30. Rotated
 ///         products are fastest up to 24.
 ///     insecure: Whether less than 128-bit security is allowed.

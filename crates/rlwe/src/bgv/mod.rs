@@ -34,7 +34,9 @@ pub use encryption::MeasuredNoise;
 pub use estimate::Estimate;
 pub use evaluator::Evaluator;
 pub use linear_transform::{Diagonals, LinearTransform};
-pub use noise::{CANONICAL_FACTOR_BITS, LEAST_FAILURE_BITS, MOST_FAILURE_BITS, Noise, NoiseModel};
+pub use noise::{
+    CANONICAL_FACTOR_BITS, FAILURE_BITS, LEAST_FAILURE_BITS, MOST_FAILURE_BITS, Noise, NoiseModel,
+};
 pub(crate) use parameters::Design;
 pub use parameters::{Parameters, ParametersLiteral};
 pub use plaintext::Plaintext;

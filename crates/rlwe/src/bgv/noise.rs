@@ -23,8 +23,9 @@ use crate::core::SecretDistribution;
 use crate::core::noise::{self, ERROR_DEVIATION, product_tail};
 use crate::{Error, Result};
 
-/// With fewer an evaluator that tries many ciphertexts would meet a failure by chance. Taken
-/// where nothing is asked for.
+/// Taken where nothing is asked for.
+pub const FAILURE_BITS: u32 = 128;
+/// With fewer an evaluator that tries many ciphertexts would meet a failure by chance.
 pub const LEAST_FAILURE_BITS: u32 = 40;
 /// With these a failure is as unlikely as that the key is guessed.
 pub const MOST_FAILURE_BITS: u32 = 128;

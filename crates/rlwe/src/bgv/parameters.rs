@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::noise::{CAPACITY, LEAST_FAILURE_BITS, NoiseModel, check_failure_bits};
+use super::noise::{CAPACITY, FAILURE_BITS, NoiseModel, check_failure_bits};
 use super::slots::SlotEncoder;
 use crate::chain::{
     Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
@@ -52,7 +52,7 @@ pub struct ParametersLiteral {
     pub base_bits: Option<f64>,
     /// The key-switching digits, at most; `None` takes the number with the cheapest rotation.
     pub digits: Option<usize>,
-    /// Each bound on noise fails with a chance below 2^-so many, from 40 to 128; `None` takes 40.
+    /// Each bound on noise fails with a chance below 2^-so many, from 40 to 128; `None` takes 128.
     pub failure_bits: Option<f64>,
     /// Bits of the largest prime of any level, 20 to 30: with fewer levels take more primes, and
     /// rotated products less time for each.
@@ -256,7 +256,7 @@ impl ParametersLiteral {
             )));
         }
         let modulus = self.plaintext_modulus.unwrap_or_else(|| default_modulus(log_n));
-        let failure_bits = self.failure_bits.unwrap_or(LEAST_FAILURE_BITS.into());
+        let failure_bits = self.failure_bits.unwrap_or(FAILURE_BITS.into());
         let noise = NoiseModel::new(log_n, modulus, self.secret, failure_bits)?;
         let level_bits = self.level_bits.unwrap_or_else(|| {
             let needed = noise.rounding(1).canonical_bits + LEVEL_MARGIN_BITS;

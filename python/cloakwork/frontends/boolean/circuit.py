@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cloakwork._native import threads as engine_threads
-from cloakwork.base.arguments import integer, shown
+from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
@@ -28,7 +28,7 @@ from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.clear_gates import ClearGates
 from cloakwork.schemes.tfhe import MAX_FAILURE_BITS, Tfhe
-from cloakwork.schemes.tfhe_noise import FAILURE_BITS
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS, LEAST_FAILURE_BITS
 
 # That the engine starts for a run.
 _MOST_THREADS = 1024
@@ -96,7 +96,13 @@ class Circuit:
         )
 
     @names_memory("compile")
-    def compile(self, *, threads: int | None = None, failure_bits: int = FAILURE_BITS) -> Program:
+    def compile(
+        self,
+        *,
+        threads: int | None = None,
+        failure_bits: int = FAILURE_BITS,
+        insecure: bool = False,
+    ) -> Program:
         """The program on ciphertexts that takes the least time, and for which parameters.
 
         Mapping takes about a second for each thousand gates, and is cached. It counts in stated
@@ -106,7 +112,8 @@ class Circuit:
         Args:
             threads: Threads that it is to run on, by default those of the engine.
             failure_bits: A bootstrap or a result goes wrong with a probability of at most
-                2^-failure_bits.
+                2^-failure_bits, from 40 to 128.
+            insecure: Whether fewer failure_bits than 40 are allowed, for tests.
 
         Raises:
             InvalidArgumentError: `threads` or `failure_bits` is out of range.
@@ -123,7 +130,8 @@ class Circuit:
         if threads is not None:
             threads = integer(threads, "threads", action, least=1, most=_MOST_THREADS)
         count = engine_threads() if threads is None else threads
-        bits = integer(failure_bits, "failure_bits", action, least=1, most=MAX_FAILURE_BITS)
+        least = 1 if truth(insecure, "insecure", action) else LEAST_FAILURE_BITS
+        bits = integer(failure_bits, "failure_bits", action, least=least, most=MAX_FAILURE_BITS)
         mapped = cached_mapping(self.gates, stated_sets(bits), count)
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)

@@ -8,7 +8,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
+from cloakwork._native import (
+    BGV_FAILURE_BITS,
+    BGV_LEAST_FAILURE_BITS,
+    BGV_MOST_FAILURE_BITS,
+)
 from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
@@ -90,7 +94,7 @@ class CircuitFunction:
         insecure: bool = False,
         public_inputs: bool = False,
         key_budget: int | None = None,
-        failure_bits: int = BGV_LEAST_FAILURE_BITS,
+        failure_bits: int = BGV_FAILURE_BITS,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 

@@ -7,7 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from cloakwork._native import BGV_LEAST_FAILURE_BITS, BGV_MOST_FAILURE_BITS
+from cloakwork._native import (
+    BGV_FAILURE_BITS,
+    BGV_LEAST_FAILURE_BITS,
+    BGV_MOST_FAILURE_BITS,
+)
 from cloakwork.base.arguments import integer, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
@@ -41,7 +45,7 @@ def compile_integer_matmul(
     key_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
-    failure_bits: int = BGV_LEAST_FAILURE_BITS,
+    failure_bits: int = BGV_FAILURE_BITS,
 ) -> Program:
     """Plan the product of two encrypted matrices of integers, or of batches, as one program.
 

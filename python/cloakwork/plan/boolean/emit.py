@@ -340,7 +340,8 @@ class _Writer:
         if worst is None or noise(worst) <= self._noise.bootstrap_variance:
             return False
         if noise(worst) > self._noise.budget(_MESSAGE_BITS, 1):
-            self._refuse()
+            # As it is it may yet be an output.
+            return False
         (signal, weight), encoding = terms[worst], encodings[worst]
         side = -1 if weight < 0 else 1
         key = (signal, weight * side), encoding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork._native import BGV_LEAST_FAILURE_BITS, BgvNoiseModel, BgvParameters
+from cloakwork._native import BGV_FAILURE_BITS, BgvNoiseModel, BgvParameters
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidParametersError,
@@ -53,7 +53,7 @@ class IntegerProductOptions:
     public_inputs: bool = False
     key_budget: int | None = None
     memory_limit: int | None = None
-    failure_bits: int = BGV_LEAST_FAILURE_BITS
+    failure_bits: int = BGV_FAILURE_BITS
 
     def moduli(self, log_n: int) -> tuple[int, ...]:
         """The plaintext moduli."""

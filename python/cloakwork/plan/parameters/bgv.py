@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count, islice, product
 
 from cloakwork._native import (
-    BGV_LEAST_FAILURE_BITS,
+    BGV_FAILURE_BITS,
     WORD_BYTES,
     BgvNoiseModel,
     BgvParameters,
@@ -98,7 +98,7 @@ class IntegerOptions:
     insecure: bool = False
     public_inputs: bool = False
     key_budget: int | None = None
-    failure_bits: int = BGV_LEAST_FAILURE_BITS
+    failure_bits: int = BGV_FAILURE_BITS
 
     def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
         """The rings in whose rows so many evaluations of a program fit."""
