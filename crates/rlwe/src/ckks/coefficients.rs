@@ -88,9 +88,8 @@ impl Coefficients {
     }
 
     /// Adds noise of this width, in units, to every coefficient.
-    pub(crate) fn flood(&mut self, log2_sigma: u32) -> Result<()> {
-        let mut generator = Generator::from_os()?;
-        let noise = sampling::wide_gaussian(&mut generator, self.values.len(), log2_sigma)?;
+    pub(crate) fn flood(&mut self, generator: &mut Generator, log2_sigma: u32) -> Result<()> {
+        let noise = sampling::wide_gaussian(generator, self.values.len(), log2_sigma)?;
         self.values.iter_mut().zip(noise.iter()).for_each(|(x, &noise)| *x += i128::from(noise));
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Encryption and decryption.
 
+use hmac::{Hmac, KeyInit, Mac};
 use rustfft::num_complex::Complex64;
+use sha2::Sha256;
 
 use super::ciphertext::Ciphertext;
 use super::coefficients::Coefficients;
@@ -9,6 +11,7 @@ use super::flooding::Flooding;
 use super::plaintext::Plaintext;
 use crate::core::keys::{PublicKey, SecretKey};
 use crate::ring::wiped::Wiped;
+use crate::sampling::Generator;
 use crate::{Error, Result};
 
 /// What came out of a decryption. Wiped from memory when dropped.
@@ -60,6 +63,10 @@ impl SecretKey {
     /// the program: with the ciphertext's own, whoever sends one with too small a deviation gets
     /// too little noise.
     ///
+    /// The same ciphertext gets the same noise of a width, so that nobody averages it away: noise
+    /// follows from the secret key and the ciphertext's bytes by HMAC-SHA-256. Another ciphertext
+    /// of the same numbers gets other noise, and counts as a decryption.
+    ///
     /// # Errors
     /// Those of [`Self::decrypt`] and of [`Estimate::flooded`].
     pub fn decrypt_flooded(
@@ -78,9 +85,21 @@ impl SecretKey {
         // Rounding is noise, too, of the ciphertext's own.
         let own = own / f64::from(coefficients.shift).exp2() + coefficients.error;
         let log2_sigma = flooding.log2_sigma(n, own)?;
-        coefficients.flood(log2_sigma)?;
+        let shift = coefficients.shift;
+        coefficients.flood(&mut self.flood_generator(ciphertext, log2_sigma, shift), log2_sigma)?;
         let flooded = estimate.with_flood(log2_sigma + coefficients.shift);
         Ok(Decrypted::new(&coefficients, flooded))
+    }
+
+    /// What floods of this width, in units of 2^`shift`, are drawn from for a ciphertext.
+    fn flood_generator(&self, ciphertext: &Ciphertext, log2_sigma: u32, shift: u32) -> Generator {
+        let secret: &[u8] = bytemuck::cast_slice(&self.coefficients);
+        let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key has any length");
+        mac.update(b"cloakwork flood 1");
+        mac.update(&log2_sigma.to_le_bytes());
+        mac.update(&shift.to_le_bytes());
+        mac.update(&ciphertext.to_bytes());
+        Generator::deterministic(mac.finalize().into_bytes().into())
     }
 
     pub(super) fn coefficients_of(

@@ -169,12 +169,16 @@ mod tests {
         }
 
         /// By how much more often than not the adversary is right.
+        ///
+        /// Each time the ciphertext claims another bound, so that its noise is drawn anew.
         fn advantage(&self, decryptions: usize, flood: impl Fn(&Ciphertext) -> Vec<f64>) -> f64 {
             let mut generator = Generator::from_os().unwrap();
             let coins = ternary(&mut generator, decryptions);
-            let right = coins.iter().filter(|&&coin| {
+            let right = coins.iter().enumerate().filter(|&(number, &coin)| {
                 let world = usize::from(coin > 0);
-                let seen = flood(&self.ciphertexts[world]);
+                let mut ciphertext = self.ciphertexts[world].clone();
+                ciphertext.estimate.bound *= 1.0 + number as f64 * f64::EPSILON;
+                let seen = flood(&ciphertext);
                 let places = seen.iter().zip(&self.middle).zip(&self.direction);
                 let towards: f64 =
                     places.map(|((x, middle), direction)| (x - middle) * direction).sum();
@@ -195,7 +199,7 @@ mod tests {
             let estimate = ciphertext.estimate();
             let log2_sigma = (estimate.in_coefficients().log2() + flood_bits).ceil() as u32;
             let mut coefficients = self.secret.coefficients_of(ciphertext, estimate).unwrap();
-            coefficients.flood(log2_sigma).unwrap();
+            coefficients.flood(&mut Generator::from_os().unwrap(), log2_sigma).unwrap();
             coefficients.values(1.0).to_vec()
         }
     }
@@ -211,6 +215,37 @@ mod tests {
         assert!(advantage < stated + chance, "{advantage}");
         let seen = game.advantage(decryptions, |c| game.by_one_coefficient(12.0 / 2.0, c));
         assert!(seen > chance.max(0.1), "{seen}");
+    }
+
+    #[test]
+    fn the_same_ciphertext_gets_the_same_noise_and_no_other_does() {
+        let Game { secret, ciphertexts: [first, second], .. } = Game::new(12);
+        let noise = |ciphertext: &Ciphertext, statistical_bits| {
+            let flooding = Flooding { statistical_bits, decryptions: 1 };
+            let estimate = first.estimate();
+            let flooded = secret.decrypt_flooded(ciphertext, estimate, flooding).unwrap();
+            let exact = secret.decrypt(ciphertext, estimate).unwrap();
+            let pairs = flooded.coefficients().iter().zip(exact.coefficients());
+            pairs.map(|(a, b)| a - b).collect::<Vec<f64>>()
+        };
+        let correlation = |a: &[f64], b: &[f64]| {
+            let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+            product(a, b) / (product(a, a) * product(b, b)).sqrt()
+        };
+        let once = noise(&first, 20);
+        assert_eq!(once, noise(&first, 20));
+        let mut claims = first.clone();
+        claims.estimate.bound *= 1.0 + f64::EPSILON;
+        // Other bytes, or another width: neither the noise nor a multiple of it.
+        for other in [noise(&second, 20), noise(&claims, 20), noise(&first, 30)] {
+            let limit = 6.0 / (once.len() as f64).sqrt();
+            assert!(correlation(&once, &other).abs() < limit);
+        }
+        let stored = SecretKey::from_bytes(secret.parameters(), &secret.to_bytes()).unwrap();
+        let flooding = Flooding { statistical_bits: 20, decryptions: 1 };
+        let [mine, its] = [&secret, &stored]
+            .map(|key| key.decrypt_flooded(&first, first.estimate(), flooding).unwrap());
+        assert_eq!(mine.coefficients(), its.coefficients());
     }
 
     #[test]

@@ -40,8 +40,8 @@ impl Generator {
         Ok(Self { keystream: ChaCha20Rng::from_seed(*key) })
     }
 
-    /// A generator whose every draw follows from `key`: for tests, where a run
-    /// must repeat. Secrets drawn from it are as secret as `key`.
+    /// A generator whose every draw follows from `key`, where a run must
+    /// repeat. Secrets drawn from it are as secret as `key`.
     ///
     /// # Examples
     ///
