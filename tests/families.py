@@ -137,8 +137,9 @@ class Family:
         return not self.clear
 
     def keys(self) -> tuple[cw.Client, cw.Evaluator]:
-        """A client and its evaluator, made once."""
-        return _keys(self.name, self.clear)
+        """A client and its evaluator; the keys are made once, the client has given out nothing."""
+        client, evaluator = _keys(self.name, self.clear)
+        return cw.Client(client.program, client._key, client._key_id), evaluator
 
     def encrypted(self) -> cw.Encrypted:
         """The arguments, encrypted once."""

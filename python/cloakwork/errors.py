@@ -110,6 +110,35 @@ class KeyMismatchError(CloakworkError, ValueError):
     """
 
 
+class UntrustedInputsError(CloakworkError, PermissionError):
+    """Results for others may be of inputs that somebody else made, and show them the secret key.
+
+    Raised when results are decrypted for others by a client that has given out public keys. Give
+    `honest_inputs=True` where all who hold one are known to encrypt honestly.
+    """
+
+
+class DecryptionsSpentError(CloakworkError, PermissionError):
+    """As many results have been decrypted for others under a key as was said that there would be.
+
+    Raised when more are decrypted, or when fewer were promised before. Make new keys.
+    """
+
+
+class SignatureError(CloakworkError, ValueError):
+    """Encrypted inputs are not what whoever they name has signed.
+
+    Raised when their maker is asked for. Have them sent again.
+    """
+
+
+class PassphraseError(CloakworkError, PermissionError):
+    """A file with a secret key needs a passphrase, or another one.
+
+    Raised when such a file is loaded. Give the passphrase that it was saved with.
+    """
+
+
 class ProgramMismatchError(CloakworkError, ValueError):
     """Two objects belong to different programs.
 
@@ -338,6 +367,14 @@ class FileAccessError(CloakworkError, OSError):
 
     Raised when something is loaded, saved or decrypted into a file. Give the path of a file that
     one may read or write.
+    """
+
+
+class KeyExposedError(FileAccessError, PermissionError):
+    """A file with a secret key may be read or written by others than its owner.
+
+    Raised when it is loaded. Take their access away by `chmod 600`; where others may have read it,
+    make new keys.
     """
 
 

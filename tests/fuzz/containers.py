@@ -117,6 +117,7 @@ def attempt(choices: Choices, path: Path) -> None:
         Exception: Anything but the library's own errors.
     """
     seed = seeds()[choices.number(len(seeds()))]
+    path.touch(mode=0o600)
     path.write_bytes(_changed(seed.data, choices))
     with suppress(CloakworkError):
         inspected(path)

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,15 +114,18 @@ def test_everything_comes_back_from_bytes() -> None:
 def test_damaged_bytes_are_refused(
     kind: type[BooleanSecretKey | BooleanEvaluationKey | BooleanCiphertexts],
 ) -> None:
-    data = {
-        BooleanSecretKey: SECRET.to_bytes,
-        BooleanEvaluationKey: KEY.to_bytes,
-        BooleanCiphertexts: encrypt([1]).to_bytes,
-    }[kind]()
-    other = encrypt([1]).to_bytes() if kind is not BooleanCiphertexts else SECRET.to_bytes()
+    objects: Any = {
+        BooleanSecretKey: SECRET,
+        BooleanEvaluationKey: KEY,
+        BooleanCiphertexts: encrypt([1]),
+    }
+    read: Any = kind.from_bytes
+    data = objects[kind].to_bytes()
+    of_another = encrypt([1]) if kind is not BooleanCiphertexts else KEY
+    other = of_another.to_bytes()
     for bad in (b"", data[:40], data[:-1], data + b"\0", other, data[:60] + b"?" + data[61:]):
         with pytest.raises(errors.MalformedBytesError, match="cannot read"):
-            kind.from_bytes(bad)
+            read(type(data)(bad))
 
 
 def test_lists_are_joined_and_chosen_from() -> None:
@@ -167,7 +171,7 @@ def test_a_public_key_encrypts_and_does_nothing_else() -> None:
     assert decrypt(KEY.run(gates([(0, 2), (0, 1)], 3, [3, 4]), encrypted)) == [1, 0]
     assert not hasattr(public, "decrypt")
     with pytest.raises(errors.MalformedBytesError):
-        BooleanSecretKey.from_bytes(public.to_bytes())
+        BooleanSecretKey.from_bytes(bytearray(public.to_bytes()))
     with pytest.raises(errors.InvalidArgumentError):
         public.encrypt(bits, words(QUARTER))
     noise = _native.boolean_noise("space4")

@@ -330,9 +330,9 @@ def test_bytes_round_trip() -> None:
 
 def test_a_secret_key_is_not_among_the_evaluators_bytes() -> None:
     with pytest.raises(errors.MalformedBytesError):
-        SecretKey.from_bytes(P, KEYS.to_bytes())
+        SecretKey.from_bytes(P, bytearray(KEYS.to_bytes()))
     with pytest.raises(errors.MalformedBytesError):
-        SecretKey.from_bytes(P, A.to_bytes())
+        SecretKey.from_bytes(P, bytearray(A.to_bytes()))
 
 
 def without_keys() -> EvaluationKeys:
@@ -542,11 +542,9 @@ def test_extremes_that_are_fine() -> None:
 
 @pytest.mark.parametrize("cut", [0, 1, 7, 40, -1])
 def test_damaged_bytes_are_refused(cut: int) -> None:
-    for read, data in (
-        (Ciphertext.from_bytes, A.to_bytes()),
-        (EvaluationKeys.from_bytes, without_keys().to_bytes()),
-        (SecretKey.from_bytes, SECRET.to_bytes()),
-    ):
+    objects: Any = A, without_keys(), SECRET
+    for item in objects:
+        read, data = type(item).from_bytes, item.to_bytes()
         with pytest.raises(errors.MalformedBytesError):
             read(P, data[:cut])
         with pytest.raises(errors.MalformedBytesError):

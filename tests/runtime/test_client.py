@@ -238,6 +238,7 @@ def test_others_encrypt_by_the_public_key_and_can_do_nothing_else(
         assert [name for name in dir(other) if not name.startswith("_")] == [
             "encrypt",
             "encrypt_into",
+            "maker",
             "program",
             "save",
             "saved_by",

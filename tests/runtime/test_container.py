@@ -27,6 +27,7 @@ from cloakwork.errors import (
 from cloakwork.runtime import container
 from cloakwork.runtime.container import (
     VERSION,
+    Content,
     read,
     read_bytes,
     to_bytes,
@@ -104,7 +105,7 @@ def test_of_several_who_write_new_files_one_does(tmp_path: Path) -> None:
     def written(writer: int) -> bool:
         started.wait()
         try:
-            write_new({path: ("note", {"writer": writer}) for path in paths})
+            write_new({path: Content("note", {"writer": writer}) for path in paths})
         except NotReplaceableError:
             return False
         return True
@@ -123,10 +124,10 @@ def test_of_several_who_write_new_files_one_does(tmp_path: Path) -> None:
 
 def test_several_are_written_or_none(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before, other = saved.read_bytes(), saved.with_name("other")
-    right: tuple[str, Record] = ("note", {"pages": 3})
+    right = Content("note", {"pages": 3})
     for write_them in (write_all, write_new):
         with pytest.raises(TypeError, match="JSON"):
-            write_them({other: right, saved: ("note", {"pages": object()})})
+            write_them({other: right, saved: Content("note", {"pages": object()})})
         with pytest.raises(FileMissingError):
             write_them({other: right, saved.parent / "none" / "file": right})
         assert [*saved.parent.iterdir()] == [saved]

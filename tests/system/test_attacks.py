@@ -86,9 +86,9 @@ def test_floods_follow_from_the_program_and_not_from_what_a_ciphertext_claims() 
     )
     assert program.estimated_results is not None
     flooded = [
-        each.flooded(statistical_bits=20, decryptions=1) for each in program.estimated_results
+        each.flooded(statistical_bits=20, decryptions=2) for each in program.estimated_results
     ]
-    found = client.decrypt_for_others(lying, statistical_bits=20, decryptions=1)
+    found = client.decrypt_for_others(lying, statistical_bits=20, decryptions=2)
     errors = [np.abs(got - want).max() for got, want in zip(found, TENSORS.expected, strict=True)]
     assert max(errors) < 2.0 ** -min(each.precision for each in flooded)
     # A flood of 20 bits is seen, beside the error of a decryption for oneself.

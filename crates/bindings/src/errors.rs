@@ -22,6 +22,11 @@ pub fn device_refusal(py: Python<'_>, error: &device::Error) -> PyErr {
     exception(py, device_class_name(error), error.to_string())
 }
 
+/// The exception that stands for `error`, raised for a passphrase or a signing key.
+pub fn secrets_refusal(py: Python<'_>, error: &secrets::Error) -> PyErr {
+    exception(py, secrets_class_name(error), error.to_string())
+}
+
 /// An instance of a class of `cloakwork.errors`.
 pub fn exception(py: Python<'_>, class: &str, message: String) -> PyErr {
     match find(py, class) {
@@ -79,6 +84,14 @@ fn device_class_name(error: &device::Error) -> &'static str {
         device::Error::DifferentDevices { .. } => "InvalidArgumentError",
         device::Error::Engine(error) => class_name(error),
         _ => "CloakworkError",
+    }
+}
+
+fn secrets_class_name(error: &secrets::Error) -> &'static str {
+    match error {
+        secrets::Error::Sealed => "PassphraseError",
+        secrets::Error::Length { .. } => "MalformedBytesError",
+        secrets::Error::Randomness(_) => "RandomnessError",
     }
 }
 

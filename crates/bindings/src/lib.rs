@@ -1,7 +1,7 @@
 //! The Python module `cloakwork._native`.
 //!
 //! Converts arguments, releases the interpreter lock, calls the engine and converts
-//! back. What an operation means is said in the crates `rlwe` and `tfhe-eval`.
+//! back. What an operation means is said in the crates `rlwe`, `tfhe-eval` and `secrets`.
 #![forbid(unsafe_code)]
 
 mod arrays;
@@ -15,6 +15,7 @@ mod engine;
 mod errors;
 mod memory;
 mod numbers;
+mod secrets;
 mod security;
 mod tfhe;
 mod threads;
@@ -26,6 +27,10 @@ mod _native {
     /// Bytes of a residue.
     #[pymodule_export]
     const WORD_BYTES: usize = rlwe::ring::WORD_BYTES;
+
+    /// Bytes of the salt that a sealing key is derived with.
+    #[pymodule_export]
+    const SALT_BYTES: usize = crate::secrets::SALT_BYTES;
 
     /// A result of CKKS has fewer bits than its precision says with 2^-so many.
     #[pymodule_export]
@@ -71,6 +76,7 @@ mod _native {
         device::parameters::DeviceParameters,
         device::recorded::{DeviceRecorded, DeviceRecording},
         memory::{cached_bytes, set_cached_bytes},
+        secrets::{SealingKey, SigningKey, verify},
         security::max_log_qp,
         tfhe::keys::{
             BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,

@@ -1,10 +1,10 @@
 """Records: what objects are saved as, plain data with arrays and bytes as leaves.
 
-A record is a mapping of names to numbers, text, truth values, None, arrays, bytes, lists of
-these, and further records. In place of a list there may be an iterator, with which a record is
-written once. Whoever reads one from a file does it through `Fields`, which checks every entry as it
-is taken. A dataclass is a record of its fields: `record_of` makes it, and `Fields.made` reads it as
-the annotations of the fields say.
+A record is a mapping of names to numbers, text, truth values, None, arrays, bytes, secret bytes,
+lists of these, and further records. In place of a list there may be an iterator, with which a
+record is written once. Whoever reads one from a file does it through `Fields`, which checks every
+entry as it is taken. A dataclass is a record of its fields: `record_of` makes it, and `Fields.made`
+reads it as the annotations of the fields say.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import MalformedBytesError
 
 T = TypeVar("T")
@@ -149,6 +150,10 @@ class Fields:
     def data(self, name: str) -> bytes:
         """An entry of bytes."""
         return self._typed(name, bytes, "bytes")
+
+    def secret(self, name: str) -> SecretBytes:
+        """An entry of secret bytes."""
+        return self._typed(name, SecretBytes, "secret bytes")
 
     def array(
         self, name: str, dtype: str, *, ndim: int = 1, most: int = _MAX_NUMBERS

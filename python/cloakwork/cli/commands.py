@@ -16,6 +16,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _INSECURE = click.option(
     "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
 )
+_PASSPHRASE_FD = click.option(
+    "--passphrase-fd", type=int, help="A file descriptor with the passphrase of the client's file."
+)
 _RESULT = click.option("-o", "--output", type=_FILE, required=True, help="Where to write.")
 
 
@@ -176,7 +179,9 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 @click.argument("program", type=_FILE)
 @click.option("--client", type=_FILE, required=True, help="Where the secret key goes.")
 @click.option("--evaluator", type=_FILE, required=True, help="Where the evaluation keys go.")
-@click.option("--public-key", type=_FILE, help="Where a key goes with which others encrypt.")
+@click.option("--public-key", type=_FILE, help="Where a key goes with which another encrypts.")
+@click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
+@_PASSPHRASE_FD
 @click.option("--overwrite", is_flag=True, help="Replace keys that are there.")
 @_INSECURE
 def keygen(
@@ -184,16 +189,22 @@ def keygen(
     client: Path,
     evaluator: Path,
     public_key: Path | None,
+    passphrase: bool,
+    passphrase_fd: int | None,
     overwrite: bool,
     insecure: bool,
 ) -> None:
-    """Make a secret key and the evaluation keys that go with it."""
+    """Make a secret key and the evaluation keys that go with it.
+
+    A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
+    """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.outputs import (  # noqa: PLC0415
         require_new_key,
         require_replaceable,
         require_separate,
     )
+    from cloakwork.cli.passphrase import new_passphrase  # noqa: PLC0415
     from cloakwork.runtime.load import save_all, save_new  # noqa: PLC0415
 
     kinds = {"--client": cw.Client, "--evaluator": cw.Evaluator, "--public-key": cw.Encryptor}
@@ -205,11 +216,15 @@ def keygen(
         require_replaceable(path, kinds[option])
         if not overwrite:
             require_new_key(path)
+    sealed_by = None
+    if passphrase or passphrase_fd is not None:
+        sealed_by = new_passphrase(passphrase_fd)
     key_holder, runner = cw.load(program, cw.Program, insecure=insecure).keygen()
     keys: dict[str, Any] = {"--client": key_holder, "--evaluator": runner}
     if public_key is not None:
         keys["--public-key"] = key_holder.public_key()
-    (save_all if overwrite else save_new)({path: keys[each] for each, path in files.items()})
+    save = save_all if overwrite else save_new
+    save({path: keys[each] for each, path in files.items()}, {client: sealed_by})
 
 
 @cloakwork.command()
@@ -217,9 +232,15 @@ def keygen(
 @click.argument("inputs", type=_FILE)
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
 @click.option("--folder", metavar="PLACE", help="Where to write as files from which runs read.")
+@_PASSPHRASE_FD
 @_INSECURE
 def encrypt(
-    key: Path, inputs: Path, output: Path | None, folder: str | None, insecure: bool
+    key: Path,
+    inputs: Path,
+    output: Path | None,
+    folder: str | None,
+    passphrase_fd: int | None,
+    insecure: bool,
 ) -> None:
     """Encrypt inputs with a client's key or a public one, into a file or a folder.
 
@@ -235,7 +256,7 @@ def encrypt(
     if output is not None:
         require_separate({"--output": output}, [key, inputs])
         require_replaceable(output, cw.Encrypted)
-    key_holder = load_encrypting(key, insecure)
+    key_holder = load_encrypting(key, insecure, passphrase_fd)
     values = read_values(inputs, key_holder.program.inputs)
     if folder is None:
         encrypted = key_holder.encrypt(**values)
@@ -314,25 +335,61 @@ def run(
 @click.option(
     "-o", "--output", type=_FILE, help="A .npz, .npy, .json or .csv; prints JSON without."
 )
+@click.option("--for-others", is_flag=True, help="Make results that others may see.")
+@click.option("--statistical-bits", type=int, help="How well results for others hide the key.")
+@click.option("--decryptions", type=int, help="Ciphertexts to be decrypted for others, in all.")
+@click.option("--honest-inputs", is_flag=True, help="Vouch for all who hold a public key.")
+@_PASSPHRASE_FD
 @_INSECURE
-def decrypt(client: Path, outputs: Path, output: Path | None, insecure: bool) -> None:
+def decrypt(
+    client: Path,
+    outputs: Path,
+    output: Path | None,
+    for_others: bool,
+    statistical_bits: int | None,
+    decryptions: int | None,
+    honest_inputs: bool,
+    passphrase_fd: int | None,
+    insecure: bool,
+) -> None:
     """Decrypt results with the client's key, from a file or from the folder that holds them.
+
+    They are for the holder of the secret key alone, which they may reveal. With --for-others, which
+    takes --statistical-bits and --decryptions, they may be shown; the client's file counts them.
 
     Into a .npy file they are written part by part.
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
+    from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
 
-    key_holder = cw.load(client, cw.Client, insecure=insecure)
+    for_all = statistical_bits, decryptions
+    if for_others and None in for_all:
+        raise click.UsageError("--for-others takes --statistical-bits and --decryptions.")
+    if not for_others and (honest_inputs or for_all != (None, None)):
+        raise click.UsageError(
+            "--statistical-bits, --decryptions and --honest-inputs go with --for-others."
+        )
+    key_holder = cw.load(
+        client, cw.Client, insecure=insecure, passphrase=passphrase_of(client, passphrase_fd)
+    )
     program = key_holder.program
     if output is not None:
         require_results_place(output, [client, outputs], program.inputs, program.outputs)
     encrypted = read_encrypted(outputs)
-    if output is not None and output.suffix == ".npy" and outputs.is_dir():
+    if statistical_bits is not None and decryptions is not None:
+        result = key_holder.decrypt_for_others(
+            encrypted,
+            statistical_bits=statistical_bits,
+            decryptions=decryptions,
+            honest_inputs=honest_inputs,
+        )
+    elif output is not None and output.suffix == ".npy" and outputs.is_dir():
         key_holder.decrypt_into(output, encrypted)
         return
-    result = key_holder.decrypt(encrypted)
+    else:
+        result = key_holder.decrypt(encrypted)
     if output is None:
         click.echo(as_json(result))
     else:

@@ -24,7 +24,7 @@ from cloakwork.schemes.base import ReadLimits
 _ANY = ReadLimits(insecure=True, max_log_n=17)
 _KEY_HOLDERS = {
     CLIENT_KIND: "the secret key: keep it to yourself",
-    ENCRYPTOR_KIND: "a public key, which encrypts and does nothing else",
+    ENCRYPTOR_KIND: "a public key, which encrypts, and a key that signs",
     PROGRAM_EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
 }
 _SESSIONS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cloakwork.cli.passphrase import passphrase_of
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.runtime import container
@@ -13,14 +14,18 @@ from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 
 
-def load_encrypting(path: Path, insecure: bool) -> Client | Encryptor:
+def load_encrypting(
+    path: Path, insecure: bool, passphrase_fd: int | None = None
+) -> Client | Encryptor:
     """The client or the public key of a file, either of which encrypts.
 
     Args:
         path: The file.
         insecure: Whether parameters below 128-bit security are allowed.
+        passphrase_fd: The file descriptor with its passphrase, if it has one.
 
     Raises:
+        PassphraseError: It has a passphrase, which is not given.
         MalformedBytesError: The file is damaged or holds something else.
         InsecureParametersError: Its parameters fall short of 128-bit security.
         FileMissingError: There is no such file.
@@ -39,7 +44,8 @@ def load_encrypting(path: Path, insecure: bool) -> Client | Encryptor:
     if kind == ENCRYPTOR_KIND:
         return load(path, Encryptor, insecure=insecure)
     if kind == CLIENT_KIND:
-        return load(path, Client, insecure=insecure)
+        passphrase = passphrase_of(path, passphrase_fd)
+        return load(path, Client, insecure=insecure, passphrase=passphrase)
     raise MalformedBytesError(
         f"cannot encrypt with {path}: expected a {CLIENT_KIND} or a {ENCRYPTOR_KIND}, which "
         f"keygen writes, got the {kind} of this name"

@@ -7,15 +7,17 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arguments import shown
+from cloakwork._native import SigningKey
+from cloakwork.base.arguments import shown, truth
 from cloakwork.base.arrays import largest_magnitude, require_precision
 from cloakwork.base.machine import physical_bytes
-from cloakwork.base.record import Record
+from cloakwork.base.record import Fields, Record, digest_of
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
@@ -31,9 +33,17 @@ from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.array_file import write_array
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, together
 from cloakwork.runtime.key_holder import KeyHolder
+from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import Flooding, advice_on_precision, flooding, levels_of
+from cloakwork.schemes.base import (
+    Flooding,
+    ReadLimits,
+    advice_on_precision,
+    flooding,
+    levels_of,
+    stored_bytes,
+)
 
 if TYPE_CHECKING:
     from cloakwork.runtime.evaluator import Evaluator
@@ -46,7 +56,25 @@ _PRECISION_ADVICE = "compile with more precision or tighter bounds, or scale sma
 
 
 class _Encrypting(KeyHolder):
-    """Holds a key that encrypts."""
+    """Holds a key that encrypts, and one that signs what it encrypted.
+
+    Args:
+        program: The program.
+        key: The key.
+        key_id: What the secret key is known by.
+        signing: What signs; None for a new one.
+    """
+
+    def __init__(
+        self, program: Program, key: Any, key_id: bytes, signing: SigningKey | None = None
+    ) -> None:
+        super().__init__(program, key, key_id)
+        self._signing = SigningKey.generate() if signing is None else signing
+
+    @property
+    def maker(self) -> str:
+        """Who signs what is encrypted here: the public key of the signatures, in hexadecimals."""
+        return self._signing.public.hex()
 
     @names_memory("encrypt")
     def encrypt(self, /, *args: Any, **named: Any) -> Encrypted:
@@ -87,7 +115,7 @@ class _Encrypting(KeyHolder):
             advice = "encrypt fewer evaluations at once, or use a machine with more memory"
             require_memory(needed, physical_bytes(), action, advice)
         runs = [self._encrypted_run(vectors) for vectors in packed.runs]
-        return self._encrypted("inputs", packed.ports, runs, packed.count)
+        return self._encrypted("inputs", packed.ports, runs, packed.count, self._signing)
 
     @names_memory("encrypt")
     def encrypt_into(
@@ -150,6 +178,15 @@ class _Encrypting(KeyHolder):
         like = self._encrypted("inputs", packed.ports, [], packed.count)
         return write_values(place, PREFIX, new_mark(), like, runs)
 
+    def _record(self) -> Record:
+        return {**super()._record(), "signing_key": stored_bytes(self._signing)}
+
+    @classmethod
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
+        made = super()._of(fields, limits)
+        made._signing = SigningKey.from_bytes(fields.secret("signing_key"))
+        return made
+
     def _packed(self, args: Sequence[Any], named: Mapping[str, Any], action: str) -> Packed:
         """Arguments as vectors."""
         program = self.program
@@ -184,12 +221,16 @@ class _Encrypting(KeyHolder):
 
 
 class Encryptor(_Encrypting):
-    """Encrypts inputs of a program for whoever holds the secret key, and can do nothing else.
+    """Encrypts inputs of a program for whoever holds the secret key, and decrypts nothing.
+
+    It signs them, so that nobody else can send inputs in its name: give each one who encrypts an
+    encryptor of its own. An encryptor need not be honest: see `Client.decrypt_for_others`.
 
     Args:
         program: The program.
         key: The public key.
         key_id: What the secret key is known by.
+        signing: What signs; None for a new one.
 
     Example:
         >>> import cloakwork as cw
@@ -209,10 +250,14 @@ class Encryptor(_Encrypting):
 class Client(_Encrypting):
     """Holds the secret key of a program: encrypts its inputs, decrypts its results.
 
+    It keeps what it gives out, public keys and results for others, in its file: the one that it was
+    saved to or loaded from last. A copy of the file counts for itself, so there should be one.
+
     Args:
         program: The program.
         key: The secret key.
         key_id: What it is known by.
+        signing: What signs inputs; None for a new one.
 
     Example:
         >>> import cloakwork as cw
@@ -224,6 +269,32 @@ class Client(_Encrypting):
 
     _kind = KIND
     _key_kind = "secret_key"
+
+    def __init__(
+        self, program: Program, key: Any, key_id: bytes, signing: SigningKey | None = None
+    ) -> None:
+        super().__init__(program, key, key_id, signing)
+        self._ledger = Ledger(KIND, Given(key_id.hex()))
+
+    def _record(self) -> Record:
+        return {**super()._record(), **self._ledger.record()}
+
+    @classmethod
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
+        made = super()._of(fields, limits)
+        made._ledger = Ledger.of(KIND, fields)
+        return made
+
+    def _settle(self, path: Path) -> None:
+        self._ledger.settle(path)
+
+    @property
+    def makers(self) -> tuple[str, ...]:
+        """Who may encrypt inputs: this client, and the encryptors that `public_key` gave.
+
+        Whoever runs the program compares `Encrypted.maker` with them.
+        """
+        return (self.maker, *self._ledger.makers)
 
     @classmethod
     @names_memory("make a secret key")
@@ -240,10 +311,11 @@ class Client(_Encrypting):
 
     @names_memory("decrypt")
     def decrypt(self, outputs: Encrypted) -> Any:
-        """Decrypt results, in the form in which the program gives them.
+        """Decrypt results for the holder of the secret key alone, in the form the program gives.
 
-        Results over reals show a trace of the ciphertexts' noise, which depends on the key: others
-        see what `decrypt_for_others` returns.
+        They may show the secret key to others: results over reals have a trace of the ciphertexts'
+        noise, and of inputs that somebody else made every result may. Others see what
+        `decrypt_for_others` returns.
 
         Args:
             outputs: What an evaluator's run gave.
@@ -277,14 +349,27 @@ class Client(_Encrypting):
 
     @names_memory("decrypt for others")
     def decrypt_for_others(
-        self, outputs: Encrypted, *, statistical_bits: int, decryptions: int
+        self,
+        outputs: Encrypted,
+        *,
+        statistical_bits: int,
+        decryptions: int,
+        honest_inputs: bool = False,
     ) -> Any:
         """Decrypt results that others are to see, so that they reveal nothing of the secret key.
+
+        All inputs must be honest encryptions of numbers in range. Of others a few results give the
+        whole key, and nothing in a ciphertext shows it: a client that has given out a public key
+        refuses, unless the caller vouches for whoever made inputs. Whoever runs the program must
+        be known to follow it.
 
         Noise beside which the ciphertexts' own is lost is added to results over reals. It costs
         precision: half of the statistical bits, and of log2 of N and of the number of decryptions.
         Its size follows from the program alone, not from what a ciphertext claims. Exact results
         get none, and are refused where they may go wrong with more than 2^-statistical_bits.
+
+        The client's file counts the ciphertexts, before the result is given out. The same one gets
+        the same noise, and counts once.
 
         Source: Li, Micciancio, Schultz, Sorrell, "Securing approximate homomorphic encryption
         using differential privacy", CRYPTO 2022, with the ring's dimension in the divergence.
@@ -293,9 +378,15 @@ class Client(_Encrypting):
             outputs: What an evaluator's run gave.
             statistical_bits: s: nobody who sees all of these decryptions gains an advantage of more
                 than 2^-(s/2 + 1.7).
-            decryptions: Ciphertexts that are decrypted for others under this key, at most, in all.
+            decryptions: Ciphertexts that are decrypted for others under this key, at most, in all;
+                the same in every call. A result may be several ciphertexts.
+            honest_inputs: Whether all who hold a public key are known to have encrypted honestly.
 
         Raises:
+            UntrustedInputsError: A public key was given out, and `honest_inputs` is not said.
+            DecryptionsSpentError: There were as many decryptions already as are allowed in all, or
+                fewer statistical bits than now.
+            FileMissingError, FileAccessError: The client's file cannot be kept up to date.
             InvalidArgumentError: There are no bits or decryptions.
             PrecisionLostError: Too few bits are left.
             NoiseBudgetError: Exact results go wrong too often; compile with more failure_bits.
@@ -310,7 +401,14 @@ class Client(_Encrypting):
             2.0
         """
         action = f"decrypt for others for {self.program.name}"
-        return self._decrypt(outputs, flooding(statistical_bits, decryptions, action))
+        asked = flooding(statistical_bits, decryptions, action)
+        honest_inputs = truth(honest_inputs, "honest_inputs", action)
+        if not honest_inputs:
+            self._ledger.require_own_inputs(action)
+        digests: list[str] = []
+        result = self._decrypt(outputs, asked, digests=digests)
+        self._ledger.release(digests, asked, action, honest_inputs=honest_inputs)
+        return result
 
     @names_memory("decrypt")
     def decrypt_into(self, path: str | os.PathLike[str], outputs: Encrypted) -> NDArray[Any]:
@@ -352,8 +450,14 @@ class Client(_Encrypting):
         return write_array(path, partial(self._decrypt, outputs, None))
 
     def _decrypt(
-        self, outputs: Encrypted, asked: Flooding | None, allocate: Allocate = np.empty
+        self,
+        outputs: Encrypted,
+        asked: Flooding | None,
+        allocate: Allocate = np.empty,
+        *,
+        digests: list[str] | None = None,
     ) -> Any:
+        """Results, and the digests of their ciphertexts where they are asked for."""
         program = self.program
         action = f"decrypt for {program.name}"
         if not isinstance(outputs, Encrypted):
@@ -361,7 +465,9 @@ class Client(_Encrypting):
                 f"cannot {action}: expected what an evaluator's run gave, got {shown(outputs)}"
             )
         self._require_own(outputs, "outputs", action)
-        runs = outputs.parts(program.scheme, program.body)
+        runs: Sequence[Iterator[Mapping[int, Any]]] = outputs.parts(program.scheme, program.body)
+        if digests is not None:
+            runs = [self._digested(run, digests) for run in runs]
         if len(outputs.numbers()) < program.packing.vector_counts[1]:
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         errors: list[float] = []
@@ -373,6 +479,16 @@ class Client(_Encrypting):
                 for array in arrays_in(result):
                     array[...] = 0.0
         return result
+
+    def _digested(
+        self, parts: Iterable[Mapping[int, Any]], digests: list[str]
+    ) -> Iterator[Mapping[int, Any]]:
+        """The values of a run, with the digests of what is decrypted: the noise follows from it."""
+        for part in parts:
+            for number, value in part.items():
+                record = {"number": number, "value": self.program.scheme.dump(value)}
+                digests.append(digest_of(record))
+            yield part
 
     @property
     def _gives_zeros(self) -> bool:
@@ -455,9 +571,13 @@ class Client(_Encrypting):
 
     @names_memory("make a public key")
     def public_key(self) -> Encryptor:
-        """What encrypts inputs for this client, and can do nothing else.
+        """What somebody encrypts inputs for this client with, and decrypts nothing.
+
+        It signs with a key of its own, which this client keeps among its `makers`. From now on the
+        client gives results to others where `honest_inputs` is said alone.
 
         Raises:
+            FileMissingError, FileAccessError: The client's file cannot be kept up to date.
             NoiseBudgetError: The program was not compiled for the greater noise of inputs that a
                 public key encrypts.
 
@@ -476,4 +596,6 @@ class Client(_Encrypting):
                 f"cannot make a public key for {self.program.name}: inputs that it encrypts have "
                 "more noise than the program was compiled for; compile with public_inputs=True"
             )
-        return Encryptor(self.program, scheme.public_key(self._key), self._key_id)
+        encryptor = Encryptor(self.program, scheme.public_key(self._key), self._key_id)
+        self._ledger.enrol(encryptor.maker)
+        return encryptor

@@ -3,6 +3,8 @@
 The header says the version, the kind and the record (see `base.record`). Bytes stand one after the
 other in members of about a mebibyte, and the numbers of each array in a member of its own,
 compressed. Where they stand the header names the member, and says how many bytes of it come next.
+Secret bytes have members of their own, which no buffer and no immutable object holds; under a
+passphrase they are sealed, and the header has the salt. The header is the last member.
 
 Whoever sends a file of n bytes makes its reader take no more than 64 n bytes and a mebibyte of
 memory: an array is made when it is asked for, and all arrays together have up to 16 times as many
@@ -11,34 +13,42 @@ bytes as the file beside its header. Files whose arrays would have more are fill
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import math
 import os
+import secrets
+import stat
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork._native import crc32
+from cloakwork._native import SALT_BYTES, SealingKey, crc32
 from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, PackedArray, Record
+from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import (
     InvalidArgumentError,
+    KeyExposedError,
     MalformedBytesError,
     MemoryBudgetError,
     NotReplaceableError,
+    PassphraseError,
 )
+from cloakwork.runtime.direct_file import DirectFile
 from cloakwork.runtime.storage import named_reading, named_writing, sync_folder
 
-VERSION = 7
+VERSION = 8
 _HEADER = "header.json"
 # What the names of compressed members end with.
 _ARRAY = ".array"
@@ -71,11 +81,24 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")
 # What the zip and JSON readers raise on damaged bytes, the file itself being open.
 _OF_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError)
 _DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
+# What writes a file.
+_Write: TypeAlias = Callable[[DirectFile], None]
+# What reads the secret bytes of a member, by the header.
+_Secret: TypeAlias = Callable[[zipfile.ZipInfo, Mapping[str, Any]], SecretBytes | None]
+
 _ADVICE = "copy it again from where it was saved, or save it anew"
 
 
-def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
+def write(
+    path: str | os.PathLike[str], kind: str, record: Record, passphrase: bytearray | None = None
+) -> None:
     """Write a container that only its owner may read; it appears at once or not at all.
+
+    Args:
+        path: The file.
+        kind: What it holds.
+        record: The record.
+        passphrase: What its secret bytes are sealed by.
 
     Raises:
         InvalidArgumentError: The path is invalid.
@@ -84,27 +107,45 @@ def write(path: str | os.PathLike[str], kind: str, record: Record) -> None:
         MemoryBudgetError: Its arrays take more than is read.
         OSError: The disk is full.
     """
-    write_all({file_path(path, "write"): (kind, record)})
+    write_all({file_path(path, "write"): Content(kind, record, passphrase)})
 
 
-def write_all(contents: Mapping[Path, tuple[str, Record]]) -> None:
+class Content(NamedTuple):
+    """What a container is to hold.
+
+    Args:
+        kind: What it says that it holds.
+        record: The record.
+        passphrase: What its secret bytes are sealed by.
+    """
+
+    kind: str
+    record: Record
+    passphrase: bytearray | None = None
+
+    def write_into(self, file: BinaryIO) -> None:
+        """Write it to an open file."""
+        _write_members(file, *self)
+
+
+def write_all(contents: Mapping[Path, Content]) -> None:
     """Write a container of a kind to each path: all of them, or none where one cannot be written.
 
     Raises:
         CloakworkError, OSError: What `write` raises.
     """
-    with _written(contents) as partials:
+    with _written({path: each.write_into for path, each in contents.items()}) as partials:
         _name(partials)
 
 
-def write_new(contents: Mapping[Path, tuple[str, Record]]) -> None:
+def write_new(contents: Mapping[Path, Content]) -> None:
     """Write as `write_all` does where no files are, whoever else writes there at the same time.
 
     Raises:
         NotReplaceableError: A file is there.
         CloakworkError, OSError: What `write` raises.
     """
-    with _written(contents) as partials:
+    with _written({path: each.write_into for path, each in contents.items()}) as partials:
         taken: list[Path] = []
         try:
             for target in partials:
@@ -139,20 +180,19 @@ def _name(partials: Mapping[Path, str]) -> None:
 
 
 @contextmanager
-def _written(contents: Mapping[Path, tuple[str, Record]]) -> Iterator[dict[Path, str]]:
-    """Containers whole and on the disk, beside their places under names that no others have.
+def _written(contents: Mapping[Path, _Write]) -> Iterator[dict[Path, str]]:
+    """Files whole and on the disk, beside their places under names that no others have.
 
     What is not given another name is removed.
     """
     partials: dict[Path, str] = {}
     try:
-        for target, (kind, record) in contents.items():
+        for target, write_into in contents.items():
             with named_writing(target):
                 # Its mode is 0600.
                 descriptor, partials[target] = tempfile.mkstemp(".partial", dir=target.parent)
-                with os.fdopen(descriptor, "wb") as file:
-                    _write_members(file, kind, record)
-                    file.flush()
+                with DirectFile(descriptor, "wb") as file:
+                    write_into(file)
                     # A name may outlast a loss of power that the bytes it names do not.
                     os.fsync(file.fileno())
         yield partials
@@ -162,6 +202,58 @@ def _written(contents: Mapping[Path, tuple[str, Record]]) -> Iterator[dict[Path,
                 os.unlink(partial)
 
 
+def change_entries(
+    path: str | os.PathLike[str], kind: str, change: Callable[[Fields], Record]
+) -> None:
+    """Replace entries of a container that hold no arrays and no bytes; all others stay.
+
+    The file appears changed at once or not at all, and nobody else changes it meanwhile. The rest
+    of it is copied by the system, so that no secret of it comes into memory.
+
+    Args:
+        path: The file.
+        kind: What it has to hold.
+        change: Gives the new entries for those that there are; where it raises, nothing changes.
+
+    Raises:
+        MalformedBytesError: The file is no container, is damaged, or holds another kind.
+        FileMissingError: There is no such file.
+        FileAccessError: It cannot be opened or replaced.
+        OSError: The disk is full.
+    """
+    target = file_path(path, "write").resolve()
+    with named_reading(target), _locked(target) as file, named_writing(target):
+        with _archive_in(file, str(target)) as archive:
+            head = _header(archive, file)
+            members = [each for each in archive.infolist() if each.filename != _HEADER]
+            length = archive.getinfo(_HEADER).header_offset
+        if head["kind"] != kind or not isinstance(head["content"].get("record"), dict):
+            raise MalformedBytesError(f"cannot read {target}: expected {with_article(kind)}")
+        record = head["content"]["record"]
+        record.update(change(Fields(record, str(target))))
+
+        def copy(new: DirectFile) -> None:
+            new.copy_from(file, length)
+            with zipfile.ZipFile(new, "w") as archive:
+                archive.filelist.extend(members)
+                archive.writestr(_undated(_HEADER), json.dumps(head))
+
+        with _written({target: copy}) as partials:
+            _name(partials)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[DirectFile]:
+    """A file that nobody else changes by `change_entries` meanwhile."""
+    while True:
+        with DirectFile(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # Whoever had the lock before may have put another file in its place.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                yield file
+                return
+
+
 def to_bytes(kind: str, record: Record) -> bytes:
     """A container as bytes."""
     file = io.BytesIO()
@@ -169,24 +261,58 @@ def to_bytes(kind: str, record: Record) -> bytes:
     return file.getvalue()
 
 
-def read(path: str | os.PathLike[str], kind: str) -> Fields:
+def read(path: str | os.PathLike[str], kind: str, passphrase: bytearray | None = None) -> Fields:
     """Read the record of a container of a kind.
 
+    Args:
+        path: The file.
+        kind: What it has to hold.
+        passphrase: What its secret bytes were sealed by.
+
     Raises:
+        PassphraseError: They were sealed by another, or by one and none is given.
+        KeyExposedError: It has secret bytes, and others than its owner may read or write it.
         MalformedBytesError: The file is no container, is damaged, or holds another kind.
         MemoryBudgetError: There is no memory for what it holds.
         InvalidArgumentError: The path is invalid.
         FileMissingError: There is no such file.
         FileAccessError: It cannot be opened.
     """
-    return _of_kind(kind, *read_any(path))
+    source = file_path(path, "read")
+    with _opened(source) as file:
+
+        def secret(member: zipfile.ZipInfo, head: Mapping[str, Any]) -> SecretBytes:
+            _require_private(file, source)
+            data = _member_into(file, member, SecretBytes(member.file_size))
+            if head["salt"] is None:
+                return data
+            key = sealing_key(head["salt"])
+            return SecretBytes.taken(key.unseal(bytes(data), kind.encode()))
+
+        @cache
+        def sealing_key(salt: str) -> SealingKey:
+            if passphrase is None:
+                raise PassphraseError(
+                    f"cannot read {source}: expected the passphrase that its secret key was sealed "
+                    "by, got nothing; give passphrase="
+                )
+            return SealingKey.derive(passphrase, bytes.fromhex(salt))
+
+        return _of_kind(kind, *_contents(file, str(source), secret))
+
+
+def is_sealed(path: str | os.PathLike[str]) -> bool:
+    """Whether a container needs a passphrase; it raises what `read` raises."""
+    source = file_path(path, "read")
+    with _opened(source) as file, _archive_in(file, str(source)) as archive:
+        return _header(archive, file)["salt"] is not None
 
 
 def read_bytes(data: object, kind: str) -> Fields:
     """Read the record of a container from its bytes, refusing what `read` refuses."""
     if not isinstance(data, bytes):
         raise InvalidArgumentError(f"cannot read bytes: got {type(data).__name__}")
-    return _of_kind(kind, *_contents(io.BytesIO(data), "the bytes"))
+    return _of_kind(kind, *_contents(io.BytesIO(data), "the bytes", _no_secret))
 
 
 def read_open(file: BinaryIO, place: str, kind: str) -> Fields:
@@ -197,27 +323,27 @@ def read_open(file: BinaryIO, place: str, kind: str) -> Fields:
         place: What errors call it.
         kind: What it has to hold.
     """
-    return _of_kind(kind, *_contents(file, place))
+    return _of_kind(kind, *_contents(file, place, _no_secret))
 
 
 def read_any(path: str | os.PathLike[str]) -> tuple[str, Fields]:
-    """The kind of a container and its record; it raises what `read` raises."""
+    """The kind of a container and its record without secret bytes; it raises what `read` raises."""
     source = file_path(path, "read")
     with _opened(source) as file:
-        return _contents(file, str(source))
+        return _contents(file, str(source), _no_secret)
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
     """What a container holds, as its header says; it raises what `read` raises."""
     source = file_path(path, "read")
     with _opened(source) as file, _archive_in(file, str(source)) as archive:
-        return _header(archive, file)[0]
+        return str(_header(archive, file)["kind"])
 
 
-def _opened(source: Path) -> BinaryIO:
+def _opened(source: Path) -> DirectFile:
     """A file to be read."""
     with named_reading(source):
-        return open(source, "rb")
+        return DirectFile(source, "rb")
 
 
 def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
@@ -228,7 +354,10 @@ def _of_kind(kind: str, found: str, fields: Fields) -> Fields:
     return fields
 
 
-def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
+def _write_members(
+    file: BinaryIO, kind: str, record: Record, passphrase: bytearray | None = None
+) -> None:
+    salt, seal = _sealing(kind, passphrase)
     with zipfile.ZipFile(file, "w") as archive:
         members = _WrittenMembers(archive)
 
@@ -240,6 +369,8 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
                     little = np.ascontiguousarray(value, value.dtype.newbyteorder("<"))
                     name = members.array(little.tobytes())
                     return {"array": name, "of": little.dtype.str, "shape": list(value.shape)}
+                case SecretBytes():
+                    return {"secret": members.single(seal(value))}
                 case bytes():
                     return {"bytes": members.shared(value), "length": len(value)}
                 case Mapping():
@@ -250,10 +381,26 @@ def _write_members(file: BinaryIO, kind: str, record: Record) -> None:
                 case _:
                     return value
 
-        head = {"version": VERSION, "kind": kind, "content": plain(record)}
+        head = {
+            "version": VERSION,
+            "kind": kind,
+            "salt": salt,
+            "content": plain(record),
+        }
         members.end()
         members.fill_up(file.tell())
         archive.writestr(_undated(_HEADER), json.dumps(head))
+
+
+def _sealing(
+    kind: str, passphrase: bytearray | None
+) -> tuple[str | None, Callable[[SecretBytes], bytes | SecretBytes]]:
+    """The salt in the header of a file of a kind, and how its secret bytes are to stand in it."""
+    if passphrase is None:
+        return None, lambda secret: secret
+    salt = secrets.token_bytes(SALT_BYTES)
+    key = SealingKey.derive(passphrase, salt)
+    return salt.hex(), lambda secret: key.seal(secret, kind.encode())
 
 
 class _WrittenMembers:
@@ -278,6 +425,13 @@ class _WrittenMembers:
             )
         name = self._next_name(_ARRAY)
         self._archive.writestr(_undated(name), data, zipfile.ZIP_DEFLATED)
+        return name
+
+    def single(self, data: bytes | bytearray) -> str:
+        """Write bytes to a member of their own without a copy, and give its name."""
+        name = self._next_name("")
+        with self._archive.open(_undated(name), "w") as member:
+            member.write(data)
         return name
 
     def shared(self, data: bytes) -> str:
@@ -343,6 +497,8 @@ def _named_damage(place: str) -> Iterator[None]:
     """Name what damaged bytes make the readers of zip files and JSON raise."""
     try:
         yield
+    except (KeyExposedError, PassphraseError):
+        raise
     except MalformedBytesError as error:
         raise MalformedBytesError(f"cannot read {place}: {error}; {_ADVICE}") from error
     except MemoryError as error:
@@ -354,10 +510,10 @@ def _named_damage(place: str) -> Iterator[None]:
         raise MalformedBytesError(f"cannot read {place}: {reason}; {_ADVICE}") from error
 
 
-def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
-    """The kind of a container and its record."""
+def _contents(file: BinaryIO, place: str, secret: _Secret) -> tuple[str, Fields]:
+    """The kind of a container and its record, with what stands for secret bytes."""
     with _archive_in(file, place) as archive:
-        kind, content = _header(archive, file)
+        head = _header(archive, file)
         members = _ReadMembers(archive, file, place)
 
         def restored(value: Any, depth: int) -> Any:
@@ -368,6 +524,8 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
                     return members.array(name, dtype, shape)
                 case {"bytes": str(name), "length": int(length), **rest} if not rest:
                     return members.next_of(name, length)
+                case {"secret": str(name), **rest} if not rest:
+                    return secret(members.named(name), head)
                 # What the header is made of is made into the record: there is no second of it.
                 case {"record": dict(entries), **rest} if not rest:
                     for name, each in entries.items():
@@ -382,9 +540,28 @@ def _contents(file: BinaryIO, place: str) -> tuple[str, Fields]:
                 case _:
                     return value
 
-        record = restored(content, 0)
+        record = restored(head["content"], 0)
         members.require_used()
-    return kind, Fields(record, place)
+    return head["kind"], Fields(record, place)
+
+
+def _no_secret(_member: zipfile.ZipInfo, _head: Mapping[str, Any]) -> None:
+    """What stands for secret bytes where they are not read."""
+
+
+def _require_private(file: DirectFile, source: Path) -> None:
+    """Refuse a file with a secret that others than its owner may read or write.
+
+    Raises:
+        KeyExposedError: They may.
+    """
+    mode = os.fstat(file.fileno()).st_mode
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise KeyExposedError(
+            f"cannot read {source}: expected a secret key that its owner alone may read, got a "
+            f"file of mode {stat.S_IMODE(mode):04o}; make it private by chmod 600, and where "
+            "others may have read it, make new keys"
+        )
 
 
 class _ReadMembers:
@@ -428,6 +605,11 @@ class _ReadMembers:
 
         return PackedArray(np.dtype(dtype).newbyteorder("="), tuple(shape), unpacked)
 
+    def named(self, name: str) -> zipfile.ZipInfo:
+        """Where a member is, which is asked for once."""
+        self._left.remove(name)
+        return self._archive.getinfo(name)
+
     def next_of(self, name: str, length: int) -> bytes:
         """The next bytes of a member, which a reader uses up before it takes another.
 
@@ -469,19 +651,37 @@ def _member(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     """
     data = _held(file, member)
     if len(data) != member.file_size or crc32(data) != member.CRC:
-        raise zipfile.BadZipFile(f"the member {member.filename!r:.20} is damaged")
+        raise _damaged(member)
     return data
+
+
+def _member_into(file: DirectFile, member: zipfile.ZipInfo, into: SecretBytes) -> SecretBytes:
+    """The bytes of a member that is secret, read to where they are wiped."""
+    _seek_member(file, member)
+    stored = member.compress_type == zipfile.ZIP_STORED
+    if not stored or file.readinto(into) != len(into) or zlib.crc32(into) != member.CRC:
+        raise _damaged(member)
+    return into
 
 
 def _held(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     """What a file holds of a member."""
+    _seek_member(file, member)
+    return file.read(member.compress_size)
+
+
+def _seek_member(file: BinaryIO, member: zipfile.ZipInfo) -> None:
+    """Go to the first byte of a member."""
     file.seek(member.header_offset)
     start, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(file.read(_LOCAL_HEADER.size))
     name = file.read(name_bytes)
     if (start, name) != (_START, member.filename.encode()):
         raise zipfile.BadZipFile(f"there is no member {member.filename!r:.20} where it should be")
     file.seek(extra_bytes, os.SEEK_CUR)
-    return file.read(member.compress_size)
+
+
+def _damaged(member: zipfile.ZipInfo) -> zipfile.BadZipFile:
+    return zipfile.BadZipFile(f"the member {member.filename!r:.20} is damaged")
 
 
 def _unpacked(packed: bytes, length: int) -> NDArray[np.uint8]:
@@ -522,8 +722,8 @@ def _require_sizes(archive: zipfile.ZipFile, size: int) -> None:
             raise MalformedBytesError(f"the member {each.filename!r:.20} is compressed")
 
 
-def _header(archive: zipfile.ZipFile, file: BinaryIO) -> tuple[str, Any]:
-    """The kind of a container, and its record as the header has it."""
+def _header(archive: zipfile.ZipFile, file: BinaryIO) -> dict[str, Any]:
+    """The header: the kind of a container, the salt of its passphrase, its record."""
     head = json.loads(_member(file, archive.getinfo(_HEADER)))
     # True is equal to 1.
     version = head.get("version") if isinstance(head, dict) else None
@@ -532,4 +732,7 @@ def _header(archive: zipfile.ZipFile, file: BinaryIO) -> tuple[str, Any]:
     kind = head.get("kind")
     if not (isinstance(kind, str) and len(kind) <= _LONGEST_KIND and kind.isprintable()):
         raise MalformedBytesError("it does not say what it holds")
-    return kind, head.get("content")
+    salt = head.get("salt")
+    if salt is not None and (not isinstance(salt, str) or len(bytes.fromhex(salt)) != SALT_BYTES):
+        raise MalformedBytesError(f"expected a salt of {SALT_BYTES} bytes")
+    return {"version": version, "kind": kind, "salt": salt, "content": head.get("content")}

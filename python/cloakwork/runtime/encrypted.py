@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal
 
-from cloakwork.base.record import Fields, Limits, Record
-from cloakwork.errors import ClusterFolderError, MalformedBytesError, MissingDependencyError
+from cloakwork._native import SigningKey, verify
+from cloakwork.base.record import Fields, Limits, Record, digest_of, record_of
+from cloakwork.errors import (
+    ClusterFolderError,
+    MalformedBytesError,
+    MissingDependencyError,
+    SignatureError,
+)
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.fingerprint import CLEAR, warning_of
@@ -24,6 +31,7 @@ KEY_ID_BYTES = 16
 _MAX_RUNS = 1 << 20
 _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
+_HEX_KEY = re.compile(r"[0-9a-f]{64}")
 # Values that are encrypted or decrypted in one go: others wait for their turn.
 _TOGETHER = 64
 
@@ -35,11 +43,26 @@ class Unread:
     record: Any
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who has signed something, and how.
+
+    Args:
+        maker: The public key, in hexadecimal digits.
+        signed: The signature by Ed25519.
+    """
+
+    maker: str
+    signed: bytes
+
+
 class Encrypted(Saved):
     """Encrypted inputs of a program, or its results; nothing here decrypts them.
 
     It names its program and its key, and loads from a file or from bytes without either: whoever
     uses it reads the ciphertexts then.
+
+    Inputs are signed by whoever encrypts them: what `maker` says, nobody else can have made.
 
     Args:
         program: The fingerprint of the program.
@@ -48,6 +71,9 @@ class Encrypted(Saved):
         runs: For each run of the program its values by number, each one read or not.
         count: How many evaluations they are; None where no argument had an axis for them.
         key_id: What the key is known by.
+        dump: What makes records of values; None where they are unread.
+        signing: What signs them; None for results and for what is signed already.
+        signature: Who signed them, and how.
 
     Example:
         >>> import cloakwork as cw
@@ -74,6 +100,8 @@ class Encrypted(Saved):
         count: int | None,
         key_id: bytes,
         dump: Any = None,
+        signing: SigningKey | None = None,
+        signature: Signature | None = None,
     ) -> None:
         self.program = program
         self.role: Role = role
@@ -83,6 +111,8 @@ class Encrypted(Saved):
         self._runs: list[Mapping[int, Any]] = list(runs)
         # What makes records of values that were read; None where none was.
         self._dump = dump
+        self._signing = signing
+        self._given_signature = signature
 
     def values(self, scheme: Any, body: Any) -> list[dict[int, Any]]:
         """For each run its values by number, as a scheme works on them.
@@ -151,7 +181,44 @@ class Encrypted(Saved):
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the ciphertexts as they are saved and sent."""
-        return _size(self._record()["runs"])
+        return _size(self._run_records())
+
+    @cached_property
+    def maker(self) -> str | None:
+        """Who has signed these inputs: the `maker` of a client or an encryptor; None of results.
+
+        Raises:
+            SignatureError: They are not what was signed.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, _ = cw.compile(lambda x: x.sum(), (4,), public_inputs=True).keygen()
+            >>> other = client.public_key()
+            >>> sent = other.encrypt([0.5] * 4)
+            >>> sent.maker == other.maker, sent.maker in client.makers
+            (True, True)
+        """
+        signature = self._signature
+        if signature is None:
+            return None
+        if not verify(bytes.fromhex(signature.maker), self._message(), signature.signed):
+            raise SignatureError(
+                f"cannot tell the maker of the {self.role}: expected what {signature.maker:.16} "
+                "has signed, got something else; have them sent again"
+            )
+        return signature.maker
+
+    @cached_property
+    def _signature(self) -> Signature | None:
+        """Who signed them and how, unverified."""
+        if self._signing is None:
+            return self._given_signature
+        return Signature(self._signing.public.hex(), self._signing.sign(self._message()))
+
+    def _message(self) -> bytes:
+        """What is signed: all that is said of the values, and themselves."""
+        digest = digest_of({**self.described(), "runs": self._run_records()})
+        return f"cloakwork encrypted values 1 {digest}".encode()
 
     def to_bytes(self) -> bytes:
         """The values as bytes from which `from_bytes` makes them again.
@@ -235,8 +302,11 @@ class Encrypted(Saved):
         return opened(place, HEAD)
 
     def _record(self) -> Record:
-        runs = [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]
-        return {**self.described(), "runs": runs}
+        signature = {} if self._signature is None else {"signature": record_of(self._signature)}
+        return {**self.described(), **signature, "runs": self._run_records()}
+
+    def _run_records(self) -> list[Record]:
+        return [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]
 
     def _records_of(self, run: Mapping[int, Any]) -> Iterator[Any]:
         return (self._record_of(value) for _, value in run.items())
@@ -253,7 +323,15 @@ class Encrypted(Saved):
         runs = [_read_run(each) for each in fields.several("runs", most=_MAX_RUNS)]
         if not runs or any(run.keys() != runs[0].keys() for run in runs):
             raise fields.wrong("runs", "values of the same numbers, once or more")
-        made = cls(fields.word("program"), role, ports, runs, count, key_id)
+        made = cls(
+            fields.word("program"),
+            role,
+            ports,
+            runs,
+            count,
+            key_id,
+            signature=_read_signature(fields),
+        )
         if made.warning != CLEAR:
             # Ciphertexts are bytes; numbers in the clear are arrays.
             fields.require_no_arrays()
@@ -267,6 +345,17 @@ class Encrypted(Saved):
         count = "" if self.count is None else f", {self.count} evaluations"
         warning = f"; {self.warning}" if self.warning else ""
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
+
+
+def _read_signature(fields: Fields) -> Signature | None:
+    if not fields.has("signature"):
+        return None
+    signature = Signature(
+        fields.within("signature").word("maker"), fields.within("signature").data("signed")
+    )
+    if _HEX_KEY.fullmatch(signature.maker) is None:
+        raise fields.wrong("signature", "of a maker's key, in hexadecimal digits")
+    return signature
 
 
 def together(numbers: Iterable[int], body: Any) -> Iterator[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
+from cloakwork._native import SigningKey
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError, KeyMismatchError, ProgramMismatchError
@@ -49,9 +50,14 @@ class KeyHolder(Unpicklable, Saved):
             )
 
     def _encrypted(
-        self, role: Role, ports: Sequence[str], runs: Sequence[Mapping[int, Any]], count: int | None
+        self,
+        role: Role,
+        ports: Sequence[str],
+        runs: Sequence[Mapping[int, Any]],
+        count: int | None,
+        signing: SigningKey | None = None,
     ) -> Encrypted:
-        """Values of this program and key."""
+        """Values of this program and key, which are signed where there is something to sign by."""
         program = self.program
         return Encrypted(
             program.fingerprint,
@@ -61,6 +67,7 @@ class KeyHolder(Unpicklable, Saved):
             count,
             self._key_id,
             program.scheme.dump,
+            signing,
         )
 
     def _record(self) -> Record:

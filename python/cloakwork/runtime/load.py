@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import ClassVar, Self, TypeVar
 
-from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.base.arguments import file_path, integer, shown, truth
 from cloakwork.base.record import Fields, Record
+from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, PassphraseError
 from cloakwork.runtime import container
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.schemes.base import ReadLimits
@@ -36,16 +37,22 @@ class Saved:
         """What a record is of, as far as the limits accept it."""
         raise NotImplementedError
 
-    @names_memory("save")
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
+    def _settle(self, path: Path) -> None:
+        """Take notice of the file that this was saved to or loaded from."""
 
-        A secret key in it is unprotected.
+    @names_memory("save")
+    def save(
+        self, path: str | os.PathLike[str], *, passphrase: str | bytes | bytearray | None = None
+    ) -> None:
+        """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
 
         Args:
             path: The file; one that exists is replaced.
+            passphrase: What a secret key in it is sealed by, by scrypt and XChaCha20-Poly1305. By
+                default it is unprotected.
 
         Raises:
+            PassphraseError: A passphrase is given, and it is empty.
             InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
             StorageFullError: There is no space left for it.
             FileMissingError: There is no folder for it.
@@ -60,23 +67,29 @@ class Saved:
             >>> cw.load(path, cw.Client).program.name
             '<lambda>'
         """
+        secret = _passphrase(passphrase, f"save to {path}")
         with named_full_disk(f"{path}", "give another path"):
-            container.write(path, self._kind, self._record())
+            container.write(path, self._kind, self._record(), secret)
+        self._settle(file_path(path, "write"))
 
 
 @names_memory("save")
-def save_all(things: Mapping[Path, Saved]) -> None:
+def save_all(things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]) -> None:
     """Save several things that belong together: all of them, or none where one cannot be written.
+
+    Args:
+        things: The things, by their files.
+        passphrases: What secret keys in some of the files are sealed by.
 
     Raises:
         CloakworkError: What `Saved.save` raises.
     """
     with _named_full_disk(things):
-        container.write_all({path: (each._kind, each._record()) for path, each in things.items()})
+        container.write_all(_contents(things, passphrases))
 
 
 @names_memory("save")
-def save_new(things: Mapping[Path, Saved]) -> None:
+def save_new(things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]) -> None:
     """Save as `save_all` does, where no files are.
 
     Raises:
@@ -84,7 +97,16 @@ def save_new(things: Mapping[Path, Saved]) -> None:
         CloakworkError: What `Saved.save` raises.
     """
     with _named_full_disk(things):
-        container.write_new({path: (each._kind, each._record()) for path, each in things.items()})
+        container.write_new(_contents(things, passphrases))
+
+
+def _contents(
+    things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]
+) -> dict[Path, container.Content]:
+    return {
+        path: container.Content(each._kind, each._record(), passphrases.get(path))
+        for path, each in things.items()
+    }
 
 
 def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[None]:
@@ -93,7 +115,12 @@ def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[Non
 
 @names_memory("load")
 def load(
-    path: str | os.PathLike[str], kind: type[T], *, insecure: bool = False, max_log_n: int = 16
+    path: str | os.PathLike[str],
+    kind: type[T],
+    *,
+    insecure: bool = False,
+    max_log_n: int = 16,
+    passphrase: str | bytes | bytearray | None = None,
 ) -> T:
     """Load what a `save` wrote, where it is of the kind asked for.
 
@@ -107,8 +134,11 @@ def load(
         max_log_n: Base-2 logarithm of the largest ring degree that is accepted. A server that
             knows its programs takes less: parameters of the largest rings cost a second and
             hundreds of megabytes.
+        passphrase: What a secret key in it was sealed by, where it was.
 
     Raises:
+        PassphraseError: The secret key in it was sealed by a passphrase, which is not this one.
+        KeyExposedError: It holds a secret key, and others than its owner may read or write it.
         MalformedBytesError: The file is damaged or holds something else.
         InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security.
@@ -136,4 +166,28 @@ def load(
     action = f"load {path}"
     insecure = truth(insecure, "insecure", action)
     max_log_n = integer(max_log_n, "max_log_n", action, least=5, most=17)
-    return kind._of(container.read(path, kind._kind), ReadLimits(insecure, max_log_n))
+    fields = container.read(path, kind._kind, _passphrase(passphrase, action))
+    made = kind._of(fields, ReadLimits(insecure, max_log_n))
+    made._settle(file_path(path, "read"))
+    return made
+
+
+def _passphrase(given: object, action: str) -> SecretBytes | None:
+    """A passphrase as bytes that are wiped."""
+    match given:
+        case None:
+            return None
+        case str():
+            given = given.encode()
+        case bytes() | bytearray():
+            pass
+        case _:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a passphrase as text or bytes, got "
+                f"{type(given).__name__}"
+            )
+    if not given:
+        raise PassphraseError(
+            f"cannot {action}: expected a passphrase, got an empty one; give another"
+        )
+    return SecretBytes(given)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
+from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
@@ -65,8 +66,8 @@ class Sums(tuple[Any, ...]):
 
 
 # Of decryptions for others; far fewer bits exhaust any precision.
-_MAX_BITS = 1 << 16
-_MAX_DECRYPTIONS = 1 << 62
+MAX_STATISTICAL_BITS = 1 << 16
+MAX_DECRYPTIONS = 1 << 62
 
 
 class Backend(Protocol[V]):
@@ -218,8 +219,8 @@ def flooding(statistical_bits: object, decryptions: object, action: str) -> Floo
         InvalidArgumentError: A number is no integer from 1 up, or too large.
     """
     return Flooding(
-        integer(statistical_bits, "statistical_bits", action, least=1, most=_MAX_BITS),
-        integer(decryptions, "decryptions", action, least=1, most=_MAX_DECRYPTIONS),
+        integer(statistical_bits, "statistical_bits", action, least=1, most=MAX_STATISTICAL_BITS),
+        integer(decryptions, "decryptions", action, least=1, most=MAX_DECRYPTIONS),
     )
 
 
@@ -374,7 +375,7 @@ class Scheme(Protocol):
 
     def dump(self, item: Any) -> Record:
         """A key or a value as a record."""
-        return {"data": item.to_bytes()}
+        return {"data": stored_bytes(item)}
 
     def read_key(self, kind: str, fields: Fields) -> Any:
         """A key of a record: `secret_key`, `public_key` or `evaluation_keys`.
@@ -496,6 +497,12 @@ class SlotScheme(Scheme, Protocol):
                 f"{value.level}"
             )
         return value
+
+
+def stored_bytes(item: Any) -> bytes | SecretBytes:
+    """A key or a value of the engine as bytes; secret ones are wiped when they are let go."""
+    data = item.to_bytes()
+    return SecretBytes.taken(data) if isinstance(data, bytearray) else data
 
 
 def require_slots(body: Any, numbers: str, parameters: Parameters | BgvParameters) -> None:

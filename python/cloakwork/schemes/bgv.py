@@ -28,7 +28,8 @@ from cloakwork._native import (
     BgvSecretKey,
 )
 from cloakwork.base.itself import Itself
-from cloakwork.base.record import Fields
+from cloakwork.base.record import Fields, Record
+from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import DropLevel, Input, Integers, Rescale, SlotProgram, State
@@ -39,6 +40,7 @@ from cloakwork.schemes.base import (
     Flooding,
     levels_of,
     require_failure,
+    stored_bytes,
 )
 from cloakwork.schemes.bgv_estimates import BgvEstimates
 from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, joined
@@ -65,10 +67,6 @@ class ByPrime:
     def nbytes(self) -> int:
         """Bytes of ciphertexts, or of evaluation keys."""
         return sum([each.nbytes for each in self.by_prime])
-
-    def to_bytes(self) -> list[bytes]:
-        """The bytes of each."""
-        return [each.to_bytes() for each in self.by_prime]
 
     def __repr__(self) -> str:
         return "ByPrime(hidden)"
@@ -368,9 +366,13 @@ class Bgv(IntegerScheme):
             raise fields.wrong("data", "products at one level, as many under each prime")
         return made
 
+    def dump(self, item: ByPrime) -> Record:
+        return {"data": [stored_bytes(each) for each in item.by_prime]}
+
     def _read(self, kind: Any, fields: Fields) -> ByPrime:
         parts = fields.items("data", most=len(self.parameter_sets))
-        if len(parts) != len(self.parameter_sets) or not all(isinstance(p, bytes) for p in parts):
+        held = SecretBytes if kind is BgvSecretKey else bytes
+        if len(parts) != len(self.parameter_sets) or not all(isinstance(p, held) for p in parts):
             raise fields.wrong("data", f"bytes for {len(self.parameter_sets)} primes")
         return ByPrime(tuple(map(kind.from_bytes, self.parameter_sets, parts)))
 

@@ -400,8 +400,10 @@ class Ckks(RealScheme):
         return {"keys": (each.to_bytes() for each in item.split())}
 
     def read_key(self, kind: str, fields: Fields) -> Any:
-        if kind != "evaluation_keys":
-            return _KEYS[kind].from_bytes(self.parameters, fields.data("data"))
+        if kind == "secret_key":
+            return SecretKey.from_bytes(self.parameters, fields.secret("data"))
+        if kind == "public_key":
+            return PublicKey.from_bytes(self.parameters, fields.data("data"))
         parts = fields.drained("keys")
         keys = self._read_keys(next(parts, None), fields)
         for part in parts:
@@ -424,6 +426,3 @@ class Ckks(RealScheme):
 
     def __str__(self) -> str:
         return str(self.parameters)
-
-
-_KEYS: Mapping[str, Any] = {"secret_key": SecretKey, "public_key": PublicKey}

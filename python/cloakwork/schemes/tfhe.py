@@ -184,7 +184,8 @@ class Tfhe(Scheme):
         return BitRun(outputs, *times)
 
     def read_key(self, kind: str, fields: Fields) -> Any:
-        key = _KEYS[kind].from_bytes(fields.data("data"))
+        data = fields.secret("data") if kind == "secret_key" else fields.data("data")
+        key = _KEYS[kind].from_bytes(data)
         self._require_own(key.parameters, fields)
         return key
 

@@ -32,7 +32,7 @@ from tests.runtime.records import at, changed, places, record_of
 
 SESSION = cw.Session(depth=1, insecure=True, log_n=11)
 TENSOR = ("scheme", "parameters", "key_id", "layout", "values")
-OWN = ("scheme", "secret_key", "key_id", "precision", "bound")
+OWN = ("scheme", "secret_key", "key_id", "precision", "bound", "ledger")
 
 
 def tensor_record(tensor: cw.Tensor, path: Path) -> Record:
@@ -351,7 +351,7 @@ def test_the_evaluators_file_has_no_secret(session: cw.Session, folder: Path) ->
     # Two bits a coefficient; what comes before is public.
     secret = session._secret.to_bytes()
     coefficients = secret[-session.parameters.n // 4 :]
-    windows = {coefficients[i : i + 16] for i in range(len(coefficients) - 15)}
+    windows = {bytes(coefficients[i : i + 16]) for i in range(len(coefficients) - 15)}
     assert len(windows) > len(coefficients) // 2
     for name, count in (("evaluator", 3), ("x", 2)):
         record = container.read_any(folder / name)[1]._entries
@@ -360,7 +360,7 @@ def test_the_evaluators_file_has_no_secret(session: cw.Session, folder: Path) ->
         assert len(held) == count
         for each in held:
             with pytest.raises(CloakworkError):
-                _native.SecretKey.from_bytes(session.parameters, each)
+                _native.SecretKey.from_bytes(session.parameters, bytearray(each))
         with zipfile.ZipFile(folder / name) as archive:
             members = [archive.read(member) for member in archive.namelist()]
         for part in members:
@@ -401,6 +401,7 @@ def test_flipped_bits_are_refused_or_harmless(session: cw.Session, folder: Path)
         for _ in range(100):
             damaged = bytearray(data)
             damaged[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+            (folder / "damaged").touch(mode=0o600)
             (folder / "damaged").write_bytes(damaged)
             try:
                 match name:

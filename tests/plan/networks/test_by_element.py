@@ -115,9 +115,8 @@ def test_a_client_from_a_file_refuses_what_leaves_a_layers_range(tmp_path: Path)
     client, evaluator = compiled(small()).keygen()
     client.save(tmp_path / "client")
     evaluator.save(tmp_path / "evaluator")
-    limits = {"insecure": True}
-    client = cw.load(tmp_path / "client", cw.Client, **limits)
-    evaluator = cw.load(tmp_path / "evaluator", cw.Evaluator, **limits)
+    client = cw.load(tmp_path / "client", cw.Client, insecure=True)
+    evaluator = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
     x = images(small(), 3, seed=10)
     found = client.decrypt(evaluator.run(client.encrypt(x)))
     assert np.abs(found - evaluate(small(), x)).max() < 2**-PRECISION

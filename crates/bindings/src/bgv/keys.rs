@@ -5,13 +5,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping};
+use pyo3::types::{PyByteArray, PyBytes, PyMapping};
 use rlwe::keys;
 
 use crate::bgv::arrays;
 use crate::bgv::ciphertext::BgvCiphertext;
 use crate::bgv::parameters::BgvParameters;
 use crate::bgv::plaintext::BgvPlaintext;
+use crate::bytes::Secret;
 use crate::numbers::{Number, levels_by};
 use crate::{bytes, engine, errors};
 
@@ -98,16 +99,16 @@ impl BgvSecretKey {
     fn from_bytes(
         py: Python<'_>,
         parameters: Bound<'_, BgvParameters>,
-        data: &[u8],
+        data: Secret,
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::from_bytes(parameters, data)).map(Self)
+        engine::run(py, || keys::SecretKey::from_bytes(parameters, &data.0)).map(Self)
     }
 
-    /// The secret itself as bytes, unprotected.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The secret itself as bytes, unprotected; the caller wipes them.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
+        Ok(PyByteArray::new(py, &data))
     }
 
     fn __repr__(&self) -> String {

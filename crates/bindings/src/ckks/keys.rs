@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyMapping};
+use pyo3::types::{PyByteArray, PyBytes, PyMapping};
 use rlwe::keys;
 
+use crate::bytes::Secret;
 use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::{CkksEstimate, flooding};
@@ -154,16 +155,16 @@ impl SecretKey {
     fn from_bytes(
         py: Python<'_>,
         parameters: Bound<'_, Parameters>,
-        data: &[u8],
+        data: Secret,
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::from_bytes(parameters, data)).map(Self)
+        engine::run(py, || keys::SecretKey::from_bytes(parameters, &data.0)).map(Self)
     }
 
-    /// The secret itself as bytes, unprotected.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The secret itself as bytes, unprotected; the caller wipes them.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
+        Ok(PyByteArray::new(py, &data))
     }
 
     fn __repr__(&self) -> String {

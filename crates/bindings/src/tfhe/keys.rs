@@ -3,10 +3,11 @@
 use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyByteArray, PyBytes};
 use tfhe_eval::{BootstrapTime, Ciphertexts, EvaluationKey, PublicKey, SecretKey};
 
 use crate::arrays::{Bits, Numbers};
+use crate::bytes::Secret;
 use crate::numbers::Number;
 use crate::tfhe::parameters::BooleanParameters;
 use crate::tfhe::program::BootstrapProgram;
@@ -89,14 +90,14 @@ impl BooleanSecretKey {
 
     /// Read what `to_bytes` wrote.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        engine::run_boolean(py, || SecretKey::from_bytes(data)).map(Self)
+    fn from_bytes(py: Python<'_>, data: Secret) -> PyResult<Self> {
+        engine::run_boolean(py, || SecretKey::from_bytes(&data.0)).map(Self)
     }
 
-    /// The secret itself as bytes, unprotected.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The secret itself as bytes, unprotected; the caller wipes them.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let data = engine::run_boolean(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
+        Ok(PyByteArray::new(py, &data))
     }
 
     fn __repr__(&self) -> String {

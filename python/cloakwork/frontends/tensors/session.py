@@ -8,6 +8,7 @@ import os
 import secrets
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +21,7 @@ from cloakwork.base.arguments import apart, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields, Record, digest_of
 from cloakwork.base.system_memory import names_memory
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
@@ -50,6 +51,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.held_memory import bootstrap_memory, caching
+from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
 from cloakwork.runtime.on_device import run_staying_on_device
@@ -445,6 +447,7 @@ class Session(_KeyHolder):
         self.bound = bound
         self.key_budget = key_budget
         self._held = KeyRequirements()
+        self._ledger = Ledger(self._kind, Given(key_id.hex()))
 
     @names_memory("encrypt")
     def encrypt(
@@ -520,7 +523,7 @@ class Session(_KeyHolder):
 
     @names_memory("decrypt")
     def decrypt(self, tensor: Tensor) -> NDArray[np.float64]:
-        """Decrypt a tensor to an array of its shape.
+        """Decrypt a tensor to an array of its shape, for the holder of the secret key alone.
 
         The result shows a trace of the ciphertext's noise, which depends on the key: others see
         what `decrypt_for_others` returns.
@@ -551,9 +554,12 @@ class Session(_KeyHolder):
             tensor: What to decrypt. It must have been computed here: the noise to hide follows
                 from the operations, which a file could misstate.
             statistical_bits: See `Client.decrypt_for_others`.
-            decryptions: See `Client.decrypt_for_others`.
+            decryptions: See `Client.decrypt_for_others`. A tensor may be several ciphertexts.
 
         Raises:
+            DecryptionsSpentError: There were as many decryptions already as are allowed in all, or
+                fewer statistical bits than now.
+            FileMissingError, FileAccessError: The session's file cannot be kept up to date.
             InvalidArgumentError: There are no bits or decryptions, the tensor comes from a file, or
                 its noise follows from a range that a user gave.
             PrecisionLostError: Too few bits are left.
@@ -580,7 +586,10 @@ class Session(_KeyHolder):
                 "gives and nobody checks; leave it out, or decrypt a compiled program's results, "
                 "whose client checks it"
             )
-        return self._decrypt(tensor, asked)
+        array = self._decrypt(tensor, asked)
+        digests = [digest_of(self._scheme.dump(value)) for value in tensor.values]
+        self._ledger.release(digests, asked, action)
+        return array
 
     def _decrypt(self, tensor: Tensor, asked: Flooding | None) -> NDArray[np.float64]:
         require_tensor(tensor, "decrypt")
@@ -621,13 +630,18 @@ class Session(_KeyHolder):
             raise InvalidArgumentError(
                 "cannot save the session: it works in the clear and has no key"
             )
-        return {**self._key_record("secret_key", self._secret), "bound": self.bound}
+        key = self._key_record("secret_key", self._secret)
+        return {**key, "bound": self.bound, **self._ledger.record()}
+
+    def _settle(self, path: Path) -> None:
+        self._ledger.settle(path)
 
     @classmethod
     def _of(cls, fields: Fields, limits: ReadLimits) -> Session:
         made = cls.__new__(cls)
         scheme, secret, key_id, precision = _read_keys(fields, "secret_key", limits)
         made._begin(scheme, fields.positive("bound"), secret, key_id, precision)
+        made._ledger = Ledger.of(cls._kind, fields)
         return made
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
