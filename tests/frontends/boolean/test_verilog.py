@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cloakwork import boolean
+from cloakwork.base import progress
 from cloakwork.errors import (
     InvalidArgumentError,
     MissingDependencyError,
@@ -518,6 +519,19 @@ def test_a_yosys_that_takes_too_long_is_ended(
     for seconds in (0, float("nan")):
         with pytest.raises(InvalidArgumentError, match="timeout to be a finite number above 0"):
             boolean.from_verilog(path, top="m", timeout=seconds)
+
+
+def test_a_bar_tells_how_long_yosys_has_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "yosys"
+    program.write_text("#!/bin/sh\nsleep 2\necho no >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(progress, "shows_bars", lambda: True)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    with pytest.raises(VerilogError, match="Yosys says: no"):
+        boolean.from_verilog(design(tmp_path, ""), top="m", yosys=program)
+    assert re.search(r"making gates of design.v: .*\[\d\d:\d\d<", capsys.readouterr().err)
 
 
 def stand_in(folder: Path, netlist: str) -> Path:

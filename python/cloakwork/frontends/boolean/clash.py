@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import TimeoutExpired
 
+from cloakwork.base.progress import announced_steps
 from cloakwork.errors import MissingDependencyError, SynthesisTimeoutError
 from cloakwork.frontends.boolean.subprocess_group import run_child
 
@@ -114,8 +115,9 @@ def run_clash(
     options += ["-outputdir", "objects", "-fclash-hdldir", "verilog"]
     try:
         # Names come quoted the same way in every locale, and files are written in one encoding.
-        command = [_program(), *options, _WRAPPER]
-        done = run_child(command, scratch, scratch, timeout, {"LC_ALL": "C.UTF-8"})
+        with announced_steps(f"making Verilog of {module}", total=1):
+            command = [_program(), *options, _WRAPPER]
+            done = run_child(command, scratch, scratch, timeout, {"LC_ALL": "C.UTF-8"})
     except TimeoutExpired as error:
         raise SynthesisTimeoutError(
             f"cannot read {module}: Clash took more than {timeout:g} s for {top}; give it more by "

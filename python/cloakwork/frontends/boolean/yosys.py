@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from cloakwork.base.arguments import shown
+from cloakwork.base.progress import announced_steps
 from cloakwork.errors import (
     FileMissingError,
     InvalidArgumentError,
@@ -170,7 +171,8 @@ def _run(
     command: list[str], folder: Path, scratch: Path, timeout: float, name: str, advice: str
 ) -> None:
     try:
-        done = run_child(command, folder, scratch, timeout)
+        with announced_steps(f"making gates of {name}", total=1):
+            done = run_child(command, folder, scratch, timeout)
     except TimeoutExpired as error:
         raise SynthesisTimeoutError(
             f"cannot read {name}: Yosys took more than {timeout:g} s; give it more by timeout=, or "
