@@ -45,6 +45,8 @@ test: lint stubs .venv/.native .venv/.clash
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
 
 test-slow: .venv/.native .venv/.dev .venv/.clash crates
+	@echo "== comparing the times of what works on secrets"
+	@$(CARGO) run --release --quiet --package timing
 	@echo "== running the slow tests"
 	@$(CARGO) test --release --quiet -- --ignored --test-threads=1
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" CLOAKWORK_TEST_EXAMPLES=all $(BIN)/python -m pytest -q -m 'slow or random or hypothesis' --hypothesis-profile=random
