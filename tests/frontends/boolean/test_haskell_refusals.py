@@ -63,6 +63,13 @@ def test_messages(told: str, error: type[CloakworkError], reason: str) -> None:
         raise found
 
 
+def test_messages_of_any_length_are_short() -> None:
+    told = "\n".join(["Clash error call:", "Id {varName = " + "x" * 5000, *["again"] * 30])
+    shown = str(refused_run("M", "f", told))
+    assert "Clash error call:\nId {varName = xxx" in shown
+    assert len(shown) < 400
+
+
 def test_bits_that_are_lost_are_told_of() -> None:
     assert refused_warning("M", "f", "warning: Dubious primitive instantiation") is None
     told = "Signed.toInteger: Integer width, 64, is smaller than Signed width, 65. Dropping MSBs.\n"

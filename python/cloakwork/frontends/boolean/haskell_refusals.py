@@ -43,6 +43,7 @@ _LOSS = re.compile(r"Integer: Integer width, 64, is smaller than \w+ width, (\d+
 _NO_PRIMITIVES = "No BlackBox definition for"
 _RECURSION = "following recursive components"
 _SHOWN_LINES = 12
+_SHOWN_CHARACTERS = 200
 
 
 def refused_type(
@@ -159,7 +160,8 @@ def refused_warning(module: str, top: str, messages: str) -> CloakworkError | No
 
 
 def _shown(messages: str) -> str:
-    lines = [line.rstrip() for line in messages.splitlines() if line.strip()]
+    # Errors within Clash show whole terms, on one line.
+    lines = [line.rstrip()[:_SHOWN_CHARACTERS] for line in messages.splitlines() if line.strip()]
     if len(lines) > _SHOWN_LINES:
         lines[_SHOWN_LINES:] = ["..."]
     return "\n".join(lines) or "nothing"
