@@ -296,7 +296,7 @@ def test_whatever_compiles_is_loaded_again(tmp_path: Path) -> None:
         lambda x: x * 10**400 - 10**400 * x + x,
     ]
     for function in functions:
-        made = cw.circuit(x=cw.scalar(bounds=(5, 5)))(function).compile(bits=64, effort=0.01)
+        made = cw.circuit(x=cw.scalar())(function).compile(bits=64, effort=0.01)
         made.save(tmp_path / "program")
         loaded = cw.load(tmp_path / "program", cw.Program)
         assert loaded.run_clear(x=5) == made.run_clear(x=5) == function(5)

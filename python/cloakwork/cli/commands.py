@@ -101,6 +101,7 @@ def _shape(text: str) -> tuple[int, ...]:
     help="A bootstrap or bound on noise fails with 2^-BITS.",
 )
 @click.option("--public-inputs", is_flag=True, help="Let others encrypt by a public key.")
+@click.option("--wrapping", is_flag=True, help="Let integers of more bits wrap around.")
 @_RESULT
 @_INSECURE
 def compile_command(

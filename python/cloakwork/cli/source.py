@@ -57,6 +57,7 @@ class Options:
         failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
             integers, fails with a probability of at most 2^-failure_bits.
         public_inputs: Whether a public key may encrypt inputs; those over bits it always may.
+        wrapping: Whether results of a function of integers may wrap around.
         insecure: Whether parameters below 128-bit security are allowed, and bits that go wrong
             more often than with 2^-40.
     """
@@ -71,6 +72,7 @@ class Options:
     threads: int | None = None
     failure_bits: int | None = None
     public_inputs: bool = False
+    wrapping: bool = False
     insecure: bool = False
 
     def taken(self, source: str, kind: str, *names: str) -> dict[str, Any]:
@@ -219,6 +221,7 @@ def _function_of_integers(found: CircuitFunction, source: str, options: Options)
         "public_inputs",
         "key_budget",
         "failure_bits",
+        "wrapping",
         "insecure",
     )
     if options.bits is None:

@@ -16,9 +16,8 @@ from cloakwork.explain.strips import strip_lines
 from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
 from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.circuits.ranges import fits
 from cloakwork.programs.activation_range import ActivationRange
-from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.programs.packing.scalar import ScalarPacking, fits
 from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile
 
@@ -161,13 +160,16 @@ def _claim(claimed: ActivationRange) -> str:
 
 def _result_lines(packing: ScalarPacking) -> list[str]:
     lines: list[str] = []
+    then = ", unseen" if packing.wrapping else ", which encrypt refuses"
     for number, (low, high) in enumerate(packing.ranges[:_SHOWN_RESULTS]):
-        within = "" if fits((low, high), packing.bits) else f"; may exceed {packing.bits} bits"
+        within = (
+            "" if fits((low, high), packing.bits) else f"; may exceed {packing.bits} bits{then}"
+        )
         lines.append(f"  result r{number}: {_number(low)} to {_number(high)}{within}")
     more = packing.ranges[_SHOWN_RESULTS:]
     if more:
         wide = sum(not fits(each, packing.bits) for each in more)
-        lines.append(f"  and {len(more)} more results, {wide} of which may exceed the bits")
+        lines.append(f"  and {len(more)} more results, {wide} of which may exceed the bits{then}")
     return lines
 
 

@@ -25,6 +25,7 @@ from cloakwork.errors import (
     MemoryBudgetError,
     NoiseBudgetError,
     PrecisionLostError,
+    ResultOverflowError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.packing import Allocate, Packed, Vectors, bound_arguments
@@ -90,10 +91,12 @@ class _Encrypting(KeyHolder):
 
         Raises:
             InputNameError: There is no input of a name, none is given, or one is missing that lies
-                beside others.
+                beside others, or without which nobody knows how many bits results have.
             ShapeMismatchError: A shape does not fit, or the numbers of evaluations differ.
             ValueOutOfRangeError: A number lies outside the range of its input, or one that comes
                 of it outside what a layer on the way is meant for; the message names the layer.
+            ResultOverflowError: A result over integers has more bits than the program was compiled
+                for.
             NotFiniteError: There is a NaN or an infinity.
             NotRealError: Data are complex, text or objects.
             NotIntegerError: A number is not an integer.
@@ -335,7 +338,7 @@ class Client(_Encrypting):
             PrecisionLostError: Fewer than 8 bits of the largest result, or of 1, are right.
             NoiseExhaustedError: Noise may have destroyed an exact result.
             ResultOverflowError: An integer is seen to have more bits than the program was compiled
-                for; one that has many more wraps around unseen.
+                for. With `wrapping=True` one that has many more wraps around unseen.
             MalformedBytesError: They are damaged.
 
         Example:
@@ -472,7 +475,16 @@ class Client(_Encrypting):
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         errors: list[float] = []
         vectors = [self._decrypted(run, asked, errors) for run in runs]
-        result = program.packing.unpack_parts(vectors, outputs.count, allocate)
+        try:
+            result = program.packing.unpack_parts(vectors, outputs.count, allocate)
+        except ResultOverflowError:
+            if not program.scheme.encrypts:
+                raise
+            raise ResultOverflowError(
+                f"cannot {action}: a result has more bits than the program was compiled for and "
+                "has wrapped around, so that nothing is known of it; run_clear says how many bits "
+                "it has, for the same inputs"
+            ) from None
         if program.output_bounds is not None:
             self._require_right(result, max(errors), asked, action)
             if self._gives_zeros:

@@ -22,6 +22,7 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidProgramError,
     MalformedBytesError,
+    ResultOverflowError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
@@ -388,9 +389,17 @@ class Program(Saved):
         Raises:
             InputNameError: An input is missing whose numbers lie beside others' that are given.
             ValueOutOfRangeError: A number on the way leaves the range of a layer.
+            ResultOverflowError: A result has more bits than the program was compiled for.
         """
         packed = self.packing.pack(arguments, action)
         missing = [port.name for port in self.inputs if port.name not in packed.ports]
+        is_checked = isinstance(self.packing, ScalarPacking) and self.packing.is_checked
+        if missing and is_checked:
+            raise InputNameError(
+                f"cannot {action}: expected all inputs, as results may have too many bits and are "
+                f"computed in the clear first, got none for {', '.join(missing)}; give all, or "
+                "compile with ranges of inputs, such as cw.scalar(bits=8), that allow no more bits"
+            )
         if missing:
             apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
             # Whoever has one of several matrices cannot know what their products come to.
@@ -401,6 +410,8 @@ class Program(Saved):
                     f"checked together, got none for {', '.join(missing)}"
                 )
             return packed
+        if is_checked and self.scheme.encrypts:
+            self._require_bits(arguments, action)
         left = self.left_ranges(packed)
         if left:
             reports = "; ".join(each.report for each in left)
@@ -409,6 +420,19 @@ class Program(Saved):
                 f"{self._range_advice(left)}"
             )
         return packed
+
+    def _require_bits(self, arguments: Mapping[str, Any], action: str) -> None:
+        """Refuse inputs whose results have more bits than the program was compiled for."""
+        try:
+            self._exact.run(**arguments)
+        except ResultOverflowError as refusal:
+            found = str(refusal).partition(": ")[2]
+            raise ResultOverflowError(f"cannot {action}: {found}") from None
+
+    @cached_property
+    def _exact(self) -> Program:
+        """The program in the clear, which never wraps around."""
+        return self.in_clear()
 
     def _range_advice(self, left: Sequence[Left]) -> str:
         """What to do about numbers that layers are not meant for."""

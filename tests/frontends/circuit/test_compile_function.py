@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from cloakwork.errors import (
     InputNameError,
     InsecureParametersError,
     InvalidArgumentError,
+    InvalidParametersError,
     NotIntegerError,
     ResultOverflowError,
     ShapeMismatchError,
@@ -133,7 +135,7 @@ def require_right_on_ciphertexts(function: RandomFunction, seed: int) -> None:
     bits = max(8, *(abs(each).bit_length() + 1 for each in expected))
     if bits > 64:
         return
-    program = small(function, cw.vector(function.length, bits=3), bits=bits, effort=0.02)
+    program = small(function, cw.vector(function.length), bits=bits, effort=0.02)
     assert not any(each.insecure for each in program.scheme.parameter_sets)
     assert program.run_clear(x=inputs) == expected
     assert on_ciphertexts(program, x=inputs) == expected
@@ -168,12 +170,127 @@ def test_levels_are_switched_where_noise_asks_for_it() -> None:
 
 
 def test_overflow_is_refused_in_the_clear() -> None:
-    program = small(lambda x: x * x, cw.scalar(bits=16), bits=16)
+    program = small(lambda x: x * x, cw.scalar(), bits=16)
     assert program.run_clear(x=181) == 32761
     with pytest.raises(ResultOverflowError, match=r"16 bits, result 0 is 33124.*bits=17"):
         program.run_clear(x=182)
-    assert "may exceed 16 bits" in cw.explain(program)
+    assert "may exceed 16 bits, which encrypt refuses" in cw.explain(program)
     assert "may exceed" not in cw.explain(small(lambda x: x * x, cw.scalar(bits=8)))
+
+
+@pytest.mark.parametrize(
+    ("function", "bits", "inputs", "right"),
+    [
+        (lambda a, b: a * b, 16, {"a": 300, "b": 200}, 60000),
+        (lambda a, b: a * a * a + 0 * b, 24, {"a": 30000, "b": 0}, 27000000000000),
+        (lambda a, b: [a, b * 2], 8, {"a": [1, 2], "b": [3, 64]}, 128),
+    ],
+)
+def test_a_client_refuses_what_would_wrap(
+    function: Any, bits: int, inputs: dict[str, Any], right: int
+) -> None:
+    undeclared = cw.circuit(a=cw.scalar(), b=cw.scalar())(function)
+    program = undeclared.compile(bits=bits, effort=0.1, public_inputs=True)
+    client, _ = program.keygen()
+    for encrypt in (client.encrypt, client.public_key().encrypt):
+        with pytest.raises(
+            ResultOverflowError, match=rf"cannot encrypt for .* is {right}; compile"
+        ):
+            encrypt(**inputs)
+    with pytest.raises(InputNameError, match=r"too many bits .* got none for b; .* cw\.scalar"):
+        client.encrypt(a=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "declared", "bits", "message"),
+    [
+        (lambda x: x * x, cw.scalar(bits=16), 16, "32 bits; compile with bits=32 or .* bits=8 or"),
+        (lambda x: x * x * x, cw.scalar(bits=16), 24, "46 bits; .* bits=46 or .* bits=8 or"),
+        (lambda x: x**4, cw.scalar(bits=60), 64, "238 bits; declare inputs with bits=16 or fewer"),
+        (
+            lambda x: x**90,
+            cw.scalar(bits=60),
+            64,
+            "more than 1024 bits; declare inputs with bits=1",
+        ),
+        (lambda x: x - 9, cw.scalar(bounds=(0, 1)), 3, "5 bits; compile with bits=5 or more, or"),
+        (lambda x: x[0] - x[1], cw.vector(2, bounds=(3, 200)), 8, "9 bits; .* bits=8 or fewer"),
+    ],
+)
+def test_declared_ranges_that_allow_more_bits_are_refused(
+    function: Any, declared: Declared, bits: int, message: str
+) -> None:
+    with pytest.raises(ResultOverflowError, match=rf"cannot compile .*{message}.*wrapping=True"):
+        small(function, declared, bits=bits)
+
+
+def test_wrapping_is_done_where_it_is_asked_for(tmp_path: Path) -> None:
+    @cw.circuit(a=cw.scalar(bits=16), b=cw.scalar())
+    def times(a: Any, b: Any) -> Any:
+        return a * b
+
+    program = times.compile(bits=16, wrapping=True, effort=0.1)
+    assert "may exceed 16 bits, unseen" in cw.explain(program)
+    client, evaluator = program.keygen()
+    parts = [client.encrypt(a=300), client.encrypt(b=200)]
+    assert client.decrypt(evaluator.run(parts)) == 60000 - 65537
+    program.save(tmp_path / "program")
+    read = cw.load(tmp_path / "program", cw.Program)
+    assert read.fingerprint == program.fingerprint
+    assert on_ciphertexts(read, a=300, b=200) == 60000 - 65537
+    with pytest.raises(ResultOverflowError, match="result 0 is 60000"):
+        program.run_clear(a=300, b=200)
+    with pytest.raises(InvalidArgumentError, match="wrapping to be True or False"):
+        times.compile(bits=16, wrapping=1)  # type: ignore[arg-type]
+
+
+def test_a_choice_by_a_bit_has_no_more_bits_than_either() -> None:
+    @cw.circuit(x=cw.scalar(bounds=(-99, 99)), y=cw.scalar(bits=8), bit=cw.scalar(bounds=(0, 1)))
+    def chosen(x: Any, y: Any, bit: Any) -> Any:
+        return [cw.select(bit, -x, x), bit * (x - y) + y, cw.select(bit, 100, y)]
+
+    program = chosen.compile(bits=8, effort=0.1)
+    assert "may exceed" not in cw.explain(program)
+    assert program.run_clear(x=-99, y=-128, bit=1) == [99, -99, 100]
+    assert program.run_clear(x=-99, y=-128, bit=0) == [-99, -128, -128]
+    with pytest.raises(ResultOverflowError, match="may have 4 bits"):
+        small(lambda x: x[2] + x[0] * (x[1] - x[2]), cw.vector(3, bounds=(0, 2)), bits=2)
+
+
+_ANY_BITS = (functions(most=6, depth=3), st.integers(1, 64), st.none() | st.integers(1, 24))
+
+
+@settings(max_examples=part(40), deadline=None)
+@given(*_ANY_BITS, st.data())
+def test_functions_never_give_another_number(
+    function: RandomFunction, bits: int, declared: int | None, data: st.DataObject
+) -> None:
+    require_right_or_refused(function, bits, declared, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=500, deadline=None)
+@given(*_ANY_BITS, st.data())
+def test_many_functions_never_give_another_number(
+    function: RandomFunction, bits: int, declared: int | None, data: st.DataObject
+) -> None:
+    require_right_or_refused(function, bits, declared, data)
+
+
+def require_right_or_refused(
+    function: RandomFunction, bits: int, declared: int | None, data: st.DataObject
+) -> None:
+    inputs = data.draw(st.lists(st.integers(-(2**12), 2**12), min_size=8, max_size=8))
+    inputs = [number >> data.draw(st.integers(0, 12)) for number in inputs][: function.length]
+    made = cw.circuit(x=cw.vector(function.length, bits=declared))(function)
+    try:
+        program = made.compile(bits=bits, effort=0.01, log_n=10, insecure=True)
+        program.pack({"x": inputs}, "encrypt")
+    except (ResultOverflowError, ValueOutOfRangeError, InvalidParametersError):
+        return
+    assert program.run_clear(x=inputs) == function(inputs)
+    if data.draw(st.integers(0, 9)) == 0:
+        assert on_ciphertexts(program, x=inputs) == function(inputs)
 
 
 @pytest.mark.parametrize(
@@ -196,15 +313,20 @@ def test_a_clear_result_may_be_as_large_as_the_bits_allow() -> None:
 
 
 def test_advice_on_overflow_can_be_followed() -> None:
-    program = small(lambda x: x**4, cw.scalar(bits=60), bits=64)
-    with pytest.raises(ResultOverflowError, match="takes 237 bits, and a result has up to 64"):
-        program.run_clear(x=2**59 - 1)
+    program = small(lambda x: x**4, cw.scalar(), bits=64)
+    with pytest.raises(ResultOverflowError, match="takes 249 bits, and a result has up to 64"):
+        program.run_clear(x=2**62 - 1)
 
 
-def test_a_result_seen_to_overflow_is_refused() -> None:
-    program = small(lambda x: x, cw.scalar(bits=17), bits=16)
-    with pytest.raises(ResultOverflowError, match="result 0 is 32768"):
-        on_ciphertexts(program, x=32768)
+def test_a_wrapped_result_is_refused_without_a_number_of_bits() -> None:
+    # Of 65537, the program's prime, 2^15 alone is not a signed number of 16 bits.
+    root = next(x for x in range(2**15, 2**16) if pow(x, 256, 65537) == 2**15)
+    for function, x in ((lambda x: x, 2**15), (lambda x: x**256, root)):
+        program = small(function, cw.scalar(bits=17), bits=16, wrapping=True)
+        client, evaluator = program.keygen()
+        outputs = evaluator.run(client.encrypt(x=x))
+        with pytest.raises(ResultOverflowError, match=r"more bits .* wrapped around.* run_clear"):
+            client.decrypt(outputs)
 
 
 @pytest.mark.parametrize(

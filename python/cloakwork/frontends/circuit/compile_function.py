@@ -25,7 +25,7 @@ from cloakwork.frontends.circuit.staging import (
     title_of,
 )
 from cloakwork.plan.circuits.depth import require_depth
-from cloakwork.plan.circuits.ranges import Range, result_ranges
+from cloakwork.plan.circuits.ranges import MOST_BITS, Range, result_ranges
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
@@ -37,7 +37,9 @@ from cloakwork.programs.packing.scalar import (
     ROWS,
     ScalarPacking,
     ScalarPlaces,
+    bits_of,
     capacity,
+    fits,
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
@@ -95,12 +97,14 @@ class CircuitFunction:
         public_inputs: bool = False,
         key_budget: int | None = None,
         failure_bits: int = BGV_FAILURE_BITS,
+        wrapping: bool = False,
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
         Args:
-            bits: Results are signed numbers of so many bits; what has more wraps around unseen.
-                `Program.run_clear` says so, and `cw.explain` whether it can happen.
+            bits: Results are signed numbers of so many bits. Where the ranges of inputs do not say
+                that results have no more, a client computes them in the clear before it encrypts,
+                and refuses inputs whose results have more.
             batch: Evaluations that one run must have slots for; they share its work.
             effort: How long to search for a program, 1 for the usual time.
             seed: Of the search; the same seed makes the same program.
@@ -112,6 +116,9 @@ class CircuitFunction:
             failure_bits: Each bound on noise, of an encryption, a key switch or a division, fails
                 with a probability of at most 2^-failure_bits, from 40 to 128. More take larger
                 parameters; `Program.log2_failure` says what a run comes to.
+            wrapping: Whether results of more bits may wrap around: they become other integers,
+                unseen but where these have too many bits themselves. Nothing is then refused that
+                declared ranges allow, and a client checks nothing in the clear.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -119,7 +126,8 @@ class CircuitFunction:
             CircuitTooDeepError: No parameters take as many products in a row.
             SlotMismatchError: An evaluation, or the batch, takes more slots than the largest ring
                 has.
-            ResultOverflowError: It returns a clear integer that has more bits.
+            ResultOverflowError: It returns a clear integer that has more bits, or the declared
+                ranges of inputs allow a result that has.
             InsecureParametersError: The ring asked for falls short of 128-bit security.
             KeyBudgetError: The fewest keys that will do take more than the budget.
             InvalidArgumentError: An argument is out of range, or the function returns something
@@ -134,6 +142,7 @@ class CircuitFunction:
             50
         """
         insecure = truth(insecure, "insecure", _ACTION)
+        wrapping = truth(wrapping, "wrapping", _ACTION)
         public_inputs = truth(public_inputs, "public_inputs", _ACTION)
         bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
@@ -145,6 +154,9 @@ class CircuitFunction:
             rings = range(log_n, log_n + 1)
         made = self.staged()
         bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
+        if not wrapping:
+            declared = {name: each.bounds for name, each in self.declared.items() if each.bounds}
+            _require_declared_bits(made.circuit, declared, bits)
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
@@ -160,7 +172,7 @@ class CircuitFunction:
         options = IntegerOptions(
             bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
         )
-        program = compiled(lanes, made.circuit, made.form, bounds, options)
+        program = compiled(lanes, made.circuit, made.form, bounds, options, wrapping=wrapping)
         require_agreement(program, self._in_python, error=0.0)
         return program
 
@@ -193,6 +205,8 @@ def compiled(
     form: Form,
     bounds: Mapping[str, Range],
     options: IntegerOptions,
+    *,
+    wrapping: bool = False,
 ) -> Program:
     """Give a lane program of a circuit levels and parameters.
 
@@ -202,6 +216,7 @@ def compiled(
         form: How its results stand in lists, tuples and dicts.
         bounds: The least and the greatest value of the scalars of each input.
         options: What is asked of its parameters.
+        wrapping: Whether results of more bits may wrap around.
 
     Raises:
         CircuitTooDeepError: No parameters take as many products in a row.
@@ -216,7 +231,8 @@ def compiled(
     )
     places = plan.slots.places
     _require_clear_results(circuit.title, form, places, options.bits)
-    packing = ScalarPacking(inputs, places, form, options.bits, result_ranges(circuit, bounds))
+    ranges = result_ranges(circuit, bounds)
+    packing = ScalarPacking(inputs, places, form, options.bits, ranges, wrapping)
     return Program(
         Bgv(plan.parameter_sets, public_inputs=options.public_inputs), plan.program, packing
     )
@@ -231,6 +247,52 @@ def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -
             f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
             f"evaluation, got {batch}; compile with a smaller batch and run several"
         )
+
+
+def _clamped(found: Range, within: Range) -> Range:
+    low, high = within
+    return min(max(found[0], low), high), min(max(found[1], low), high)
+
+
+def _require_declared_bits(circuit: Circuit, declared: Mapping[str, Range], bits: int) -> None:
+    """Refuse results that may have more bits by the ranges that inputs are declared with.
+
+    What an input without a range makes of a result, the client sees in the clear.
+
+    Args:
+        circuit: The circuit.
+        declared: The least and the greatest value of the scalars of inputs that have such.
+        bits: What results may have.
+
+    Raises:
+        ResultOverflowError: A result may have more.
+    """
+
+    def ranges_within(most: int) -> tuple[Range, ...]:
+        ends = {each.name: declared.get(each.name, (0, 0)) for each in circuit.inputs}
+        return result_ranges(
+            circuit, {name: _clamped(each, signed_range(most)) for name, each in ends.items()}
+        )
+
+    # What is always one number is clear, or an input without a range is in it.
+    needed, number = max(
+        (0 if low == high else bits_of((low, high)), number)
+        for number, (low, high) in enumerate(ranges_within(MAX_BITS))
+    )
+    if needed <= bits:
+        return
+    more = f"compile with bits={needed} or more, " if needed <= MAX_BITS else ""
+    fewer = max(
+        (each for each in range(1, MAX_BITS) if all(fits(r, bits) for r in ranges_within(each))),
+        default=None,
+    )
+    less = f"declare inputs with bits={fewer} or fewer, " if fewer else ""
+    may_have = f"{needed} bits" if needed <= MOST_BITS else f"more than {MOST_BITS} bits"
+    raise ResultOverflowError(
+        f"cannot compile {circuit.title}: expected results that are signed numbers of {bits} bits, "
+        f"and by the declared ranges of its inputs result {number} may have {may_have}; "
+        f"{more}{less}or let results wrap around by wrapping=True"
+    )
 
 
 def _require_clear_results(title: str, form: Form, places: ScalarPlaces, bits: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from cloakwork.programs.ir.circuits import (
@@ -12,19 +12,21 @@ from cloakwork.programs.ir.circuits import (
     Negative,
     Product,
     Scalar,
+    ScalarOperation,
     Sum,
 )
 
 Range: TypeAlias = tuple[int, int]
 
 # A number that may have more bits than this may be anything.
-_MAX_BITS = 1 << 10
+MOST_BITS = 1 << 10
 
 
 def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range, ...]:
     """For each result the least and the greatest value, by interval arithmetic.
 
-    They may be wider than what results come to, never narrower.
+    They may be wider than what results come to, never narrower. A choice by a bit, y + bit * (x -
+    y), is as wide as x and y together.
 
     Args:
         circuit: The circuit.
@@ -49,7 +51,12 @@ def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range,
             case Negative(operand=operand):
                 found = (-ranges[operand][1], -ranges[operand][0])
             case Sum(left=left, right=right):
-                found = (ranges[left][0] + ranges[right][0], ranges[left][1] + ranges[right][1])
+                between = _between(circuit.operations, ranges, left, right)
+                found = (
+                    _around(*(ranges[end] for end in between))
+                    if between
+                    else (ranges[left][0] + ranges[right][0], ranges[left][1] + ranges[right][1])
+                )
             case Difference(left=left, right=right):
                 found = (ranges[left][0] - ranges[right][1], ranges[left][1] - ranges[right][0])
             case Product(left=left, right=right):
@@ -62,18 +69,30 @@ def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range,
     return tuple(ranges[value] for output in circuit.outputs for value in output.values)
 
 
+def _between(
+    operations: Sequence[ScalarOperation], ranges: Sequence[Range], left: int, right: int
+) -> tuple[int, ...]:
+    """Two values between which a sum is, as it is one of them and a part of the way to the other.
+
+    Nothing of any other sum.
+    """
+    for start, step in ((left, right), (right, left)):
+        product = operations[step]
+        if not isinstance(product, Product):
+            continue
+        for part, way in ((product.left, product.right), (product.right, product.left)):
+            apart = operations[way]
+            is_part = ranges[part][0] >= 0 and ranges[part][1] <= 1
+            if is_part and isinstance(apart, Difference) and apart.right == start:
+                return start, apart.left
+    return ()
+
+
+def _around(left: Range, right: Range) -> Range:
+    return min(left[0], right[0]), max(left[1], right[1])
+
+
 def _bounded(found: Range) -> Range:
-    limit = 1 << _MAX_BITS
+    limit = 1 << MOST_BITS
     # Both ends, so that what is added and taken away later does not make it narrower.
     return found if -limit <= found[0] and found[1] <= limit else (-limit, limit)
-
-
-def fits(found: Range, bits: int) -> bool:
-    """Whether all of a range are signed numbers of so many bits.
-
-    Example:
-        >>> fits((-128, 127), 8), fits((0, 128), 8)
-        (True, False)
-    """
-    limit = 1 << bits - 1
-    return -limit <= found[0] and found[1] < limit

@@ -100,7 +100,8 @@ class ScalarPacking(Packing):
         form: How results stand in lists, tuples and dicts.
         bits: Results are signed numbers of so many bits.
         ranges: For each result the least and the greatest value that the ranges of the inputs
-            allow; for explanation.
+            allow.
+        wrapping: Whether results of more bits may wrap around unseen.
     """
 
     kind: ClassVar[str] = "scalars"
@@ -111,6 +112,7 @@ class ScalarPacking(Packing):
     form: Form
     bits: int
     ranges: tuple[tuple[int, int], ...]
+    wrapping: bool = False
     outputs: tuple[Port, ...] = field(init=False)
     batch: int = field(init=False)
 
@@ -161,6 +163,11 @@ class ScalarPacking(Packing):
         return made[0] if count is None else made
 
     @property
+    def is_checked(self) -> bool:
+        """Whether a client runs inputs in the clear first, as a result may have too many bits."""
+        return not self.wrapping and not all(fits(each, self.bits) for each in self.ranges)
+
+    @property
     def held(self) -> list[set[str]]:
         return [{scalar.input for scalar in scalars} for scalars in self.places.inputs]
 
@@ -168,6 +175,26 @@ class ScalarPacking(Packing):
     def vector_counts(self) -> tuple[int, int]:
         outputs = [each.output for each in self.places.results if isinstance(each, ResultPlace)]
         return len(self.places.inputs), max(outputs, default=-1) + 1
+
+
+def fits(found: tuple[int, int], bits: int) -> bool:
+    """Whether all of a range are signed numbers of so many bits.
+
+    Example:
+        >>> fits((-128, 127), 8), fits((0, 128), 8)
+        (True, False)
+    """
+    return bits_of(found) <= bits
+
+
+def bits_of(found: tuple[int, int]) -> int:
+    """Bits of the signed numbers of a range.
+
+    Example:
+        >>> bits_of((-128, 127)), bits_of((0, 128))
+        (8, 9)
+    """
+    return max(max(end, ~end).bit_length() for end in found) + 1
 
 
 def one_evaluation(port: Port, value: Any, action: str) -> list[int]:
@@ -188,10 +215,9 @@ def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
 
 def _require_bits(results: Sequence[int], bits: int) -> None:
     """Refuse results that are not signed numbers of so many bits."""
-    limit = 1 << bits - 1
     for number, value in enumerate(results):
-        if not -limit <= value < limit:
-            needed = max(value, ~value).bit_length() + 1
+        needed = bits_of((value, value))
+        if needed > bits:
             advice = (
                 f"compile with bits={needed} or more"
                 if needed <= MAX_BITS
