@@ -295,6 +295,14 @@ class MemoryBudgetError(CloakworkError, MemoryError):
     """
 
 
+class UnsupportedProcessorError(CloakworkError, RuntimeError):
+    """The processor lacks instructions that an operation is made of.
+
+    Raised when keys for bits are made or loaded, or bits encrypted. Use a machine whose processor
+    has what the message names.
+    """
+
+
 class DeviceUnavailableError(CloakworkError, RuntimeError):
     """A GPU cannot be used: it, its driver, or CUDA's run-time compiler is missing.
 

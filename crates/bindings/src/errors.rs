@@ -105,6 +105,7 @@ fn boolean_class_name(error: &tfhe_eval::Error) -> &'static str {
         tfhe_eval::Error::Cancelled { .. } => "RunCancelledError",
         tfhe_eval::Error::Fault { .. } => "EngineFaultError",
         tfhe_eval::Error::Randomness(_) => "RandomnessError",
+        tfhe_eval::Error::Processor { .. } => "UnsupportedProcessorError",
         tfhe_eval::Error::OutOfMemory(_) => "MemoryBudgetError",
         _ => "CloakworkError",
     }

@@ -24,6 +24,7 @@ use crate::encryption::Ciphertexts;
 use crate::keys::{EvaluationKey, KeyId, SecretKey, SeededKey};
 use crate::parameters::Parameters;
 use crate::public_key::PublicKey;
+use crate::randomness;
 
 const SECRET_KEY: Kind = Kind { number: 1, name: "a key for bits" };
 const EVALUATION_KEY: Kind = Kind { number: 2, name: "an evaluation key for bits" };
@@ -117,6 +118,7 @@ impl EvaluationKey {
         let switch =
             system_memory::collected(words(&mut reader, SeededKey::switch_length(parameters))?);
         reader.end()?;
+        randomness::require_processor()?;
         let seeded = SeededKey { bootstrap_seed, bootstrap, switch_seed, switch };
         Ok(Self::expand(parameters, id, seeded))
     }
@@ -143,6 +145,7 @@ impl PublicKey {
         let seed = Seed(reader.u128()?);
         let bodies = long_words(&mut reader, parameters.lwe_dimension())?;
         reader.end()?;
+        randomness::require_processor()?;
         Ok(Self::expand(parameters, id, seed, bodies))
     }
 }

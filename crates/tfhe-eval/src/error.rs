@@ -36,6 +36,13 @@ pub enum Error {
     #[error("cannot draw random bytes: {0}")]
     Randomness(String),
 
+    /// The processor lacks instructions.
+    #[error(
+        "cannot draw random numbers for bits: expected a processor with {instructions}, got one \
+         without; use another machine"
+    )]
+    Processor { instructions: &'static str },
+
     /// The operating system gave no memory.
     #[error(transparent)]
     OutOfMemory(#[from] system_memory::Refused),
