@@ -369,7 +369,7 @@ def test_an_error_that_a_program_states_switches_no_check_off() -> None:
         )
         return cw.Client(stating, client._key, client._key_id).decrypt(forged)
 
-    for error in (1e300, 3.0):
+    for error in (1e300, 3e3):
         with pytest.raises(PrecisionLostError, match="none of its results exceeds 2, so that"):
             decrypted(error, run[0])
     with pytest.raises(ValueOutOfRangeError, match="a result of 8 exceeds 2"):
@@ -386,14 +386,12 @@ def test_too_few_right_bits_are_refused_with_what_to_do() -> None:
 
 def test_a_result_seen_to_overflow_is_refused() -> None:
     program = cw.circuit(x=cw.scalar(bits=17))(lambda x: x).compile(
-        bits=16, log_n=11, insecure=True
+        bits=16, wrapping=True, log_n=11, insecure=True
     )
     client, evaluator = program.keygen()
     encrypted = client.encrypt(x=32768)
-    with pytest.raises(ResultOverflowError, match="result 0 is 32768"):
+    with pytest.raises(ResultOverflowError, match="more bits"):
         client.decrypt(evaluator.run(encrypted))
-    with pytest.raises(ResultOverflowError, match="result 0 is 32768"):
-        program.run_clear(x=32768)
 
 
 @pytest.mark.parametrize("family", [TENSORS, NETWORKS, CIRCUITS], ids=str)

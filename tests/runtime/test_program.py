@@ -292,7 +292,7 @@ def test_a_loaded_program_is_the_one_saved(family: Family, tmp_path: Path) -> No
 def test_whatever_compiles_is_loaded_again(tmp_path: Path) -> None:
     functions: list[Any] = [
         lambda x: [x, -(2**63), x - x + 2**63 - 1],
-        lambda x: {"a\nb": x, "\ud800": (x, []), "": [x] * 1000},
+        lambda x: {"a\nb": x, "\ud800": (x, []), " ": [x] * 1000},
         lambda x: x * 10**400 - 10**400 * x + x,
     ]
     for function in functions:

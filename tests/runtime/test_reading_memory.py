@@ -150,11 +150,17 @@ def test_arrays_as_large_as_allowed_are_made_once_they_are_asked_for(tmp_path: P
     assert not fields.array("b", "float64").any()
 
 
+def write_privately(path: Path, data: bytes) -> None:
+    """A file that its owner alone may read, as those with secret keys are to be."""
+    path.write_bytes(data)
+    path.chmod(0o600)
+
+
 @pytest.mark.parametrize("kind", ["Encrypted", "Session", "SessionEvaluator"])
 def test_kinds_without_arrays_refuse_them(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     (seed,) = [each for each in seeds() if each.kind.__name__ == kind][:1]
-    path.write_bytes(seed.data)
+    write_privately(path, seed.data)
     fields = container.read(path, KINDS[kind]._kind)
     record = {**fields._entries, "more": np.zeros(3)}
     container.write(path, KINDS[kind]._kind, record)
@@ -167,7 +173,7 @@ def test_files_that_were_saved_take_no_more(seed: Any, tmp_path: Path) -> None:
     if seed.kind is cw.Tensor:
         return
     path = tmp_path / "file"
-    path.write_bytes(seed.data)
+    write_privately(path, seed.data)
     reader = reader_of(seed.kind.__name__, path)
     reader()
     assert taken(reader) <= FACTOR * len(seed.data) + BASE

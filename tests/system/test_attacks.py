@@ -86,12 +86,12 @@ def test_floods_follow_from_the_program_and_not_from_what_a_ciphertext_claims() 
     )
     assert program.estimated_results is not None
     flooded = [
-        each.flooded(statistical_bits=20, decryptions=2) for each in program.estimated_results
+        each.flooded(statistical_bits=16, decryptions=2) for each in program.estimated_results
     ]
-    found = client.decrypt_for_others(lying, statistical_bits=20, decryptions=2)
+    found = client.decrypt_for_others(lying, statistical_bits=16, decryptions=2)
     errors = [np.abs(got - want).max() for got, want in zip(found, TENSORS.expected, strict=True)]
     assert max(errors) < 2.0 ** -min(each.precision for each in flooded)
-    # A flood of 20 bits is seen, beside the error of a decryption for oneself.
+    # A flood of 16 bits is seen, beside the error of a decryption for oneself.
     alone = client.decrypt(outputs)
     plain = [np.abs(got - want).max() for got, want in zip(alone, TENSORS.expected, strict=True)]
     assert min(errors) > 100 * max(plain)

@@ -183,7 +183,9 @@ def test_inputs_beyond_what_is_bootstrapped_are_refused_before_they_are_encrypte
     claimed = cw.compile(narrowed, SLOTS_SPEC, **{**SMALL, "precision": 10})
     assert bootstraps(claimed) > 0
     client, _ = claimed.keygen()
-    with pytest.raises(ValueOutOfRangeError, match="'tanh' expects numbers from -1 to 1"):
+    with pytest.raises(
+        ValueOutOfRangeError, match=r"'tanh at test_bootstrap.py:\d+' expects numbers from -1 to 1"
+    ):
         client.encrypt(np.full(SLOTS, 0.5))
 
 

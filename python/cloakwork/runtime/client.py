@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 KIND = "client file"
 ENCRYPTOR_KIND = "public key file"
+# No program is compiled whose errors are so many times its results.
+_ABSURD = 1024
 # Where a result may lie above its bound by the rounding of doubles.
 _ROUNDING = 2.0**-40
 _PRECISION_ADVICE = "compile with more precision or tighter bounds, or scale small data up"
@@ -531,7 +533,7 @@ class Client(_Encrypting):
         assert program.output_bounds is not None
         bound, arrays = max(program.output_bounds), list(arrays_in(result))
         stated = program.error
-        if stated is not None and stated > max(1.0, bound) and not self._gives_zeros:
+        if stated is not None and stated > _ABSURD * max(1.0, bound) and not self._gives_zeros:
             raise PrecisionLostError(
                 f"cannot {action}: the program states errors of up to {stated:g}, and none of its "
                 f"results exceeds {bound:g}, so that nothing of them would be right; compile it "

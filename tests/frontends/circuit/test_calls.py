@@ -40,7 +40,7 @@ def trace(m: Any) -> Any:
 def in_a_circuit(function: Any, x: int) -> Any:
     """What a function of one integer comes to within a circuit."""
     made = cw.circuit(x=cw.scalar(bits=8))(function)
-    return made.compile(bits=16, effort=0.02).run_clear(x=x)
+    return made.compile(bits=32, effort=0.02).run_clear(x=x)
 
 
 @settings(max_examples=part(10), deadline=None)

@@ -151,7 +151,7 @@ def require_right_on_ciphertexts(function: RandomFunction, seed: int) -> None:
     ],
 )
 def test_clear_numbers_in_between_may_be_of_any_size(function: Any, bits: int) -> None:
-    program = small(function, cw.scalar(bits=8), bits=bits)
+    program = small(function, cw.scalar(), bits=bits)
     assert program.run_clear(x=7) == on_ciphertexts(program, x=7) == function(7)
 
 

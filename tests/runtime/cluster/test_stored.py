@@ -56,9 +56,11 @@ def test_values_in_a_folder_are_those_in_memory(family: Family, tmp_path: Path) 
     kept = written(tmp_path, given, records)
     again = cw.Encrypted.in_folder(tmp_path)
     assert (again.ports, again.count, again.runs) == (given.ports, given.count, given.runs)
-    assert again.to_bytes() == given.to_bytes() == kept.to_bytes()
+    # Values in a folder are not signed.
+    assert again.to_bytes() == kept.to_bytes()
+    assert again.records() == records
     assert again.nbytes == pytest.approx(given.nbytes, rel=0.2)
-    assert pickle.loads(pickle.dumps(again)).to_bytes() == given.to_bytes()
+    assert pickle.loads(pickle.dumps(again)).to_bytes() == again.to_bytes()
     assert evaluator.run(again).to_bytes() == evaluator.run(given).to_bytes()
     made = evaluator.run(again, folder=tmp_path / "jobs")
     assert isinstance(made, StoredEncrypted)

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from cloakwork.frontends.boolean.watched_child import CANNOT_RUN
+
 # Eleven days: waiting for more than 2^31 milliseconds is refused by the system.
 _LONGEST_SECONDS = 1e6
 _WATCHED = Path(__file__).with_name("watched_child.py")
@@ -75,4 +77,6 @@ def run_child(
         for end in (watched, held):
             if end >= 0:
                 os.close(end)
+    if child.returncode == CANNOT_RUN:
+        raise OSError(errno.ENOEXEC, os.strerror(errno.ENOEXEC), command[0])
     return subprocess.CompletedProcess(command, child.returncode, written, told)

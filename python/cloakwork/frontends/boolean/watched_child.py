@@ -16,7 +16,7 @@ import threading
 from contextlib import suppress
 
 # What the shell returns where a program cannot be run.
-_CANNOT_RUN = 126
+CANNOT_RUN = 126
 
 
 def main(folder: str, command: list[str]) -> int:
@@ -25,7 +25,7 @@ def main(folder: str, command: list[str]) -> int:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, process_group=0)
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}".encode())
-        return _CANNOT_RUN
+        return CANNOT_RUN
 
     def watch() -> None:
         # Nothing is ever written: this returns where the other end is closed.

@@ -256,7 +256,7 @@ def only_above(
         >>> both = network.land(a, b)
         >>> network.outputs = [network.land(both, c), both]
         >>> only_above(network, network.outputs[0] >> 1, (), network.uses())
-        [6, 3]
+        [7, 3]
     """
     left: dict[int, int] = {}
     found = []
