@@ -11,6 +11,7 @@ __all__ = [
     "BGV_LEAST_FAILURE_BITS",
     "BGV_MOST_FAILURE_BITS",
     "PRECISION_FAILURE_BITS",
+    "SALT_BYTES",
     "WORD_BYTES",
     "BgvCiphertext",
     "BgvEstimate",
