@@ -20,7 +20,7 @@ const THREAD: usize = (2 << 20) + (1 << 16);
 
 /// So many bytes the allocator maps anew, as stacks are, and takes nothing that was freed before:
 /// its threshold never rises above 32 MiB.
-const MAPPED: usize = 33 << 20;
+pub const MAPPED: usize = 33 << 20;
 
 /// The system gave no memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
