@@ -143,6 +143,8 @@ pub fn small() -> &'static Bench {
             levels: 2,
             plaintext_modulus: Some(7937),
             digits: Some(2),
+            // Those of the files of the corpus.
+            failure_bits: Some(40.0),
             insecure: true,
             ..ParametersLiteral::default()
         })
@@ -157,6 +159,8 @@ pub fn large() -> &'static Bench {
             log_n: Some(11),
             levels: 2,
             digits: Some(2),
+            // Those of the files of the corpus.
+            failure_bits: Some(40.0),
             insecure: true,
             ..ParametersLiteral::default()
         })
