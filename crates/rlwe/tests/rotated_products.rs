@@ -305,6 +305,8 @@ mod exact {
             log_n: Some(6),
             levels: 2,
             level_bits: Some(50.0),
+            // Near enough to what is measured to be compared with it.
+            failure_bits: Some(40.0),
             insecure: true,
             ..ParametersLiteral::default()
         }
