@@ -272,15 +272,15 @@ def require_undamaged(family: Family, folders: Folders, name: str) -> None:
             file.write(bytes([byte ^ 1 << rng.randrange(8)]))
             file.flush()
             try:
-                if says(path) != sound:
+                # Arrays are looked at where they are used.
+                if says(path) != sound or not family.program.scheme.encrypts:
                     assert family.is_right(use()), place
             except MalformedBytesError:
                 refused += 1
             file.seek(place)
             file.write(bytes([byte]))
             file.flush()
-    # What small files are filled up with says nothing.
-    assert refused > FLIPS // 5
+    assert refused > FLIPS // 2
     assert family.is_right(use())
 
 

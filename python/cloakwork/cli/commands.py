@@ -114,11 +114,7 @@ def compile_command(
     bristol: bool,
     **options: Any,
 ) -> None:
-    """Compile Python, Haskell, Verilog, a netlist of gates or Bristol into a program.
-
-    SOURCE is FILE.py:NAME by default, where NAME is a program, a circuit, a torch.nn.Module or a
-    function of tensors.
-    """
+    """Compile SOURCE into a program: FILE.py:NAME, or what an option says."""
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.cli.source import Options, file_of, program_of  # noqa: PLC0415

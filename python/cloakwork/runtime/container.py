@@ -632,10 +632,15 @@ class _ReadMembers:
         return self._shared[start : self._used]
 
     def require_used(self) -> None:
-        """Refuse bytes and members that belong to nothing."""
+        """Refuse bytes and members that belong to nothing, and a filling of anything but zeros."""
         self._require_end()
         if self._left:
             raise MalformedBytesError(f"{len(self._left)} members belong to nothing")
+        if _FILLING in self._archive.namelist():
+            with self._archive.open(_FILLING) as filling:
+                while piece := filling.read(_PIECE_BYTES):
+                    if any(piece):
+                        raise MalformedBytesError("it is filled up with other bytes than zeros")
 
     def _require_end(self) -> None:
         left = len(self._shared) - self._used

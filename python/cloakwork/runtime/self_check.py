@@ -21,6 +21,8 @@ from cloakwork.errors import CloakworkError, PlanMismatchError, ValueOutOfRangeE
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Linear, Operation, RotatedProducts, SlotProgram
+from cloakwork.runtime.client import Client
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.program import Program
 
 # Numbers of slots that a comparison may read, which takes a second or so; what is larger is not
@@ -57,11 +59,12 @@ def require_agreement(
     """
     if _work(program) > _MOST_WORK:
         return
+    client, evaluator = program.in_clear().keygen()
     compared = (
         (expected, found)
         for arguments in islice(drawn(program.inputs) if draws is None else draws, _TRIED)
         if (expected := meaning(arguments)) is not None
-        and (found := _results(program, arguments)) is not None
+        and (found := _results(client, evaluator, arguments)) is not None
     )
     allowed = error + _ROUNDING * _largest(program)
     for expected, found in islice(compared, _COMPARED):
@@ -130,9 +133,8 @@ def _reads(operation: Operation, slots: int) -> int:
             return len(operation.operands)
 
 
-def _results(program: Program, arguments: Mapping[str, Any]) -> Any:
+def _results(client: Client, evaluator: Evaluator, arguments: Mapping[str, Any]) -> Any:
     """The results in the clear; None where a client refuses such inputs, or what comes of them."""
-    client, evaluator = program.in_clear().keygen()
     try:
         sent = client.encrypt(**arguments)
     except CloakworkError:
@@ -141,8 +143,8 @@ def _results(program: Program, arguments: Mapping[str, Any]) -> Any:
         return client.decrypt(evaluator.run(sent))
     except ValueOutOfRangeError as refusal:
         raise PlanMismatchError(
-            f"cannot compile {program.name}: by its plan results leave the range that follows from "
-            f"those of the inputs: {refusal}; {_ADVICE}"
+            f"cannot compile {client.program.name}: by its plan results leave the range that follows "
+            f"from those of the inputs: {refusal}; {_ADVICE}"
         ) from refusal
     except CloakworkError:
         # Of integers that are longer than asked for, or results that are small beside their errors.

@@ -88,3 +88,9 @@ def test_inputs_that_clients_refuse_are_passed_over() -> None:
     program = compiled(lambda x: np.sqrt(cw.within(x, 3.0, 4.0)), cw.Spec((4,), low=0.0, high=4.0))
 
     assert np.allclose(program.run_clear(np.full(4, 3.5)), np.sqrt(3.5), atol=2e-4)
+
+
+def test_numbers_that_a_function_is_not_defined_for_warn_nobody() -> None:
+    program = compiled(lambda x: np.log(cw.within(x, 1.0, 2.0)), cw.Spec((4,), low=-1.0, high=2.0))
+
+    assert np.allclose(program.run_clear(np.full(4, 1.5)), np.log(1.5), atol=2e-4)

@@ -178,7 +178,8 @@ class CircuitFunction:
 
     def _in_python(self, given: Mapping[str, NDArray[Any]]) -> Any:
         """What the function returns for integers; None where it draws numbers."""
-        once, again = (self(**{name: each.tolist() for name, each in given.items()}) for _ in "12")
+        arguments = {name: each.tolist() for name, each in given.items()}
+        once, again = self(**arguments), self(**arguments)
         return once if once == again else None
 
     def __repr__(self) -> str:
