@@ -143,8 +143,8 @@ def _results(client: Client, evaluator: Evaluator, arguments: Mapping[str, Any])
         return client.decrypt(evaluator.run(sent))
     except ValueOutOfRangeError as refusal:
         raise PlanMismatchError(
-            f"cannot compile {client.program.name}: by its plan results leave the range that follows "
-            f"from those of the inputs: {refusal}; {_ADVICE}"
+            f"cannot compile {client.program.name}: by its plan results leave the range that "
+            f"follows from those of the inputs: {refusal}; {_ADVICE}"
         ) from refusal
     except CloakworkError:
         # Of integers that are longer than asked for, or results that are small beside their errors.
