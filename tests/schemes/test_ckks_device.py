@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Never
+from typing import Any, Never
 
 import numpy as np
 import pytest
@@ -51,6 +51,7 @@ from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
 from cloakwork.schemes.devices import OpenDevice
+from cloakwork.schemes.staying import on_host
 from tests.devices import needs_software, software
 from tests.runtime.slot_programs import programs
 from tests.schemes.ckks_secret import CkksSecret
@@ -74,8 +75,8 @@ def _backend(
     return secret.scheme.device_backend(keys, device, cache_bytes=cache_bytes)
 
 
-def _bytes(values: Sequence[Ciphertext]) -> list[bytes]:
-    return [value.to_bytes() for value in values]
+def _bytes(values: Sequence[Any]) -> list[bytes]:
+    return [on_host(value).to_bytes() for value in values]
 
 
 def _is_same(

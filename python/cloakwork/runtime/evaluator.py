@@ -8,7 +8,6 @@ import tempfile
 import threading
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,33 +16,30 @@ from weakref import finalize
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
-from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import shows_bars
 from cloakwork.base.record import digest_of
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
-    MemoryBudgetError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing import bound_arguments
-from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted, require_dask, require_files
-from cloakwork.runtime.executor import run
-from cloakwork.runtime.held_memory import HeldMemory, caching, held_memory
+from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.key_holder import KeyHolder
-from cloakwork.runtime.memory import predicted_peak_bytes, threads_within
-from cloakwork.runtime.on_device import require_device, run_on_device
+from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
 from cloakwork.schemes.base import BitRun
-from cloakwork.schemes.devices import CPU, device_name, open_device
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.devices import CPU, device_name
+from cloakwork.schemes.staying import on_host
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
     from cloakwork.runtime.cluster.folder import Folder
 
 KIND = "evaluator file"
-_MAX_BYTES = 2**63 - 1
 _MAX_THREADS = 1024
 
 
@@ -77,10 +72,7 @@ class Evaluator(KeyHolder):
 
     def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
         super().__init__(program, key, key_id)
-        # None for the default, and for what the machine has.
-        self._cache_bytes: int | None = None
-        self._memory_limit: int | None = None
-        self._device = program.device
+        self._runner = SlotRunner(program.scheme, key, program.device)
 
     @property
     def key_bytes(self) -> int:
@@ -105,12 +97,11 @@ class Evaluator(KeyHolder):
         Setting it to None restores the default; what is no integer from 0 up raises
         InvalidArgumentError.
         """
-        return physical_bytes() if self._memory_limit is None else self._memory_limit
+        return self._runner.memory_limit
 
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
-        self._memory_limit = None if value is None else _bytes(value, "memory_limit")
-        self.__dict__.pop("_backend", None)
+        self._runner.own_limit = bytes_limit(value, "memory_limit")
 
     @property
     def cache_bytes(self) -> int:
@@ -121,16 +112,11 @@ class Evaluator(KeyHolder):
         what is no integer from 0 up raises InvalidArgumentError. Reading the default of a GPU that
         is missing raises DeviceUnavailableError.
         """
-        if self._cache_bytes is not None:
-            return self._cache_bytes
-        if self._device != CPU:
-            return open_device(self._device).native.budget // 2
-        return default_cache_bytes()
+        return self._runner.cache_bytes
 
     @cache_bytes.setter
     def cache_bytes(self, value: int | None) -> None:
-        self._cache_bytes = None if value is None else _bytes(value, "cache_bytes")
-        self.__dict__.pop("_backend", None)
+        self._runner.own_cache = bytes_limit(value, "cache_bytes")
 
     @property
     def device(self) -> str:
@@ -143,30 +129,18 @@ class Evaluator(KeyHolder):
         DeviceOperationError where the program has an operation that devices lack, and
         InvalidArgumentError where there is no device of the name.
         """
-        return self._device
+        return self._runner.device
 
     @device.setter
     def device(self, value: str) -> None:
         name = device_name(value, "set up an evaluator")
         require_device(self.program, name)
-        self._device = name
-        self.__dict__.pop("_backend", None)
+        self._runner.device = name
 
-    @cached_property
+    @property
     def _backend(self) -> Any:
-        if self._device != CPU:
-            return self.program.scheme.device_backend(
-                self._key, open_device(self._device), cache_bytes=self.cache_bytes
-            )
-        kept, expansion = self.cache_bytes, None
-        if self._memory.least:
-            held, left = self._held_memory, self.memory_limit - self._peak_bytes
-            # The program's own transforms take what bootstraps leave.
-            kept = min(kept, held.left_to_transforms(left))
-            if held.uniform < self._memory.uniform:
-                used = self.program.scheme.rotations_used(self.program.body)
-                expansion = KeyExpansion(held.uniform, Counter(step for step, _ in used))
-        return self.program.scheme.backend(self._key, cache_bytes=kept, expansion=expansion)
+        assert isinstance(self.program.body, SlotProgram)
+        return self._runner.backend(self.program.body, self._memory)
 
     @names_memory("run the program")
     def run(
@@ -245,9 +219,9 @@ class Evaluator(KeyHolder):
         ports = [port.name for port in program.outputs]
         count = several[0].count
         if cluster is not None or folder is not None:
-            if self._device != CPU:
+            if self.device != CPU:
                 raise InvalidArgumentError(
-                    f"cannot {action} on {self._device}: a run on a cluster or by files "
+                    f"cannot {action} on {self.device}: a run on a cluster or by files "
                     "is on CPUs; leave cluster and folder out, or set the evaluator's device to "
                     "'cpu'"
                 )
@@ -258,7 +232,7 @@ class Evaluator(KeyHolder):
                 )
             return self._run_in_grains(several, known, threads, cluster, folder, profile, cancel)
         runs = self._given(several)
-        threads = self._threads_within_memory(threads, action)
+        threads = self._runner.threads(self._memory, threads, action)
         made: list[dict[int, Any]] = []
         for values in runs:
             own = Profile()
@@ -266,8 +240,7 @@ class Evaluator(KeyHolder):
                 if isinstance(program.body, SlotProgram):
                     # A device runs as a whole what it need not measure.
                     measured = None if asked is None else own
-                    with self._within_engine_cache():
-                        found = self._run_slots(program.body, values, threads, measured, cancel)
+                    found = self._run_slots(program.body, values, threads, measured, cancel)
                 else:
                     found = self._run_bits(program.body, values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
@@ -495,26 +468,17 @@ class Evaluator(KeyHolder):
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
         self._require_bounds(ordered)
-        if self._device != CPU:
-            return run_on_device(
-                body,
-                self._backend,
-                ordered,
-                profile=profile,
-                cancel=cancel,
-                bounds=program.value_bounds,
-            )
-        return run(
+        made = self._runner.run(
             body,
-            self._backend,
             ordered,
-            # Modelled errors are the same in every run.
-            threads=threads if encrypts else 1,
+            self._memory,
+            threads=threads,
             profile=profile,
             cancel=cancel,
             bounds=program.value_bounds if encrypts else None,
             work=self._work if encrypts and shows_bars() else None,
         )
+        return list(map(on_host, made))
 
     @cached_property
     def _work(self) -> list[float]:
@@ -534,62 +498,15 @@ class Evaluator(KeyHolder):
                     f"a bound of {value.bound:g}; encrypt it with the client of this program"
                 )
 
-    def _threads_within_memory(self, threads: int | None, action: str) -> int | None:
-        """How many threads a run may have.
-
-        Raises:
-            MemoryBudgetError: By prediction the run takes more memory than it may.
-        """
-        held, peak = self._memory, self._peak_bytes
-        if self.memory_limit < held.least + peak and held.least:
-            raise MemoryBudgetError(
-                f"cannot {action}: expected it to take up to {self.memory_limit} bytes, and it "
-                f"takes {held.least + peak} at least: keys {held.keys - held.uniform}, numbers "
-                f"{held.numbers}, work {held.work}, ciphertexts {peak}; allow "
-                f"memory_limit={held.least + peak}"
-            )
-        return threads_within(self.memory_limit - held.least, peak, threads, action)
-
-    @property
-    def _held_memory(self) -> HeldMemory:
-        """What is held within the limit; the run is known to fit."""
-        return self._memory.within(self.memory_limit - self._peak_bytes)
-
-    def _within_engine_cache(self) -> AbstractContextManager[None]:
-        """The engine caches as much as the limit leaves to it, where one counts."""
-        is_limited = self._memory_limit is not None or self._bootstraps
-        if not (is_limited and self._memory.least):
-            return nullcontext()
-        return caching(self._held_memory.cached)
-
     @cached_property
-    def _bootstraps(self) -> bool:
-        body = self.program.body
-        return isinstance(body, SlotProgram) and any(
-            isinstance(each, Bootstrap) for each in body.operations
-        )
-
-    @cached_property
-    def _memory(self) -> HeldMemory:
-        """What it takes beside ciphertexts; nothing where nothing is encrypted."""
-        program, body = self.program, self.program.body
-        if (
-            not program.scheme.encrypts
-            or not isinstance(body, SlotProgram)
-            or body.numbers != "real"
-        ):
-            return HeldMemory()
-        return held_memory(body, program.scheme.parameters, program.scheme.refreshing)
-
-    @cached_property
-    def _peak_bytes(self) -> int:
+    def _memory(self) -> RunMemory:
+        """What a run takes by prediction."""
         scheme = self.program.scheme
         match self.program.body:
             case SlotProgram() as body:
-                return predicted_peak_bytes(body, scheme.bytes_at)
+                peak = predicted_peak_bytes(body, scheme.bytes_at)
+                if not scheme.encrypts or body.numbers != "real":
+                    return RunMemory(peak)
+                return RunMemory(peak, held_memory(body, scheme.parameters, scheme.refreshing))
             case BootstrapProgram() as body:
-                return int(body.native.peak_signals() * scheme.value_bytes)
-
-
-def _bytes(value: Any, name: str) -> int:
-    return integer(value, name, "set up an evaluator", least=0, most=_MAX_BYTES)
+                return RunMemory(int(body.native.peak_signals() * scheme.value_bytes))

@@ -11,9 +11,6 @@ from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.schedule import Schedule, schedule
 
-# The peak of a run on several threads is below this many times that in program order.
-_SPREAD = 2
-
 
 def require_memory(needed: int, budget: int, action: str, advice: str) -> None:
     """Refuse what would take more memory than it may.
@@ -35,19 +32,6 @@ def require_memory(needed: int, budget: int, action: str, advice: str) -> None:
             f"cannot {action}: expected its ciphertexts to take up to {budget} bytes at once, and "
             f"they take {needed}; {advice}"
         )
-
-
-def threads_within(limit: int, peak: int, threads: int | None, action: str) -> int | None:
-    """How many threads a run may have whose values take so many bytes by prediction.
-
-    In program order it takes what was predicted, on several threads somewhat more.
-
-    Raises:
-        MemoryBudgetError: The bytes exceed the limit.
-    """
-    advice = f"allow memory_limit={peak}, or compute it in smaller parts"
-    require_memory(peak, limit, action, advice)
-    return 1 if peak * _SPREAD > limit else threads
 
 
 class Stored(Protocol):

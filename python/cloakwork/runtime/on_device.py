@@ -48,49 +48,24 @@ def require_device(program: Program, name: str) -> None:
 def run_on_device(
     program: SlotProgram,
     backend: CkksDeviceBackend,
-    inputs: Sequence[Ciphertext],
+    inputs: Sequence[Ciphertext | StayingCiphertext],
     *,
     profile: Profile | None = None,
     cancel: threading.Event | None = None,
     bounds: Sequence[float | None] | None = None,
-) -> list[Ciphertext]:
-    """Run a program with all its values on a device; see `runtime.executor.run`.
-
-    The device does one operation after the other, those of one program at a time. What has run
-    before is launched as a whole, unless its operations are to be measured or may be cancelled.
-
-    Raises:
-        DeviceOperationError: The program has an operation which devices lack.
-        MemoryBudgetError: The device has too little memory; nothing has run.
-        DeviceLostError: The device failed on the way.
-        RunCancelledError: The run was cancelled.
-    """
-    backend.reopen_if_lost()
-    with _turn(backend) as sent:
-        backend.require(program, device_bytes(program, backend))
-        sent += [backend.send(each) for each in inputs]
-        made = _made(program, backend, sent, profile, cancel, bounds)
-        # What went in and comes out again keeps the form that it had, which may be a seed's.
-        unchanged = {Itself(there): here for there, here in zip(sent, inputs, strict=True)}
-        return [unchanged.get(Itself(each)) or backend.fetch(each) for each in made]
-
-
-def run_staying_on_device(
-    program: SlotProgram,
-    backend: CkksDeviceBackend,
-    inputs: Sequence[Ciphertext | StayingCiphertext],
-    *,
-    profile: Profile | None = None,
-    bounds: Sequence[float | None] | None = None,
 ) -> list[Ciphertext | StayingCiphertext]:
-    """Run a program of a session as `run_on_device` does; what it makes stays on the device.
+    """Run a program with all its values on a device, where its results stay.
 
-    Where that has too little memory, what earlier programs made is copied to the host first.
+    See `runtime.executor.run`. The device does one operation after the other, those of one program
+    at a time. What has run before is launched as a whole, unless its operations are to be measured
+    or may be cancelled. Where there is too little memory, what earlier programs made is copied to
+    the host first.
 
     Raises:
         DeviceOperationError: The program has an operation which devices lack.
         MemoryBudgetError: The device has too little memory; nothing has run.
         DeviceLostError: The device failed on the way, or before an input was copied from it.
+        RunCancelledError: The run was cancelled.
     """
     backend.reopen_if_lost()
     device = backend.device
@@ -106,7 +81,8 @@ def run_staying_on_device(
             all_leave(device)
             backend.require(program, needed)
         sent += [_there(each, backend) for each in inputs]
-        made = _made(program, backend, sent, profile, None, bounds)
+        made = _made(program, backend, sent, profile, cancel, bounds)
+        # What went in and comes out again keeps the form that it had, which may be a seed's.
         unchanged = {Itself(there): value for there, value in zip(sent, inputs, strict=True)}
         return [unchanged.get(Itself(each)) or StayingCiphertext(each, device) for each in made]
 

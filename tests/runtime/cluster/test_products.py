@@ -192,7 +192,7 @@ def test_files_are_streamed_within_a_memory_limit(tmp_path: Path) -> None:
     stored = client.encrypt_into(tmp_path / "inputs", LARGE, LARGE.T)
     whole = evaluator.run(stored)
     profile = cw.Profile()
-    limit = evaluator._peak_bytes // 2
+    limit = evaluator._memory.peak // 2
     evaluator.memory_limit = limit
     with pytest.raises(MemoryBudgetError):
         evaluator.run(stored)
@@ -219,7 +219,7 @@ def test_parts_of_the_inner_dimension_take_less_memory(tmp_path: Path) -> None:
     stored = client.encrypt_into(tmp_path / "inputs", long, long.T)
     whole = evaluator.run(stored)
     assert blocks(program) == 1
-    evaluator.memory_limit = limit = evaluator._peak_bytes * 9 // 10
+    evaluator.memory_limit = limit = evaluator._memory.peak * 9 // 10
     profile = cw.Profile()
     made = evaluator.run(stored, folder=tmp_path / "jobs", profile=profile)
     assert 0 < profile.peak_bytes <= limit

@@ -7,7 +7,7 @@ import math
 import os
 import secrets
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +19,6 @@ from cloakwork import _native
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import apart, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
-from cloakwork.base.machine import physical_bytes
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record, digest_of
 from cloakwork.base.system_memory import names_memory
@@ -30,7 +29,6 @@ from cloakwork.errors import (
     KeyBudgetError,
     KeyMismatchError,
     MalformedBytesError,
-    MemoryBudgetError,
     MissingKeyError,
     ParametersMismatchError,
     ValueOutOfRangeError,
@@ -49,13 +47,12 @@ from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.programs.spec import ends
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
-from cloakwork.runtime.executor import run
-from cloakwork.runtime.held_memory import bootstrap_memory, caching
+from cloakwork.runtime.held_memory import bootstrap_memory
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.load import Saved
-from cloakwork.runtime.memory import predicted_peak_bytes, require_memory, threads_within
-from cloakwork.runtime.on_device import run_staying_on_device
+from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import (
     Flooding,
@@ -64,8 +61,7 @@ from cloakwork.schemes.base import (
     advice_on_precision,
     flooding,
 )
-from cloakwork.schemes.ckks import Ckks, CkksBackend
-from cloakwork.schemes.ckks_device import CkksDeviceBackend
+from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
 from cloakwork.schemes.devices import CPU, OpenDevice, device_name, open_device
 from cloakwork.schemes.staying import StayingCiphertext
@@ -76,7 +72,6 @@ EVALUATOR_KIND = "session evaluator file"
 _MAX_DEPTH = 4096 // SCALE_BITS.start
 # The rings that the engine has.
 _LOG_N = range(5, 18)
-_MAX_BYTES = 2**63 - 1
 _PRECISION = 20
 _ACTION = "make a session"
 _ADVICE = "make the session's bound, cw.Session(bound={}), as large"
@@ -95,28 +90,19 @@ class _KeyHolder(Unpicklable, Saved):
     """What session and evaluator share: tensors are computed with and loaded.
 
     Args:
-        scheme: What tensors are encrypted by.
-        backend: What programs run on.
+        runner: What programs run by.
         key_id: What the secret key is known by.
         precision: Bits after the binary point that functions are to have right.
-        memory_limit: Bytes that the ciphertexts of one tensor or one run may take.
     """
 
-    def __init__(
-        self,
-        scheme: Ckks | ClearReal,
-        backend: Any,
-        key_id: bytes,
-        precision: int,
-        memory_limit: int,
-    ) -> None:
-        self._scheme = scheme
-        self._backend = backend
+    def __init__(self, runner: SlotRunner, key_id: bytes, precision: int) -> None:
+        self._runner = runner
+        self._scheme: Ckks | ClearReal = runner.scheme
         self._key_id = key_id
         self.precision = precision
-        self._memory_limit = memory_limit
-        # Threads of programs whose memory and keys are known to be there.
-        self._ready: WeakKeyDictionary[SlotProgram, int | None] = WeakKeyDictionary()
+        # Memory and threads of programs for which both, and keys, are known to be there.
+        self._ready: WeakKeyDictionary[SlotProgram, tuple[RunMemory, int | None]]
+        self._ready = WeakKeyDictionary()
 
     @property
     def parameters(self) -> Parameters:
@@ -131,8 +117,11 @@ class _KeyHolder(Unpicklable, Saved):
     @property
     def device(self) -> str:
         """Where programs run: "cpu", or the name of a device."""
-        backend = self._backend
-        return backend.name if isinstance(backend, CkksDeviceBackend) else CPU
+        return self._runner.device
+
+    @property
+    def _backend(self) -> Any:
+        return self._runner.backend()
 
     @property
     def memory_limit(self) -> int:
@@ -142,16 +131,12 @@ class _KeyHolder(Unpicklable, Saved):
         restores the default, all that the machine has; what is no integer from 0 up raises
         InvalidArgumentError.
         """
-        return self._memory_limit
+        return self._runner.memory_limit
 
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
         self._ready.clear()
-        if value is None:
-            self._memory_limit = physical_bytes()
-            return
-        limit = integer(value, "memory_limit", "set a limit", least=0, most=_MAX_BYTES)
-        self._memory_limit = limit
+        self._runner.own_limit = bytes_limit(value, "memory_limit")
 
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `frontends.tensors.eager.computed`."""
@@ -184,58 +169,32 @@ class _KeyHolder(Unpicklable, Saved):
             MissingKeyError: The program needs an evaluation key that is not here.
             MemoryBudgetError: By prediction the run takes more memory than it may.
         """
-        if program in self._ready:
-            threads = self._ready[program]
-        else:
-            threads = self._threads_for(program)
+        ready = self._ready.get(program)
+        if ready is None:
+            memory = self._memory_of(program)
+            ready = memory, self._runner.threads(memory, None, f"run {program.title}")
             self._prepare(program)
             # The more keys there are, the less memory is left to one that bootstraps.
-            if not self._bytes_beside_ciphertexts(program):
-                self._ready[program] = threads
-        if isinstance(self._backend, CkksDeviceBackend):
-            return run_staying_on_device(
-                program, self._backend, inputs, profile=profile, bounds=bounds
-            )
-        with self._within_engine_cache(program):
-            return run(
-                program, self._backend, inputs, threads=threads, profile=profile, bounds=bounds
-            )
+            if not memory.held.least:
+                self._ready[program] = ready
+        memory, threads = ready
+        return self._runner.run(
+            program, inputs, memory, threads=threads, profile=profile, bounds=bounds
+        )
 
     def _prepare(self, program: SlotProgram) -> None:
         """What is done before a program runs, once its memory is known to be there."""
 
-    def _threads_for(self, program: SlotProgram) -> int | None:
-        """How many threads a run may have.
-
-        Raises:
-            MemoryBudgetError: By prediction it takes more memory than it may.
-        """
-        held, limit = self._bytes_beside_ciphertexts(program), self._memory_limit
+    def _memory_of(self, program: SlotProgram) -> RunMemory:
+        """What a run takes by prediction: of one that bootstraps all keys that are here, too."""
         peak = predicted_peak_bytes(program, self._scheme.bytes_at)
-        if held and held + peak > limit:
-            raise MemoryBudgetError(
-                f"cannot run {program.title}: expected it to take up to {limit} bytes, and it "
-                f"takes {held + peak}: {held} for keys and what a bootstrap works in, {peak} for "
-                f"ciphertexts; set memory_limit={held + peak} or more"
-            )
-        threads = threads_within(limit - held, peak, None, f"run {program.title}")
-        # Modelled errors are the same in every run.
-        return threads if self._scheme.encrypts else 1
-
-    def _within_engine_cache(self, program: SlotProgram) -> AbstractContextManager[None]:
-        """The engine caches as much as the limit leaves to it, where bootstraps count."""
-        held = self._bytes_beside_ciphertexts(program)
-        if not held:
-            return contextlib.nullcontext()
-        peak = predicted_peak_bytes(program, self._scheme.bytes_at)
-        return caching(max(0, self._memory_limit - held - peak))
-
-    def _bytes_beside_ciphertexts(self, program: SlotProgram) -> int:
-        """What keys and work take of a run that bootstraps; 0 of others."""
         if not self._scheme.encrypts:
-            return 0
-        memory = bootstrap_memory(program, self._scheme.refreshing)
-        return self._key_bytes_with(program) + memory.numbers + memory.work if memory.least else 0
+            return RunMemory(peak)
+        held = bootstrap_memory(program, self._scheme.refreshing)
+        if not held.least:
+            return RunMemory(peak)
+        keys, cached = self._key_bytes_with(program), self.memory_limit
+        return RunMemory(peak, replace(held, keys=keys, encoded=0, uniform=0, cached=cached))
 
     def _key_bytes_with(self, _program: SlotProgram) -> int:
         """Bytes of the evaluation keys that are here while a program runs."""
@@ -244,9 +203,7 @@ class _KeyHolder(Unpicklable, Saved):
     @property
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys that are here."""
-        backend = self._backend
-        encrypts = isinstance(backend, CkksBackend | CkksDeviceBackend)
-        return int(backend.keys.nbytes) if encrypts else 0
+        return int(self._runner.key.nbytes)
 
     def load(self, path: str | os.PathLike[str]) -> Tensor:
         """Load a tensor that `Tensor.save` wrote, to compute with it.
@@ -290,7 +247,7 @@ class _KeyHolder(Unpicklable, Saved):
 
     def _near_programs(self, values: Sequence[Any]) -> list[Any]:
         """Values that stay on the device that programs run on, once one has used them."""
-        if isinstance(self._backend, CkksDeviceBackend):
+        if self.device != CPU:
             return [StayingCiphertext.sent_when_used(each) for each in values]
         return list(values)
 
@@ -415,7 +372,8 @@ class Session(_KeyHolder):
             )
         clear = ClearReal(parameters, refreshing, 0 if noise else None)
         scheme = clear if backend == "clear" else Ckks(parameters, refreshing)
-        limit, budget = _bytes(memory_limit, "memory_limit"), _bytes(key_budget, "key_budget")
+        limit = bytes_limit(memory_limit, "memory_limit", _ACTION)
+        budget = bytes_limit(key_budget, "key_budget", _ACTION)
         key_id = secrets.token_bytes(KEY_ID_BYTES)
         secret = scheme.secret_key()
         self._begin(scheme, bound, secret, key_id, precision, limit, budget, device)
@@ -431,18 +389,13 @@ class Session(_KeyHolder):
         key_budget: int | None = None,
         device: OpenDevice | None = None,
     ) -> None:
-        made: Any
+        key: Any = secret
         if isinstance(scheme, Ckks):
-            keys = scheme.keys_for(secret, KeyRequirements())
-            if device is None:
-                made = scheme.backend(keys, cache_bytes=0)
-            else:
-                kept = device.native.budget // _KEPT_SHARE
-                made = scheme.device_backend(keys, device, cache_bytes=kept)
-        else:
-            made = scheme.backend(secret, cache_bytes=0)
-        limit = physical_bytes() if memory_limit is None else memory_limit
-        super().__init__(scheme, made, key_id, precision, limit)
+            key = scheme.keys_for(secret, KeyRequirements())
+        name, kept = CPU, 0
+        if device is not None:
+            name, kept = device.name, device.native.budget // _KEPT_SHARE
+        super().__init__(SlotRunner(scheme, key, name, kept, memory_limit), key_id, precision)
         self._secret = secret
         self.bound = bound
         self.key_budget = key_budget
@@ -706,13 +659,11 @@ class SessionEvaluator(_KeyHolder):
     _kind = EVALUATOR_KIND
 
     def __init__(self, scheme: Ckks, keys: Any, key_id: bytes, precision: int) -> None:
-        backend = scheme.backend(keys, cache_bytes=0)
-        super().__init__(scheme, backend, key_id, precision, physical_bytes())
-        self._keys = keys
+        super().__init__(SlotRunner(scheme, keys, own_cache=0), key_id, precision)
 
     def fitted(self, program: SlotProgram) -> SlotProgram:
         """The program, its rotations made of those that there are keys for."""
-        (held,) = self._scheme.held_keys(self._keys)
+        (held,) = self._scheme.held_keys(self._runner.key)
         if not self._scheme.required_keys(program).beyond(held):
             return program
         # Where the keys do not reach, it is the program itself that names what is missing.
@@ -739,7 +690,7 @@ class SessionEvaluator(_KeyHolder):
             raise told from error
 
     def _record(self) -> Record:
-        return self._key_record("evaluation_keys", self._keys)
+        return self._key_record("evaluation_keys", self._runner.key)
 
     @classmethod
     def _of(cls, fields: Fields, limits: ReadLimits) -> SessionEvaluator:
@@ -781,7 +732,3 @@ def _require_range(array: NDArray[np.float64], low: float, high: float) -> None:
             f"cannot encrypt: expected values from {low:g} to {high:g}, got {least:g} to "
             f"{greatest:g}; say low={least:g} and high={greatest:g}, or scale the data"
         )
-
-
-def _bytes(value: Any, name: str) -> int | None:
-    return None if value is None else integer(value, name, _ACTION, least=0, most=_MAX_BYTES)

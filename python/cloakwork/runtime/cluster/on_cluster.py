@@ -71,10 +71,10 @@ def _most_on_workers(
         Bytes, or None for any; and what to do where that is too little.
     """
     most = most_grain_bytes(evaluator.key_bytes, workers, action)
-    if evaluator._memory_limit is None:
+    if evaluator._runner.own_limit is None:
         return most, _advice_for_workers
     threads = max(Counter(workers.addresses).values())
-    own = shared_out(evaluator._memory_limit)[1] // threads
+    own = shared_out(evaluator._runner.own_limit)[1] // threads
     if most is not None and most <= own:
         return most, _advice_for_workers
     return own, partial(advice_on_limit, threads)

@@ -215,7 +215,7 @@ def placed_jobs(
             insecure,
             own_version(),
             sources,
-            memory_limit=evaluator._memory_limit,
+            memory_limit=evaluator._runner.own_limit,
         )
         placed.append(place(job, program, lanes, run * lanes, most_bytes, advice, action))
         if placed[-1].missing():
