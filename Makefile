@@ -14,7 +14,7 @@ MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
 unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits test test-slow crates lint stubs bench wheel clean
+.PHONY: help demo demo-bits test test-slow crates lint stubs health bench wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, all random cases"
 	@echo "make crates     check licences, sources and versions of what the engine is built of"
 	@echo "make lint       check format and types only"
+	@echo "make health     count what makes the package hard to change, and compare with main"
 	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
 	@echo "make clean      remove what make has made"
@@ -38,7 +39,7 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
 # Processes of tests that run side by side have a core each.
-test: lint stubs .venv/.native .venv/.clash
+test: lint stubs health .venv/.native .venv/.clash
 	@echo "== testing the engine"
 	@$(CARGO) test --release --quiet
 	@echo "== testing the package"
@@ -73,6 +74,9 @@ lint: .venv/.dev
 stubs: .venv/.native .venv/.dev
 	@echo "== checking the engine's types"
 	@$(BIN)/stubtest --concise cloakwork._native
+
+health: .venv/.native .venv/.dev
+	@$(BIN)/python tools/health.py
 
 bench: .venv/.native .venv/.dev .venv/.clash
 	@echo "== measuring the engine"
