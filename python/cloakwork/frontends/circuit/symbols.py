@@ -24,7 +24,7 @@ from cloakwork.programs.ir.circuits import (
     Sum,
 )
 
-# A greater power of anything but 0, 1 and -1 fits no result.
+# A greater power of anything but 0, 1 and -1 fits no result, and no number shifted further does.
 _MAX_POWER = 1 << 12
 
 
@@ -94,18 +94,16 @@ class Symbol:
             refusals.divided()
         if isinstance(exponent, Symbol | Vector):
             refusals.as_exponent()
-        power = clear_integer(exponent)
-        if power is None or not 0 <= power <= _MAX_POWER:
-            raise InvalidArgumentError(
-                f"cannot take a power of an encrypted integer{refusals.at_line()}: expected a "
-                f"clear exponent from 0 up to {_MAX_POWER}, got {shown(exponent)}"
-            )
+        power = _clear_power(exponent, "take a power of an encrypted integer", "exponent")
         made: Symbol | None = None
         for digit in f"{power:b}" if power else "":
             made = None if made is None else made * made
             if digit == "1":
                 made = self if made is None else made * self
         return self._made(Integer(1)) if made is None else made
+
+    def __lshift__(self, count: Any) -> Any:
+        return self * _factor_of_shift(count)
 
     def _joined(self, other: Any, make: Callable[[int, int], ScalarOperation]) -> Any:
         if isinstance(other, Symbol):
@@ -143,7 +141,8 @@ class Symbol:
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
-    __invert__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __invert__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __rlshift__ = refusals.as_count
     __rpow__ = refusals.as_exponent
 
     def __format__(self, form: str) -> str:
@@ -215,8 +214,11 @@ class Vector(Sequence[Any]):
     def __rmul__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b * a)
 
-    def __pow__(self, exponent: Any) -> Vector:
-        return Vector([item**exponent for item in self.items])
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Vector:
+        return Vector([pow(item, exponent, modulus) for item in self.items])
+
+    def __lshift__(self, count: Any) -> Any:
+        return self * _factor_of_shift(count)
 
     def __neg__(self) -> Vector:
         return Vector([-item for item in self.items])
@@ -251,7 +253,8 @@ class Vector(Sequence[Any]):
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
     __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
-    __invert__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __invert__ = __rshift__ = __rrshift__ = refusals.on_bits
+    __rlshift__ = refusals.as_count
     __rpow__ = refusals.as_exponent
     __setitem__ = __delitem__ = refusals.refuses_change
 
@@ -325,6 +328,26 @@ def clear_integer(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def _clear_power(exponent: Any, action: str, name: str) -> int:
+    """An exponent, or the count of a shift, as an integer."""
+    power = clear_integer(exponent)
+    if power is None or not 0 <= power <= _MAX_POWER:
+        raise InvalidArgumentError(
+            f"cannot {action}{refusals.at_line()}: expected a clear {name} from 0 up to "
+            f"{_MAX_POWER}, got {shown(exponent)}"
+        )
+    return power
+
+
+def _factor_of_shift(count: Any) -> Any:
+    """What a shift to the left multiplies by; of a vector of counts a vector."""
+    if isinstance(count, Symbol):
+        return refusals.as_count()
+    if isinstance(count, Vector | list | tuple | np.ndarray):
+        return Vector([_factor_of_shift(each) for each in operand(count)])
+    return 1 << _clear_power(count, "shift an encrypted integer", "count")
 
 
 def _product(left: Any, right: Any) -> Any:

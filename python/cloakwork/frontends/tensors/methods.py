@@ -189,6 +189,18 @@ class TensorMethods:
     def __rdivmod__(self, _other: object) -> NoReturn:
         _refuse("divmod")
 
+    def __lshift__(self, _other: object) -> NoReturn:
+        _refuse("<<")
+
+    def __rlshift__(self, _other: object) -> NoReturn:
+        _refuse("<<")
+
+    def __rshift__(self, _other: object) -> NoReturn:
+        _refuse(">>")
+
+    def __rrshift__(self, _other: object) -> NoReturn:
+        _refuse(">>")
+
     def __format__(self, how: str) -> str:
         if how:
             raise InvalidArgumentError(
@@ -260,7 +272,9 @@ class TensorMethods:
             raise InvalidArgumentError("cannot divide by zero")
         return self._multiplied(1 / divisor, "x / y")
 
-    def __pow__(self, exponent: Any) -> Self:
+    def __pow__(self, exponent: Any, modulus: object = None) -> Self:
+        if modulus is not None:
+            _refuse("pow(x, y, z)")
         is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
         if is_number and exponent in (0.5, -0.5):
             return self.applied("sqrt" if exponent > 0 else "rsqrt", f"x ** {exponent}")
