@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
 
+    __version__: str
+
 _PLACES = {
     "Client": "runtime.client",
     "Encrypted": "runtime.encrypted",
@@ -121,6 +123,10 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version  # noqa: PLC0415
+
+            return version("cloakwork")
         if name not in _PLACES:
             raise AttributeError(f"module 'cloakwork' has no attribute {name!r}")
         from importlib import import_module  # noqa: PLC0415
