@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +49,59 @@ def test_no_file_switches_security_off(family: Family, tmp_path: Path) -> None:
         (client.public_key(), cw.Encryptor),
     ]
     for thing, kind in kinds:
-        path = tmp_path / kind.__name__
-        thing.save(path)
-        with pytest.raises(InsecureParametersError, match="insecure=True"):
-            cw.load(path, kind)
-        warned = repr(cw.load(path, kind, insecure=True))
-        assert "INSECURE" in warned or "hides nothing" in warned
+        require_choice(thing, kind, tmp_path / kind.__name__)
 
 
-def test_no_file_switches_the_security_of_sessions_off(tmp_path: Path) -> None:
-    session = cw.Session(depth=0, log_n=9, insecure=True)
+def require_choice(thing: Any, kind: type[Any], path: Path) -> None:
+    """A file of what is insecure is refused where the caller does not choose it, and says so."""
+    thing.save(path)
+    with pytest.raises(InsecureParametersError, match="insecure=True"):
+        cw.load(path, kind)
+    warned = repr(cw.load(path, kind, insecure=True))
+    assert "INSECURE" in warned or "hides nothing" in warned
+
+
+def squared_often(x: Any) -> Any:
+    for _ in range(14):
+        x = x * x + 0.2
+    return x
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cw.compile(
+            squared_often,
+            cw.Spec((64,), bound=0.5),
+            precision=14,
+            bootstrap=True,
+            log_n=8,
+            insecure=True,
+        ),
+        lambda: cw.compile_matmul((4, 4), (4, 4), log_n=8, insecure=True),
+    ],
+    ids=["bootstraps", "products"],
+)
+def test_no_program_of_bootstraps_or_products_switches_security_off(
+    make: Callable[[], cw.Program], tmp_path: Path
+) -> None:
+    program = make()
+    client, evaluator = program.keygen()
+    require_choice(program, cw.Program, tmp_path / "program")
+    require_choice(program.in_clear(), cw.Program, tmp_path / "clear")
+    require_choice(client, cw.Client, tmp_path / "client")
+    require_choice(evaluator, cw.Evaluator, tmp_path / "evaluator")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"depth": 0, "log_n": 9}, {"bootstrap": True, "precision": 14, "bound": 1.0, "log_n": 8}],
+    ids=["levels", "bootstraps"],
+)
+def test_no_file_switches_the_security_of_sessions_off(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    session = cw.Session(**options, insecure=True)
     session.save(tmp_path / "session")
     session.evaluator().save(tmp_path / "evaluator")
     for name, kind in (("session", cw.Session), ("evaluator", cw.SessionEvaluator)):
@@ -285,3 +329,23 @@ def test_a_product_of_scale_120_decrypts() -> None:
     product = _native.Evaluator(keys).multiply(x, x)
     found = secret.decrypt(product, product.estimate).decode_real()
     assert np.abs(found - 1).max() < 2**-30
+
+
+def test_known_evaluations_in_secret_places_show_results_of_other_inputs() -> None:
+    """Nothing else does: results are bound to the program and the key alone."""
+
+    @cw.circuit(a=cw.scalar(bounds=(-100, 100)))
+    def one_more(a: Any) -> Any:
+        return a * a + 1
+
+    program = one_more.compile(bits=16, batch=64, effort=0.1, log_n=10, insecure=True)
+    client, evaluator = program.keygen()
+    rng = np.random.default_rng(0)
+    earlier = evaluator.run(client.encrypt(a=np.zeros(64, dtype=int)))
+    for _ in range(20):
+        known = rng.permutation(64)[:8]
+        inputs = rng.integers(-100, 101, 64)
+        right = inputs[known] ** 2 + 1
+        honest = client.decrypt(evaluator.run(client.encrypt(a=inputs)))
+        assert (np.array(honest)[known] == right).all()
+        assert (np.array(client.decrypt(earlier))[known] != right).any()

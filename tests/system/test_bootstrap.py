@@ -1,5 +1,6 @@
 """Depth without end: compiled functions and sessions that bootstrap, on small insecure rings."""
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,20 @@ def test_a_value_that_may_exceed_the_bound_is_refused(session: cw.Session) -> No
     doubled = session.encrypt([1.0]) + session.encrypt([1.0])
     with pytest.raises(ValueOutOfRangeError, match=r"exceeds the bound 1 that .* with bound=2,"):
         doubled.bootstrap()
+
+
+@pytest.mark.parametrize("number", [1.5, 2.0, 16.0, 256.0, 2.0**12, 1.2 * 2.0**13])
+def test_what_lies_of_its_bound_does_not_decrypt_once_it_is_refreshed(
+    session: cw.Session, number: float
+) -> None:
+    """A bootstrap errs on numbers beyond its bound: by 1e-4 on 16, by 1500 on 2^12."""
+    scheme: Any = session._scheme
+    vector = np.full(scheme.parameters.slots, number)
+    level, bound = scheme.top_level, 1.01 * number
+    value = scheme.encrypt_vector(session._secret, vector, level=level, bound=bound)
+    lying = dataclasses.replace(session.encrypt([0.5]), values=[value.with_bound(1.0)])
+    with pytest.raises(ValueOutOfRangeError, match="exceeds the bound 1;"):
+        session.decrypt(lying.bootstrap())
 
 
 def test_values_that_outgrow_the_bound_are_not_refreshed_by_themselves() -> None:

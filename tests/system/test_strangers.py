@@ -14,7 +14,7 @@ import xxhash
 
 import cloakwork as cw
 from cloakwork._native import BooleanCiphertexts, Ciphertext
-from cloakwork.errors import UntrustedInputsError
+from cloakwork.errors import DecryptionsSpentError, UntrustedInputsError
 from cloakwork.schemes.base import levels_of
 
 LOG_N = 10
@@ -186,5 +186,12 @@ def test_ten_thousand_results_of_honest_strangers_stay_below_the_stated_advantag
             right += int(near.argmin() == world)
         games += len(numbers)
     assert games == most
+    with pytest.raises(DecryptionsSpentError, match="after 20000"):
+        client.decrypt_for_others(
+            evaluator.run(public.encrypt(numbers[0], numbers[0])),
+            statistical_bits=bits,
+            decryptions=2 * most,
+            honest_inputs=True,
+        )
     advantage = 2 * right / games - 1
     assert advantage < 2 ** -(bits / 2 + 1.7) + 4 / np.sqrt(games)
