@@ -1,8 +1,9 @@
 """Modelled noise against the noise of the engine, and what the clear backend does with it."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,3 +234,48 @@ def test_ciphertexts_take_no_model() -> None:
         cw.Session(depth=1, insecure=True, log_n=10, noise=True)
     with pytest.raises(InvalidArgumentError, match="noise to be True or False"):
         cw.Session(depth=1, backend="clear", noise=1)  # type: ignore[arg-type]
+
+
+def squared_often(x: Any) -> Any:
+    for _ in range(14):
+        x = x * x + 0.2
+    return x
+
+
+def in_512_slots(function: Callable[..., Any], inputs: int, precision: int) -> cw.Program:
+    specs = [cw.Spec((512,), bound=1.0)] * inputs
+    return cw.compile(function, *specs, precision=precision, log_n=10, insecure=True)
+
+
+def bootstrapped() -> cw.Program:
+    spec = cw.Spec((128,), bound=0.5)
+    return cw.compile(squared_often, spec, precision=14, bootstrap=True, log_n=8, insecure=True)
+
+
+ONES, SIGNS = np.ones(512), np.sign(np.random.default_rng(1).normal(size=(2, 512)))
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments"),
+    [
+        (lambda: in_512_slots(lambda x: x * 1.0, 1, 30), [ONES]),
+        (lambda: in_512_slots(lambda x, y: x * y, 2, 30), [ONES, -ONES]),
+        (lambda: in_512_slots(lambda x, y: x * y, 2, 30), SIGNS),
+        (lambda: in_512_slots(lambda x: x**16, 1, 20), [ONES]),
+        (bootstrapped, [np.full(128, 0.5)]),
+        (bootstrapped, [np.linspace(-0.5, 0.5, 128)]),
+        (bootstrapped, [np.zeros(128)]),
+    ],
+    ids=["scaled", "product", "of signs", "power", "bootstrapped", "spread", "zeros"],
+)
+def test_floods_are_measured_by_no_less_noise_than_there_is(
+    make: Callable[[], cw.Program], arguments: Sequence[Any]
+) -> None:
+    program = make()
+    client, evaluator = program.keygen()
+    estimates = program.estimated_results
+    assert estimates is not None
+    found = client.decrypt(evaluator.run(client.encrypt(*arguments)))
+    errors = found - program.run_clear(*arguments)
+    # Of 128 numbers or more the deviation is known to a tenth.
+    assert np.sqrt(np.mean(errors**2)) < 1.2 * max(each.deviation for each in estimates)
