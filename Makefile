@@ -38,12 +38,13 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@echo "== answering on a record enciphered by AES"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
-# Processes of tests that run side by side have a core each.
+# Processes of tests that run side by side have a core each. The tests of a file share what it makes
+# once, so that they stay in one process, and tests/conftest.py puts the slow files first.
 test: lint stubs health .venv/.native .venv/.clash
 	@echo "== testing the engine"
 	@$(CARGO) test --release --quiet
 	@echo "== testing the package"
-	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist worksteal
+	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations=40
 
 test-slow: .venv/.native .venv/.dev .venv/.clash crates
 	@echo "== comparing the times of what works on secrets"

@@ -1,5 +1,13 @@
-"""Hypothesis: the same examples in every run, or others by `--hypothesis-profile=random`."""
+"""Hypothesis: the same examples in every run, or others by `--hypothesis-profile=random`.
 
+Files of tests that took long in the last run go first, so that no core waits at the end for one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
 from hypothesis import settings
 
 from tests.thoroughness import part
@@ -7,3 +15,34 @@ from tests.thoroughness import part
 settings.register_profile("random", deadline=None, max_examples=part(100))
 settings.register_profile("repeatable", parent=settings.get_profile("random"), derandomize=True)
 settings.load_profile("repeatable")
+
+_KEPT = "cloakwork/seconds of files"
+
+
+class _Seconds:
+    """What each file took, of this run and of those before it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._cache = config.cache
+        self._now: defaultdict[str, float] = defaultdict(float)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add what a part of a test took."""
+        self._now[report.nodeid.partition("::")[0]] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        """Keep it for the next run."""
+        if self._cache is not None:
+            self._cache.set(_KEPT, self._cache.get(_KEPT, {}) | self._now)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Watch what files take, in the process that hears of all of them."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Seconds(config))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the files first that take longest."""
+    kept = {} if config.cache is None else config.cache.get(_KEPT, {})
+    items.sort(key=lambda item: -kept.get(item.nodeid.partition("::")[0], 0))
