@@ -147,7 +147,7 @@ def evaluate(job: Job, clusters: Mapping[int, Client], repetitions: int) -> Eval
         folder = Path(place, "jobs")
         folder.mkdir()
         ways = {0: _Way(partial(evaluator.run, sent, threads=1))} | {
-            count: _Way(partial(evaluator.run, sent, cluster=cluster, folder=folder), cluster)
+            count: _Way(partial(evaluator.run, sent, on=cw.cluster.Dask(cluster, folder)), cluster)
             for count, cluster in clusters.items()
         }
         made: dict[int, bytes] = {}

@@ -258,7 +258,9 @@ def stream(job: Job, folder: Path) -> Timing:
     inputs = cw.Encrypted.in_folder(folder / _INPUTS)
     profile = cw.Profile()
     start = time.process_time()
-    result, seconds = _timed(lambda: evaluator.run(inputs, folder=folder / "jobs", profile=profile))
+    result, seconds = _timed(
+        lambda: evaluator.run(inputs, on=cw.cluster.Files(folder / "jobs"), profile=profile)
+    )
     cpu, peak = time.process_time() - start, _peak_bytes()
     assert result.place is not None
     Path(result.place).rename(folder / _RESULT)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cloakwork.plan.cost.measure import measured as measured_costs
     from cloakwork.programs.port import Port
     from cloakwork.programs.spec import Spec
+    from cloakwork.runtime import cluster
     from cloakwork.runtime.client import Client, Encryptor
     from cloakwork.runtime.encrypted import Encrypted
     from cloakwork.runtime.evaluator import Evaluator
@@ -59,6 +60,7 @@ _PLACES = {
     "Tensor": "frontends.tensors.tensor",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
+    "cluster": "runtime",
     "compile": "frontends.tensors.compile",
     "compile_integer_matmul": "frontends.matmul.compile_integer_matmul",
     "compile_matmul": "frontends.matmul.compile_matmul",
@@ -95,6 +97,7 @@ __all__ = [
     "Tensor",
     "boolean",
     "circuit",
+    "cluster",
     "compile",
     "compile_integer_matmul",
     "compile_matmul",
@@ -132,8 +135,8 @@ if not TYPE_CHECKING:
         from importlib import import_module  # noqa: PLC0415
 
         place, _, other = _PLACES[name].partition(":")
-        if place == "frontends":
-            found = import_module(f"cloakwork.frontends.{name}")
+        if place in {"frontends", "runtime"}:
+            found = import_module(f"cloakwork.{place}.{name}")
         else:
             found = getattr(import_module(f"cloakwork.{place}"), other or name)
         globals()[name] = found

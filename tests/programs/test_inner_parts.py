@@ -87,5 +87,5 @@ def test_chains_run_from_files_as_in_memory(tmp_path: Path) -> None:
     client, evaluator = CHAIN.keygen()
     encrypted = client.encrypt(*[RNG.uniform(-0.1, 0.1, port.shape) for port in CHAIN.inputs])
     whole = client.decrypt(evaluator.run(encrypted))
-    found = client.decrypt(evaluator.run(encrypted, folder=tmp_path))
+    found = client.decrypt(evaluator.run(encrypted, on=cw.cluster.Files(tmp_path)))
     np.testing.assert_array_equal(found, whole)

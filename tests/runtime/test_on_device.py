@@ -21,6 +21,7 @@ from cloakwork.errors import (
     RunCancelledError,
 )
 from cloakwork.programs.slots import Bootstrap, RotatedProducts, SlotProgram
+from cloakwork.runtime.cluster.evaluator_folder import file_name
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.devices import device_name, open_device
 from cloakwork.schemes.staying import StayingCiphertext, on_host
@@ -65,13 +66,13 @@ def test_sessions_name_their_backends() -> None:
 def test_an_evaluator_makes_the_same_bytes_on_a_device(family: Family) -> None:
     client, evaluator = family.program.keygen()
     inputs = client.encrypt(**family.arguments)
-    expected, name = evaluator.run(inputs).to_bytes(), evaluator._file_name
+    expected, name = evaluator.run(inputs).to_bytes(), file_name(evaluator)
     evaluator.device = "software"
     assert evaluator.device == "software"
     made = evaluator.run(inputs)
     assert made.to_bytes() == expected
     assert family.is_right(client.decrypt(made))
-    assert evaluator._file_name == name
+    assert file_name(evaluator) == name
     evaluator.device = "cpu"
     assert evaluator.run(inputs).to_bytes() == expected
 
@@ -312,7 +313,7 @@ def test_runs_by_files_are_on_cpus(tmp_path: Path) -> None:
     client, evaluator = TENSORS.program.keygen()
     evaluator.device = "software"
     with pytest.raises(InvalidArgumentError, match="set the evaluator's device to 'cpu'"):
-        evaluator.run(client.encrypt(**TENSORS.arguments), folder=tmp_path)
+        evaluator.run(client.encrypt(**TENSORS.arguments), on=cw.cluster.Files(tmp_path))
 
 
 @needs_software

@@ -288,7 +288,7 @@ def run(
     whose name is printed.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
+    from cloakwork.cli.cluster import read_encrypted, run_on  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
@@ -310,14 +310,8 @@ def run(
     known = None if clear is None else read_values(clear, loaded.program.inputs)
     profile = cw.Profile()
     given = [read_encrypted(path) for path in inputs]
-    results = loaded.run(
-        given,
-        known,
-        threads=options["threads"],
-        profile=profile,
-        cluster=options["cluster"],
-        folder=options["folder"],
-    )
+    on, threads = run_on(options["cluster"], options["folder"], options["threads"])
+    results = loaded.run(given, known, threads=threads, profile=profile, on=on)
     if output is not None:
         results.save(output)
     if results.place is not None:

@@ -153,7 +153,7 @@ class _Encrypting(KeyHolder):
             >>> import cloakwork as cw
             >>> client, evaluator = cw.compile_matmul((16, 6), (6, 16)).keygen()
             >>> sent = client.encrypt_into(tempfile.mkdtemp(), np.eye(16, 6), np.eye(6, 16))
-            >>> made = evaluator.run(sent, folder=tempfile.mkdtemp())
+            >>> made = evaluator.run(sent, on=cw.cluster.Files(tempfile.mkdtemp()))
             >>> round(float(client.decrypt(made).sum()), 3)
             6.0
         """

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 import threading
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
-from weakref import finalize
+from typing import Any, Protocol, runtime_checkable
 
-from cloakwork import _native
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.progress import shows_bars
-from cloakwork.base.record import digest_of
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
@@ -29,7 +22,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import work_of
-from cloakwork.runtime.encrypted import Encrypted, require_dask, require_files
+from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes
@@ -41,13 +34,23 @@ from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.devices import CPU, device_name
 from cloakwork.schemes.staying import on_host
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-    from cloakwork.runtime.cluster.folder import Folder
-
 KIND = "evaluator file"
 _MAX_THREADS = 1024
+
+
+@runtime_checkable
+class Host(Protocol):
+    """Where an evaluator's program may run; see `cloakwork.cluster`."""
+
+    def run(
+        self,
+        evaluator: Evaluator,
+        inputs: Sequence[Encrypted],
+        profile: Profile,
+        cancel: threading.Event | None,
+        /,
+    ) -> Encrypted:
+        """Run a program that encrypts on its inputs, each there once, in memory or in folders."""
 
 
 class Evaluator(KeyHolder):
@@ -151,14 +154,9 @@ class Evaluator(KeyHolder):
         threads: int | None = None,
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
-        cluster: Client | str | None = None,
-        folder: str | os.PathLike[str] | None = None,
+        on: Host | None = None,
     ) -> Encrypted:
         """Run the program; on a terminal a bar shows how far it is.
-
-        On a cluster the results are the same, bit for bit, where all processors are of one kind.
-        Its workers read the evaluator's file once and each input where it is needed; a worker
-        that is lost costs the tasks that it was at.
 
         Args:
             inputs: What a client has encrypted, or several have for one key: each input once.
@@ -167,14 +165,8 @@ class Evaluator(KeyHolder):
                 threads.
             profile: Filled with what the run took.
             cancel: Set from another thread, it stops the run between operations.
-            cluster: A cluster of Dask whose workers do the work: the address of its scheduler, such
-                as "tcp://machine:8786", or a `distributed.Client`. Nothing that scheduler and
-                workers send is unpickled.
-            folder: A folder that all machines of a cluster share, as a path or as a URL of
-                fsspec's; by default a temporary folder of this machine. A run that is started anew
-                with the same folder does what is missing there. Without a cluster the run is in
-                this process and by files, too, with no more in memory than `memory_limit`. Where
-                inputs are in folders, the results stay in this one.
+            on: Where it runs, if not in the memory of this process: `cloakwork.cluster.Files` or
+                `cloakwork.cluster.Dask`.
 
         Raises:
             InvalidArgumentError: They are not encrypted inputs, or an argument is invalid.
@@ -187,16 +179,10 @@ class Evaluator(KeyHolder):
             NoiseExhaustedError: Noise would destroy an exact result.
             MemoryBudgetError: By prediction the run takes more memory than it may.
             RunCancelledError: The run was cancelled.
-            MalformedBytesError: The ciphertexts are damaged, or a worker's answer is not one.
-            MissingDependencyError: What a cluster or files take is not installed.
-            ClusterLostError: The cluster has no workers, or was lost on the way.
-            WorkerVersionError: A worker has another version of Cloakwork.
-            WorkerFailedError: A worker failed in a way that it should not.
-            ClusterFolderError: A worker does not see the folder, or a file is in its place.
-            StorageFullError: There is no space left in the folder.
-            MissingKeyError: The evaluation keys are those of a program that needs fewer.
+            MalformedBytesError: The ciphertexts are damaged.
             DeviceUnavailableError: The device that it is to run on is missing.
             DeviceLostError: The device failed on the way.
+            CloakworkError: What is named by the class of `on`.
 
         Example:
             >>> import cloakwork as cw
@@ -216,21 +202,8 @@ class Evaluator(KeyHolder):
         known = self._clear_inputs(clear, action)
         several = self._several(inputs, known, action)
         profile.clear()
-        ports = [port.name for port in program.outputs]
-        count = several[0].count
-        if cluster is not None or folder is not None:
-            if self.device != CPU:
-                raise InvalidArgumentError(
-                    f"cannot {action} on {self.device}: a run on a cluster or by files "
-                    "is on CPUs; leave cluster and folder out, or set the evaluator's device to "
-                    "'cpu'"
-                )
-            if cluster is not None and threads is not None:
-                raise InvalidArgumentError(
-                    f"cannot {action}: threads are those of a run in this process; on a cluster "
-                    "each worker has its own"
-                )
-            return self._run_in_grains(several, known, threads, cluster, folder, profile, cancel)
+        if on is not None:
+            return self._run_on(on, several, known, threads, profile, cancel)
         runs = self._given(several)
         threads = self._runner.threads(self._memory, threads, action)
         made: list[dict[int, Any]] = []
@@ -247,57 +220,49 @@ class Evaluator(KeyHolder):
             finally:
                 # Of a run that fails, too, what was measured until then is told.
                 profile.append(own)
-        return self._encrypted("outputs", ports, made, count)
+        return self._results(made, several[0].count)
 
-    def _run_in_grains(
+    def _run_on(
         self,
+        host: Host,
         several: Sequence[Encrypted],
         known: Mapping[int, Any],
         threads: int | None,
-        cluster: Client | str | None,
-        folder: str | os.PathLike[str] | None,
         profile: Profile,
         cancel: threading.Event | None,
     ) -> Encrypted:
-        """Run the program by files, on a cluster or here."""
+        """Run the program elsewhere, where it can."""
         program = self.program
-        action = f"run {program.name} " + ("by files" if cluster is None else "on a cluster")
-        require_files(action)
-        if cluster is not None:
-            require_dask(action)
+        action = f"run {program.name}"
+        if not isinstance(host, Host):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected on to be cloakwork.cluster.Files or "
+                f"cloakwork.cluster.Dask, got {shown(host)}"
+            )
+        if threads is not None:
+            raise InvalidArgumentError(
+                f"cannot {action}: threads are those of a run in this process's memory; "
+                "cloakwork.cluster.Files has its own, and on a cluster each worker has"
+            )
         if not program.scheme.encrypts:
             raise InvalidArgumentError(
                 f"cannot {action}: it is in the clear, where modelled errors follow the order of "
-                "operations; run it in this process"
+                "operations; run it in this process's memory, without on"
             )
-        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
-        from cloakwork.runtime.cluster.run import Asked, run_here  # noqa: PLC0415
-        from cloakwork.runtime.cluster.stored import StoredEncrypted  # noqa: PLC0415
-
+        if self.device != CPU:
+            raise InvalidArgumentError(
+                f"cannot {action} on {self.device}: a run on a cluster or by files is on CPUs; "
+                "leave on out, or set the evaluator's device to 'cpu'"
+            )
         given = [*several, *self._known_inputs(several, known)]
         for each in given:
             each.require_numbers(program.body)
-        own = folder is None
-        place = Folder.made(self._own_folder if folder is None else folder, action)
-        jobs = place.within(uuid4().hex) if own else place
-        asked = Asked(self, given, place, jobs, profile, cancel)
-        ports = [port.name for port in program.outputs]
-        try:
-            if cluster is None:
-                ran = run_here(asked, _native.threads() if threads is None else threads)
-            else:
-                # Dask, whose import takes seconds.
-                from cloakwork.runtime.cluster.on_cluster import run_on_cluster  # noqa: PLC0415
+        return host.run(self, given, profile, cancel)
 
-                ran = run_on_cluster(asked, cluster)
-            stays = not own and any(isinstance(each, StoredEncrypted) for each in several)
-            if stays:
-                return ran.stored(self._encrypted("outputs", ports, [], several[0].count))
-            found = [dict(enumerate(each)) for each in ran.outputs()]
-            return self._encrypted("outputs", ports, found, several[0].count)
-        finally:
-            if own:
-                jobs.remove_all()
+    def _results(self, runs: Sequence[Mapping[int, Any]], count: int | None) -> Encrypted:
+        """The results of runs."""
+        ports = [port.name for port in self.program.outputs]
+        return self._encrypted("outputs", ports, runs, count)
 
     def _known_inputs(
         self, several: Sequence[Encrypted], known: Mapping[int, Any]
@@ -315,39 +280,6 @@ class Evaluator(KeyHolder):
             for run in first.values(program.scheme, program.body)
         ]
         return [self._encrypted("inputs", (), runs, first.count)]
-
-    @cached_property
-    def _own_folder(self) -> str:
-        """A folder for the clusters of this machine, which goes with the evaluator."""
-        folder = tempfile.mkdtemp(prefix="cloakwork-")
-        finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        return folder
-
-    @cached_property
-    def _file_name(self) -> str:
-        """What its files are called where workers read them: by what is in them."""
-        return f"evaluator-{digest_of(self._record())[:32]}"
-
-    def _kept_in(self, folder: Folder, action: str) -> str:
-        """The name of its files in a folder, written where they are not there."""
-        if not folder.has(self._file_name):
-            self._write_in(folder, action)
-        return self._file_name
-
-    def _restored_in(self, folder: Folder, action: str) -> bool:
-        """Write its files anew where what is there cannot be read; whether that was so."""
-        from cloakwork.runtime.cluster.evaluator_files import is_whole  # noqa: PLC0415
-
-        if is_whole(folder, self._file_name):
-            return False
-        self._write_in(folder, action)
-        return True
-
-    def _write_in(self, folder: Folder, action: str) -> None:
-        from cloakwork.runtime.cluster.evaluator_files import write_evaluator  # noqa: PLC0415
-
-        folder.require_space(self.key_bytes, action)
-        write_evaluator(folder, self._file_name, self)
 
     def _extend_keys(self, further: Any) -> None:
         """Take in further evaluation keys of the same secret key."""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import dask
@@ -39,6 +40,11 @@ def local_cluster(workers: int, **options: Any) -> Iterator[Client]:
         connect(cluster) as client,
     ):
         yield client
+
+
+def host(client: Client | None, folder: Path) -> cw.cluster.Dask | cw.cluster.Files:
+    """A cluster, or without a client this process, with the files of a folder."""
+    return cw.cluster.Files(folder) if client is None else cw.cluster.Dask(client, folder)
 
 
 def process_ids(client: Any) -> list[int]:

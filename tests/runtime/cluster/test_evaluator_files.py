@@ -14,6 +14,7 @@ from benchmarks.cluster.jobs import _lenet
 from cloakwork.errors import ClusterFolderError, InvalidArgumentError, MalformedBytesError
 from cloakwork.runtime.cluster import placing
 from cloakwork.runtime.cluster.evaluator_files import EvaluatorFiles, is_whole
+from cloakwork.runtime.cluster.evaluator_folder import kept_in
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import Form, form_of
 from cloakwork.runtime.cluster.placing import chosen_cut
@@ -58,7 +59,7 @@ def file_bytes(folder: Path) -> int:
 def test_a_worker_reads_the_keys_of_its_tasks(tmp_path: Path) -> None:
     client, _ = holders()
     evaluator = client.evaluator()
-    name = evaluator._kept_in(Folder(str(tmp_path)), "test")
+    name = kept_in(Folder(str(tmp_path)), evaluator, "test")
     _, of_lanes = names_of_lanes(program(), 4)
     assert len(of_lanes) == 4
     whole = bytes_of(evaluator, set().union(*of_lanes))
@@ -80,7 +81,7 @@ def test_a_worker_reads_the_keys_of_its_tasks(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("finely")
 def test_keys_that_come_later_serve_as_well(tmp_path: Path) -> None:
     client, evaluator = holders()
-    name = evaluator._kept_in(Folder(str(tmp_path)), "test")
+    name = kept_in(Folder(str(tmp_path)), evaluator, "test")
     files = EvaluatorFiles(Folder(str(tmp_path)), name, ANY)
     scheme: Any = program().scheme
     names = sorted(scheme.required_keys(program().body).names())
@@ -102,7 +103,7 @@ def same_bytes(one: cw.Evaluator, other: cw.Evaluator) -> bool:
 @pytest.mark.parametrize("family", ENCRYPTED, ids=str)
 def test_every_kind_of_keys_is_read(family: Family, tmp_path: Path) -> None:
     _, evaluator = family.keys()
-    name = evaluator._kept_in(Folder(str(tmp_path)), "test")
+    name = kept_in(Folder(str(tmp_path)), evaluator, "test")
     files = EvaluatorFiles(Folder(str(tmp_path)), name, ANY)
     form = form_of(family.program)
     held, nbytes = files.with_keys(form.keys_of(range(len(form.work.seconds))))
@@ -115,7 +116,7 @@ def test_what_is_read_is_told(cluster: Client, tmp_path: Path) -> None:
     client, _ = program().keygen()
     evaluator, profile = client.evaluator(), cw.Profile()
     sent = client.encrypt(A, B)
-    evaluator.run(sent, cluster=cluster, folder=tmp_path, profile=profile)
+    evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path), profile=profile)
     _, of_lanes = names_of_lanes(program(), 2)
     assert profile.key_bytes.keys() == {0, 1}
     for lane, names in enumerate(of_lanes):
@@ -123,7 +124,7 @@ def test_what_is_read_is_told(cluster: Client, tmp_path: Path) -> None:
     told = cw.explain(program(), profile)
     assert told.splitlines()[-1].startswith("keys read by each of the workers, as files: ")
     again = cw.Profile()
-    evaluator.run(sent, cluster=cluster, folder=tmp_path, profile=again)
+    evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path), profile=again)
     assert again.key_bytes == {}
     assert "keys read" not in cw.explain(program(), again)
 
@@ -136,7 +137,7 @@ def test_a_key_that_is_damaged_or_gone_is_written_again(
     client, evaluator = TENSORS.program.keygen()
     sent = client.encrypt(**TENSORS.arguments)
     folder = Folder(str(tmp_path))
-    name = evaluator._kept_in(folder, "test")
+    name = kept_in(folder, evaluator, "test")
     assert is_whole(folder, name)
     file = tmp_path / f"{name}-0"
     whole = file.read_bytes()
@@ -146,7 +147,7 @@ def test_a_key_that_is_damaged_or_gone_is_written_again(
         EvaluatorFiles(folder, name, ANY).with_keys(
             TENSORS.program.scheme.required_keys(body).names()
         )
-    made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    made = evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path))
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
     assert file.read_bytes() == whole
 
@@ -190,7 +191,7 @@ def test_lenet_on_4_workers(tmp_path: Path) -> None:
     sent, profile = client.encrypt(*case.arguments), cw.Profile()
     _, of_lanes = names_of_lanes(case.program, 4)
     with local_cluster(4) as cluster:
-        made = evaluator.run(sent, cluster=cluster, folder=tmp_path, profile=profile)
+        made = evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path), profile=profile)
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
     for lane, names in enumerate(of_lanes):
         assert profile.key_bytes.get(lane, 0) <= MOST * bytes_of(evaluator, names)

@@ -71,7 +71,7 @@ def test_a_killed_worker_changes_no_byte(files: int, which: int, tmp_path: Path)
     with local_cluster(2) as cluster:
         process = process_ids(cluster)[which]
         with at_stage(tmp_path, files, lambda: kill(process)):
-            made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+            made = evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path))
         assert process not in process_ids(cluster)
     assert made.to_bytes() == expected
 
@@ -91,7 +91,7 @@ def test_a_killed_worker_changes_no_byte_of_a_product(
     with local_cluster(2) as cluster:
         process = process_ids(cluster)[which]
         with at_stage(folder, files, lambda: kill(process)):
-            made = evaluator.run(sent, cluster=cluster, folder=folder)
+            made = evaluator.run(sent, on=cw.cluster.Dask(cluster, folder))
         assert process not in process_ids(cluster)
     assert made.to_bytes() == expected
 
@@ -147,13 +147,13 @@ def test_a_run_whose_scheduler_was_killed_goes_on_where_it_was(
             at_stage(jobs_folder, files, process.kill),
             pytest.raises(ClusterLostError, match="run with the same folder"),
         ):
-            evaluator.run(sent, cluster=client, folder=jobs_folder)
+            evaluator.run(sent, on=cw.cluster.Dask(client, jobs_folder))
     kept = {path: path.stat().st_mtime_ns for path in jobs_folder.glob("*/*-*")}
     assert len(kept) >= files
     profile, whole = cw.Profile(), cw.Profile()
     with local_cluster(2) as cluster:
-        made = evaluator.run(sent, cluster=cluster, folder=jobs_folder, profile=profile)
-    evaluator.run(sent, folder=tmp_path / "whole", profile=whole)
+        made = evaluator.run(sent, on=cw.cluster.Dask(cluster, jobs_folder), profile=profile)
+    evaluator.run(sent, on=cw.cluster.Files(tmp_path / "whole"), profile=whole)
     assert made.to_bytes() == expected
     assert 0 < len(profile.operations) < len(whole.operations)
     # What held results holds the same ones.
@@ -175,7 +175,7 @@ def test_a_cluster_whose_workers_are_gone_is_lost(
             at_stage(tmp_path, 1, lambda: client.cluster.scale(0)),
             pytest.raises(ClusterLostError, match="the cluster has had no workers for 1 s"),
         ):
-            evaluator.run(sent, cluster=cluster, folder=tmp_path)
+            evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path))
 
 
 @pytest.mark.slow
@@ -186,5 +186,5 @@ def test_a_worker_that_joins_takes_part(tmp_path: Path) -> None:
         client: Any = cluster
         client.cluster.scale(2)
         client.wait_for_workers(2, timeout=60)
-        made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+        made = evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path))
     assert made.to_bytes() == expected

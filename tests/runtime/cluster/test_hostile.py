@@ -243,11 +243,11 @@ def test_an_answer_that_is_not_one_is_refused(
     hostile.run(answer_so, kind)
     try:
         with pytest.raises(error, match=message) as raised:
-            evaluator.run(TENSORS.encrypted(), cluster=address(hostile))
+            evaluator.run(TENSORS.encrypted(), on=cw.cluster.Dask(address(hostile)))
         assert "\x1b" not in str(raised.value)
     finally:
         hostile.run(heal)
-    made = evaluator.run(TENSORS.encrypted(), cluster=address(hostile))
+    made = evaluator.run(TENSORS.encrypted(), on=cw.cluster.Dask(address(hostile)))
     assert made.to_bytes() == evaluator.run(TENSORS.encrypted()).to_bytes()
 
 
@@ -261,7 +261,7 @@ def test_a_pickle_of_a_worker_is_not_run(kind: str, hostile: Client, tmp_path: P
     hostile.run(corrupt, str(made))
     try:
         with pytest.raises(error):
-            evaluator.run(TENSORS.encrypted(), cluster=address(hostile), folder=folder)
+            evaluator.run(TENSORS.encrypted(), on=cw.cluster.Dask(address(hostile), folder))
     finally:
         hostile.run(heal)
     # The worker may have run it itself. The scheduler is in this process, and does not either.

@@ -17,6 +17,7 @@ import pytest
 from distributed import Client
 from distributed.security import Security
 
+import cloakwork as cw
 from cloakwork.errors import ClusterLostError, MalformedBytesError
 from cloakwork.runtime.cluster import checks, dispatch, placing, wire
 from cloakwork.runtime.cluster import job as jobs
@@ -145,7 +146,7 @@ def test_a_client_that_is_closed_in_the_middle_ends_the_run(
         at_stage(tmp_path, 1, own.close),
         pytest.raises(ClusterLostError, match="the client of the cluster is closed"),
     ):
-        evaluator.run(sent, cluster=own, folder=tmp_path)
+        evaluator.run(sent, on=cw.cluster.Dask(own, tmp_path))
 
 
 # Where a cluster is lost: what is asked when it is.
@@ -176,7 +177,7 @@ def test_a_scheduler_that_is_killed_is_lost(
 
         monkeypatch.setattr(on_cluster, moment, killed)
         with pytest.raises(ClusterLostError, match="connect to one again and run with the same"):
-            evaluator.run(sent, cluster=address, folder=tmp_path / "jobs")
+            evaluator.run(sent, on=cw.cluster.Dask(address, tmp_path / "jobs"))
 
 
 @pytest.mark.slow
@@ -206,4 +207,4 @@ def test_workers_that_are_all_killed_are_lost(
 
         monkeypatch.setattr(on_cluster, moment, killed)
         with pytest.raises(ClusterLostError):
-            evaluator.run(sent, cluster=workers.scheduler.address, folder=tmp_path)
+            evaluator.run(sent, on=cw.cluster.Dask(workers.scheduler.address, tmp_path))

@@ -28,7 +28,7 @@ from cloakwork.runtime.cluster.grid import Grid
 from cloakwork.runtime.cluster.simulation import best_cut, simulated
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.schedule import schedule
-from tests.runtime.cluster.local import FREE, local_cluster
+from tests.runtime.cluster.local import FREE, host, local_cluster
 from tests.runtime.cluster.test_run import forget_transfers, transferred
 
 RNG = np.random.default_rng(5)
@@ -74,7 +74,7 @@ def test_products_are_those_of_one_process(cluster: Client, tmp_path: Path) -> N
     program, client, evaluator = product()
     assert blocks(program) > 1
     sent = client.encrypt(A, B)
-    made = evaluator.run(sent, cluster=cluster, folder=tmp_path)
+    made = evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path))
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
     assert np.abs(client.decrypt(made) - A @ B).max() < 2**-7
 
@@ -84,7 +84,7 @@ def test_however_their_blocks_are_shared_out(cluster: Client) -> None:
     _, client, evaluator = product()
     sent = client.encrypt(A, B)
     profile = cw.Profile()
-    made = evaluator.run(sent, cluster=cluster, profile=profile)
+    made = evaluator.run(sent, on=cw.cluster.Dask(cluster), profile=profile)
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
     assert {each.thread for each in profile.operations} == {0, 1}
 
@@ -97,7 +97,7 @@ def test_the_inner_dimension_is_cut(cluster: Client, tmp_path: Path, on_cluster:
         sent = client.encrypt(one, other)
         profile = cw.Profile()
         made = evaluator.run(
-            sent, cluster=cluster if on_cluster else None, folder=tmp_path, profile=profile
+            sent, on=host(cluster if on_cluster else None, tmp_path), profile=profile
         )
         whole = evaluator.run(sent)
         # Sums of parts are the very residues; only what is known of errors is rounded otherwise.
@@ -125,7 +125,7 @@ def test_products_move_as_the_model_says(cluster: Client) -> None:
     program, client, evaluator = product()
     connected: Any = cluster
     connected.run(forget_transfers)
-    evaluator.run(client.encrypt(A, B), cluster=cluster)
+    evaluator.run(client.encrypt(A, B), on=cw.cluster.Dask(cluster))
     work = form_of(program, 3).work
     modelled = simulated(work, best_cut(work, 2, FREE), FREE)
     assert modelled.moved_bytes > 0
@@ -140,7 +140,7 @@ def test_products_move_between_many_workers_as_the_model_says(workers: int) -> N
     sent = client.encrypt(A, B)
     with local_cluster(workers) as cluster:
         connected: Any = cluster
-        made = evaluator.run(sent, cluster=cluster)
+        made = evaluator.run(sent, on=cw.cluster.Dask(cluster))
         moved = sum(connected.run(transferred).values())
     work = form_of(program, 3).work
     cut = best_cut(work, workers, FREE)
@@ -196,18 +196,18 @@ def test_files_are_streamed_within_a_memory_limit(tmp_path: Path) -> None:
     evaluator.memory_limit = limit
     with pytest.raises(MemoryBudgetError):
         evaluator.run(stored)
-    made = evaluator.run(stored, folder=tmp_path / "jobs", profile=profile)
+    made = evaluator.run(stored, on=cw.cluster.Files(tmp_path / "jobs"), profile=profile)
     assert 0 < profile.peak_bytes <= limit
     assert made.to_bytes() == whole.to_bytes()
     assert np.abs(client.decrypt(made) - LARGE @ LARGE.T).max() < 2**-7
     evaluator.memory_limit = 1000
     with pytest.raises(MemoryBudgetError, match=r"of a task take \d+ bytes, .* take 750") as few:
-        evaluator.run(stored, folder=tmp_path / "others")
+        evaluator.run(stored, on=cw.cluster.Files(tmp_path / "others"))
     assert "workers" not in str(few.value)
     told = re.search(r"allow memory_limit=(\d+) or more", str(few.value))
     assert told is not None
     evaluator.memory_limit = int(told[1])
-    made = evaluator.run(stored, folder=tmp_path / "others", profile=profile)
+    made = evaluator.run(stored, on=cw.cluster.Files(tmp_path / "others"), profile=profile)
     assert profile.peak_bytes <= int(told[1])
     assert np.abs(client.decrypt(made) - LARGE @ LARGE.T).max() < 2**-7
 
@@ -221,7 +221,7 @@ def test_parts_of_the_inner_dimension_take_less_memory(tmp_path: Path) -> None:
     assert blocks(program) == 1
     evaluator.memory_limit = limit = evaluator._memory.peak * 9 // 10
     profile = cw.Profile()
-    made = evaluator.run(stored, folder=tmp_path / "jobs", profile=profile)
+    made = evaluator.run(stored, on=cw.cluster.Files(tmp_path / "jobs"), profile=profile)
     assert 0 < profile.peak_bytes <= limit
     assert made.to_bytes() == whole.to_bytes()
     assert np.abs(client.decrypt(made) - long @ long.T).max() < 2**-7
@@ -238,7 +238,7 @@ def test_a_key_file_that_lacks_keys_is_refused(cluster: Client, tmp_path: Path) 
     sent = client.encrypt_into(tmp_path / "inputs", A, B)
     for on in (cluster, None):
         with pytest.raises(MissingKeyError, match=r"the evaluation keys lack \d+ of \d+ keys"):
-            poor.run(sent, cluster=on, folder=tmp_path / "jobs")
+            poor.run(sent, on=host(on, tmp_path / "jobs"))
     assert not (tmp_path / "jobs").is_dir() or not list(tmp_path.glob("jobs/*"))
 
 
@@ -246,12 +246,12 @@ def test_an_operand_that_is_missing_is_named(tmp_path: Path) -> None:
     _, client, evaluator = product()
     left = client.encrypt_into(tmp_path / "left", a=A)
     with pytest.raises(InputNameError, match="got none for b"):
-        evaluator.run(left, folder=tmp_path / "jobs")
+        evaluator.run(left, on=cw.cluster.Files(tmp_path / "jobs"))
     with pytest.raises(InputNameError, match="got a twice"):
-        evaluator.run([left, client.encrypt(A, B)], folder=tmp_path / "jobs")
+        evaluator.run([left, client.encrypt(A, B)], on=cw.cluster.Files(tmp_path / "jobs"))
     (tmp_path / "left" / "encrypted-0-0").unlink()
     with pytest.raises(ClusterFolderError, match="no such file"):
-        evaluator.run([left, client.encrypt(b=B)], folder=tmp_path / "jobs")
+        evaluator.run([left, client.encrypt(b=B)], on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def test_a_run_by_files_is_cancelled(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_run_by_files_is_cancelled(tmp_path: Path) -> None:
     cancel.set()
     sent = client.encrypt_into(tmp_path / "inputs", A, B)
     with pytest.raises(RunCancelledError, match="cancelled after 0 grains"):
-        evaluator.run(sent, folder=tmp_path / "jobs", cancel=cancel)
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"), cancel=cancel)
 
 
 def test_inputs_of_a_run_are_written_alike_by_whoever_asks_for_it(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_inputs_of_a_run_are_written_alike_by_whoever_asks_for_it(tmp_path: Path
     writings: list[dict[str, bytes]] = []
     for _ in range(2):
         with pytest.raises(RunCancelledError):
-            evaluator.run(sent, folder=tmp_path, cancel=cancel)
+            evaluator.run(sent, on=cw.cluster.Files(tmp_path), cancel=cancel)
         files = list(tmp_path.glob("*/input-*"))
         writings.append({each.name: each.read_bytes() for each in files})
         for each in files:
@@ -290,7 +290,7 @@ def test_runs_at_the_same_time_share_a_folder(
 
     def run(_: int) -> bytes:
         on = cluster if on_cluster else None
-        return evaluator.run(sent, cluster=on, folder=tmp_path).to_bytes()
+        return evaluator.run(sent, on=host(on, tmp_path)).to_bytes()
 
     with ThreadPoolExecutor(3) as pool:
         made = list(pool.map(run, range(3)))
@@ -301,6 +301,6 @@ def test_integers_are_exact_by_files(cluster: Client, tmp_path: Path) -> None:
     _, client, evaluator = whole_numbers()
     sent = client.encrypt_into(tmp_path / "inputs", C, D)
     for on in (cluster, None):
-        made = evaluator.run(sent, cluster=on, folder=tmp_path / f"jobs-{on is None}")
+        made = evaluator.run(sent, on=host(on, tmp_path / f"jobs-{on is None}"))
         assert (client.decrypt(made) == C @ D).all()
         assert made.to_bytes() == evaluator.run(sent).to_bytes()

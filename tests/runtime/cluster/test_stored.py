@@ -26,6 +26,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime import container, encrypted
 from cloakwork.runtime.cluster import placing, stored
+from cloakwork.runtime.cluster.evaluator_folder import kept_in
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.placing import Placed
 from cloakwork.runtime.cluster.stored import HEAD, HEAD_KIND, StoredEncrypted, parts_of
@@ -62,7 +63,7 @@ def test_values_in_a_folder_are_those_in_memory(family: Family, tmp_path: Path) 
     assert again.nbytes == pytest.approx(given.nbytes, rel=0.2)
     assert pickle.loads(pickle.dumps(again)).to_bytes() == again.to_bytes()
     assert evaluator.run(again).to_bytes() == evaluator.run(given).to_bytes()
-    made = evaluator.run(again, folder=tmp_path / "jobs")
+    made = evaluator.run(again, on=cw.cluster.Files(tmp_path / "jobs"))
     assert isinstance(made, StoredEncrypted)
     assert given.place is None
     assert cw.Encrypted.in_folder(made.place).to_bytes() == made.to_bytes()
@@ -81,7 +82,7 @@ def test_a_client_encrypts_into_a_folder(tmp_path: Path, monkeypatch: pytest.Mon
     assert np.abs(result - A @ B).max() < 2**-7
     # Both operands may come apart, from different folders.
     left, right = client.encrypt_into(tmp_path / "a", a=A), client.encrypt(b=B)
-    made = evaluator.run([left, right], folder=tmp_path / "jobs")
+    made = evaluator.run([left, right], on=cw.cluster.Files(tmp_path / "jobs"))
     assert np.abs(client.decrypt(made) - A @ B).max() < 2**-7
     # What is encrypted anew takes the place of what was there.
     client.encrypt_into(tmp_path / "in", a=2 * A / 2)
@@ -101,7 +102,7 @@ def test_several_evaluations_stay_in_a_folder(tmp_path: Path) -> None:
     many = np.stack([A, -A / 2])
     sent = client.encrypt_into(tmp_path / "in", many, B)
     assert (sent.runs, sent.count) == (2, 2)
-    made = evaluator.run(sent, folder=tmp_path / "jobs")
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
     assert isinstance(made, StoredEncrypted)
     assert np.abs(client.decrypt(made) - many @ B).max() < 2**-7
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
@@ -111,12 +112,18 @@ def test_a_run_in_this_process_goes_on_where_it_was(tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
     first, second, third = cw.Profile(), cw.Profile(), cw.Profile()
-    made = evaluator.run(sent, folder=tmp_path / "jobs", profile=first).to_bytes()
-    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=second).to_bytes() == made
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"), profile=first).to_bytes()
+    assert (
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"), profile=second).to_bytes()
+        == made
+    )
     assert second.operations == []
     (lost, *_) = sorted((tmp_path / "jobs").glob("*/results-*"))
     lost.unlink()
-    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=third).to_bytes() == made
+    assert (
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"), profile=third).to_bytes()
+        == made
+    )
     assert 0 < len(third.operations) <= len(first.operations)
 
 
@@ -124,12 +131,15 @@ def test_a_run_in_this_process_goes_on_where_it_was(tmp_path: Path) -> None:
 def test_a_damaged_file_of_an_earlier_attempt_is_made_again(name: str, tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
-    made = evaluator.run(sent, folder=tmp_path / "jobs").to_bytes()
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs")).to_bytes()
     (damaged, *_) = sorted((tmp_path / "jobs").glob(f"*/{name}"))
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-30])
     profile = cw.Profile()
-    assert evaluator.run(sent, folder=tmp_path / "jobs", profile=profile).to_bytes() == made
+    assert (
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"), profile=profile).to_bytes()
+        == made
+    )
     assert damaged.read_bytes() == whole
     assert bool(profile.operations) == (name != "cut")
 
@@ -142,19 +152,19 @@ def test_a_damaged_file_of_inputs_is_made_again(
     sent = client.encrypt(A, B)
     with monkeypatch.context() as interrupted:
         interrupted.setattr(Placed, "remove_kept", lambda self: None)
-        made = evaluator.run(sent, folder=tmp_path).to_bytes()
+        made = evaluator.run(sent, on=cw.cluster.Files(tmp_path)).to_bytes()
     (damaged,) = tmp_path.glob(f"*/{name}")
     damaged.write_bytes(damaged.read_bytes()[:-30])
     for lost in tmp_path.glob("*/results-*"):
         lost.unlink()
-    assert evaluator.run(sent, folder=tmp_path).to_bytes() == made
+    assert evaluator.run(sent, on=cw.cluster.Files(tmp_path)).to_bytes() == made
 
 
 def test_no_secret_is_in_a_folder(tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(tmp_path / "in", A, B)
-    evaluator.run(sent, folder=tmp_path / "jobs")
-    evaluator._kept_in(Folder(str(tmp_path)), "test")
+    evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
+    kept_in(Folder(str(tmp_path)), evaluator, "test")
     secret = secret_bytes(client)
     files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 4
@@ -167,11 +177,11 @@ def test_a_folder_of_another_program_or_key_is_refused(tmp_path: Path) -> None:
     other, _ = TENSORS.keys()
     other.encrypt_into(tmp_path, **TENSORS.arguments)
     with pytest.raises(ProgramMismatchError, match="belong to another program"):
-        evaluator.run(cw.Encrypted.in_folder(tmp_path), folder=tmp_path / "jobs")
+        evaluator.run(cw.Encrypted.in_folder(tmp_path), on=cw.cluster.Files(tmp_path / "jobs"))
     stranger, _ = evaluator.program.keygen()
     theirs = stranger.encrypt_into(tmp_path / "theirs", A, B)
     with pytest.raises(KeyMismatchError, match="another client"):
-        evaluator.run(theirs, folder=tmp_path / "jobs")
+        evaluator.run(theirs, on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def test_a_ciphertext_with_a_larger_bound_is_refused(tmp_path: Path) -> None:
@@ -184,7 +194,7 @@ def test_a_ciphertext_with_a_larger_bound_is_refused(tmp_path: Path) -> None:
     changed = {**records, 3: scheme.dump(large)}
     kept = written(tmp_path, client.encrypt(A, B), [changed])
     with pytest.raises(ValueOutOfRangeError, match="expected ciphertext 3 to hold numbers"):
-        evaluator.run(kept, folder=tmp_path / "jobs")
+        evaluator.run(kept, on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def test_what_is_no_folder_of_values_is_refused(
@@ -216,12 +226,12 @@ def test_a_file_is_no_folder_of_values(tmp_path: Path) -> None:
         cw.Encrypted.in_folder(file)
     sent = client.encrypt_into(tmp_path / "in", A, B)
     with pytest.raises(ClusterFolderError, match="expected a folder at"):
-        evaluator.run(sent, folder=file)
+        evaluator.run(sent, on=cw.cluster.Files(file))
     part = tmp_path / "in" / "encrypted-0-0"
     part.unlink()
     part.mkdir()
     with pytest.raises(ClusterFolderError, match="encrypted-0-0: expected a file, got: Is a dir"):
-        evaluator.run(sent, folder=tmp_path / "jobs")
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +253,7 @@ def test_a_head_that_lies_is_refused(change: dict[str, Any], message: str, tmp_p
     record["runs"] = [{**record["runs"][0], **change}]
     container.write(tmp_path / HEAD, HEAD_KIND, record)
     with pytest.raises(MalformedBytesError, match=message):
-        evaluator.run(cw.Encrypted.in_folder(tmp_path), folder=tmp_path / "jobs")
+        evaluator.run(cw.Encrypted.in_folder(tmp_path), on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def exchange(first: Path, second: Path) -> None:
@@ -269,7 +279,7 @@ def test_files_of_two_writings_are_refused(changed: str, by_files: bool, tmp_pat
     shutil.copy(tmp_path / "old" / changed, place / changed)
     sent = cw.Encrypted.in_folder(place)
     with pytest.raises(MalformedBytesError, match=rf"{place}/encrypted-0-\d: .* another writing"):
-        evaluator.run(sent, folder=tmp_path / "jobs" if by_files else None)
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs") if by_files else None)
 
 
 def test_files_whose_names_are_exchanged_are_refused(tmp_path: Path) -> None:
@@ -277,7 +287,7 @@ def test_files_whose_names_are_exchanged_are_refused(tmp_path: Path) -> None:
     place = in_new_folders(client, tmp_path)
     exchange(place / "encrypted-0-0", place / "encrypted-0-1")
     with pytest.raises(MalformedBytesError, match=r"encrypted-0-\d: .* of another name"):
-        evaluator.run(cw.Encrypted.in_folder(place), folder=tmp_path / "jobs")
+        evaluator.run(cw.Encrypted.in_folder(place), on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def test_results_of_another_run_are_refused(
@@ -287,7 +297,7 @@ def test_results_of_another_run_are_refused(
     client, evaluator = holders()
     x, y = np.full((8, 128), 0.5), np.full((8, 128), 0.25)
     sent = [client.encrypt_into(tmp_path / name, x, y) for name in ("one", "two")]
-    one, two = (evaluator.run(each, folder=tmp_path / "jobs") for each in sent)
+    one, two = (evaluator.run(each, on=cw.cluster.Files(tmp_path / "jobs")) for each in sent)
     name = min(Path(str(one.place)).glob("results-*")).name
     shutil.copy(f"{two.place}/{name}", f"{one.place}/{name}")
     with pytest.raises(MalformedBytesError, match=rf"{one.place}/{name}: .* another writing"):
@@ -299,7 +309,9 @@ def test_a_folder_that_is_moved_is_read(tmp_path: Path) -> None:
     _, client, evaluator = product()
     place = in_new_folders(client, tmp_path)
     place.rename(tmp_path / "moved")
-    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "moved"), folder=tmp_path / "jobs")
+    made = evaluator.run(
+        cw.Encrypted.in_folder(tmp_path / "moved"), on=cw.cluster.Files(tmp_path / "jobs")
+    )
     assert np.abs(client.decrypt(made) - A @ B).max() < 2**-7
 
 
@@ -309,10 +321,10 @@ def test_a_folder_written_anew_is_not_what_was_opened(by_files: bool, tmp_path: 
     client.encrypt_into(tmp_path / "in", A, B)
     held = cw.Encrypted.in_folder(tmp_path / "in")
     client.encrypt_into(tmp_path / "in", -A, B)
-    folder = tmp_path / "jobs" if by_files else None
+    on = cw.cluster.Files(tmp_path / "jobs") if by_files else None
     with pytest.raises(MalformedBytesError, match=r"/in.*: expected .*, .*open .* once more"):
-        evaluator.run(held, folder=folder)
-    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "in"), folder=folder)
+        evaluator.run(held, on=on)
+    made = evaluator.run(cw.Encrypted.in_folder(tmp_path / "in"), on=on)
     assert np.abs(client.decrypt(made) + A @ B).max() < 2**-7
 
 
@@ -323,7 +335,7 @@ def test_a_damaged_file_is_refused(family: Family, tmp_path: Path) -> None:
     (first, *_) = sorted(tmp_path.glob(f"{stored.PREFIX}0-*"))
     first.write_bytes(first.read_bytes()[:-30])
     with pytest.raises(MalformedBytesError):
-        evaluator.run(sent, folder=tmp_path / "jobs")
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,4 +348,4 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(StorageFullError, match="there is no space left"):
         client.encrypt_into(tmp_path / "other", A, B)
     with pytest.raises(StorageFullError, match="there is no space left"):
-        evaluator.run(sent, folder=tmp_path / "jobs")
+        evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))

@@ -34,8 +34,8 @@ def test_a_run_is_by_urls(url: str) -> None:
     sent = cw.Encrypted.in_folder(f"{url}/in")
     assert sent.place == f"{url}/in"
     first, second = cw.Profile(), cw.Profile()
-    evaluator.run(sent, folder=f"{url}/jobs", profile=first)
-    made = evaluator.run(sent, folder=f"{url}/jobs", profile=second)
+    evaluator.run(sent, on=cw.cluster.Files(f"{url}/jobs"), profile=first)
+    made = evaluator.run(sent, on=cw.cluster.Files(f"{url}/jobs"), profile=second)
     assert first.operations
     assert not second.operations
     assert isinstance(made.place, str)
@@ -48,7 +48,7 @@ def test_a_run_is_by_urls(url: str) -> None:
 def test_workers_read_urls(cluster: Client, tmp_path: Path) -> None:
     _, client, evaluator = product()
     sent = client.encrypt_into(f"file://{tmp_path}/in", A, B)
-    made = evaluator.run(sent, cluster=cluster, folder=f"file://{tmp_path}/jobs")
+    made = evaluator.run(sent, on=cw.cluster.Dask(cluster, f"file://{tmp_path}/jobs"))
     assert made.to_bytes() == evaluator.run(sent).to_bytes()
 
 
@@ -58,7 +58,7 @@ def test_workers_do_not_see_what_is_in_the_memory_of_one_process(
     _, client, evaluator = product()
     sent = client.encrypt_into(f"memory://{tmp_path.name}/in", A, B)
     with pytest.raises(ClusterFolderError, match="2 of 2 workers"):
-        evaluator.run(sent, cluster=cluster, folder=tmp_path / "jobs")
+        evaluator.run(sent, on=cw.cluster.Dask(cluster, tmp_path / "jobs"))
     Folder(f"memory://{tmp_path.name}").remove_all()
 
 
@@ -75,7 +75,7 @@ def test_a_full_store_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(StorageFullError, match=r"in/encrypted-0-0: there is no space left"):
         client.encrypt_into(f"{place}/in", A, B)
     with pytest.raises(StorageFullError, match="free space or give another folder"):
-        evaluator.run(sent, folder=f"{place}/jobs")
+        evaluator.run(sent, on=cw.cluster.Files(f"{place}/jobs"))
 
 
 @pytest.fixture
@@ -96,10 +96,11 @@ def test_a_full_disk_is_named(small_disk: Path, cluster: Client, tmp_path: Path)
         client.encrypt_into(small_disk / "in", A, B)
     assert not [*small_disk.rglob("*.partial")]
     sent = client.encrypt_into(tmp_path / "in", A, B)
-    for on in (None, cluster):
+    jobs = small_disk / "jobs"
+    for on in (cw.cluster.Files(jobs), cw.cluster.Dask(cluster, jobs)):
         with pytest.raises(StorageFullError, match=r"its files take \d+ bytes, .* has \d+ free"):
-            evaluator.run(sent, folder=small_disk / "jobs", cluster=on)
-    made = evaluator.run(sent, folder=tmp_path / "jobs")
+            evaluator.run(sent, on=on)
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
     (small_disk / "all").write_bytes(bytes(os.statvfs(small_disk).f_bavail * 4096))
     with pytest.raises(StorageFullError, match="free space or give another path"):
         client.decrypt_into(small_disk / "product", made)
@@ -112,4 +113,4 @@ def test_a_disk_that_fills_up_during_a_run_is_named(
     sent = client.encrypt_into(tmp_path / "in", A, B)
     monkeypatch.setattr(Folder, "require_space", lambda *_: None)
     with pytest.raises(StorageFullError, match="there is no space left"):
-        evaluator.run(sent, folder=small_disk)
+        evaluator.run(sent, on=cw.cluster.Files(small_disk))

@@ -76,7 +76,7 @@ def wide(folder: Path) -> int:
     program = cw.compile_matmul((size, inner), (inner, size), log_n=10, insecure=True)
     client, evaluator = program.keygen()
     sent = client.encrypt_into(folder / "in", np.ones((size, inner)), np.ones((inner, size)))
-    made = evaluator.run(sent, folder=folder / "jobs")
+    made = evaluator.run(sent, on=cw.cluster.Files(folder / "jobs"))
     files = [each.stat().st_size for each in folder.glob("jobs/*/results-*")]
     assert sum(files) > 30 * MEGABYTE
     assert len(files) > 2
@@ -99,7 +99,7 @@ def test_operands_may_be_files(kind: type, tmp_path: Path) -> None:
         np.save(tmp_path / name, np.round(1.4 * array).clip(-1, 1).astype(kind))
     mapped = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "ab"]
     sent = client.encrypt_into(tmp_path / "in", *mapped)
-    made = evaluator.run(sent, folder=tmp_path / "jobs")
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
     expected = mapped[0].astype(np.float64) @ mapped[1].astype(np.float64)
     found = client.decrypt_into(tmp_path / "product", made)
     assert isinstance(found, np.memmap)
@@ -113,7 +113,9 @@ def test_integers_in_files_are_exact(tmp_path: Path) -> None:
     shapes = [port.shape for port in program.inputs]
     generator = np.random.default_rng(2)
     c, d = (generator.integers(-9, 10, shape, dtype=np.int8) for shape in shapes)
-    made = evaluator.run(client.encrypt_into(tmp_path / "in", c, d), folder=tmp_path / "jobs")
+    made = evaluator.run(
+        client.encrypt_into(tmp_path / "in", c, d), on=cw.cluster.Files(tmp_path / "jobs")
+    )
     found = client.decrypt_into(tmp_path / "product", made)
     assert found.dtype == np.int64
     assert (found == c.astype(int) @ d.astype(int)).all()
@@ -122,7 +124,9 @@ def test_integers_in_files_are_exact(tmp_path: Path) -> None:
 def test_evaluations_are_decrypted_into_one_array(tmp_path: Path) -> None:
     _, client, evaluator = product()
     many = np.stack([A, -A / 2])
-    made = evaluator.run(client.encrypt_into(tmp_path / "in", many, B), folder=tmp_path / "jobs")
+    made = evaluator.run(
+        client.encrypt_into(tmp_path / "in", many, B), on=cw.cluster.Files(tmp_path / "jobs")
+    )
     found = client.decrypt_into(tmp_path / "products", made)
     assert found.shape == (2, len(A), B.shape[1])
     assert np.abs(found - many @ B).max() < 2**-7
@@ -142,7 +146,7 @@ def test_what_lies_in_no_order_of_its_own_is_packed(
     steps = np.repeat(k, 2, axis=1)[:, ::2]
     assert not steps.flags.c_contiguous
     sent = client.encrypt_into(tmp_path / "in", q, steps)
-    made = evaluator.run(sent, folder=tmp_path / "jobs")
+    made = evaluator.run(sent, on=cw.cluster.Files(tmp_path / "jobs"))
     found = client.decrypt_into(tmp_path / "product", made)
     expected = np.einsum("bqhd,bkhd->bhqk", q, k)
     assert np.abs(found - expected).max() < 2**-7
@@ -199,7 +203,7 @@ import cloakwork as cw
 program = cw.compile_matmul((20, 6), (6, 20), log_n=10, insecure=True)
 client, evaluator = program.keygen()
 inputs = client.encrypt_into("in", np.ones((20, 6)), np.ones((6, 20)))
-found = client.decrypt(evaluator.run(inputs, folder="out"))
+found = client.decrypt(evaluator.run(inputs, on=cw.cluster.Files("out")))
 assert np.abs(found - 6).max() < 0.01
 print(*(name for name in sys.modules if name.partition(".")[0] in ("dask", "distributed")))
 """
@@ -219,4 +223,4 @@ def test_a_run_by_files_names_what_it_takes(
     inputs = client.encrypt_into(tmp_path / "in", A, B)
     monkeypatch.setattr(encrypted, "find_spec", lambda name: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'cloakwork\[cluster\]'"):
-        evaluator.run(inputs, folder=tmp_path / "out")
+        evaluator.run(inputs, on=cw.cluster.Files(tmp_path / "out"))

@@ -13,6 +13,7 @@ from cloakwork.errors import ClusterFolderError, MalformedBytesError, WorkerVers
 from cloakwork.runtime.cluster import worker
 from cloakwork.runtime.cluster.answers import Failure
 from cloakwork.runtime.cluster.cut import cut
+from cloakwork.runtime.cluster.evaluator_folder import kept_in
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.forms import form_of
 from cloakwork.runtime.cluster.grains import read_values_file
@@ -41,7 +42,7 @@ def in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
 def orders(family: Family, folder: Folder) -> list[Order]:
     """The grains of a program, with all of its files but theirs."""
     _, evaluator = family.keys()
-    keys = evaluator._kept_in(folder, "test")
+    keys = kept_in(folder, evaluator, "test")
     files = folder.within("job")
     files.make()
     given = family.encrypted()
@@ -153,7 +154,7 @@ def test_a_damaged_file_is_refused(what: str, tmp_path: Path) -> None:
 def test_a_process_keeps_the_keys_of_two_evaluators(tmp_path: Path) -> None:
     _, evaluator = TENSORS.keys()
     folder = Folder(str(tmp_path))
-    keys = evaluator._kept_in(folder, "test")
+    keys = kept_in(folder, evaluator, "test")
     for number in range(4):
         (tmp_path / f"evaluator-{number}").write_bytes((tmp_path / keys).read_bytes())
     jobs = [

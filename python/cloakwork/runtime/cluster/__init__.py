@@ -1,1 +1,5 @@
-"""Runs programs on a cluster of Dask: cut into grains, keys and values in files."""
+"""Where programs run beside this process's memory: `Files` of a folder, the workers of `Dask`."""
+
+from cloakwork.runtime.cluster.hosts import Dask, Files
+
+__all__ = ["Dask", "Files"]

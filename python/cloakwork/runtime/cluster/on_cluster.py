@@ -16,24 +16,25 @@ from cloakwork.runtime.cluster.checks import (
     workers_of,
 )
 from cloakwork.runtime.cluster.dispatch import run_jobs
+from cloakwork.runtime.cluster.evaluator_folder import kept_in, restored_in
 from cloakwork.runtime.cluster.required_keys import require_keys
 from cloakwork.runtime.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
 from cloakwork.runtime.cluster.scheduler import Scheduler
 from cloakwork.runtime.cluster.stored import StoredEncrypted
 
 
-def run_on_cluster(asked: Asked, cluster: Any) -> Ran:
+def run_on_cluster(asked: Asked, client: Any) -> Ran:
     """Let the workers of a cluster do the runs.
 
     Args:
         asked: What is to be done.
-        cluster: The client of the cluster, or the address of its scheduler.
+        client: The client of the cluster, or the address of its scheduler.
 
     Raises:
         CloakworkError: What `Evaluator.run` raises.
     """
     action = f"run {asked.evaluator.program.name} on a cluster"
-    with Scheduler(cluster, action) as scheduler:
+    with Scheduler(client, action) as scheduler:
         return _run(asked, scheduler, action)
 
 
@@ -43,7 +44,7 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
     require_versions(scheduler, action)
     workers = workers_of(scheduler, action)
     require_keys(evaluator, action)
-    keys = evaluator._kept_in(folder, action)
+    keys = kept_in(folder, evaluator, action)
     require_folder(scheduler, folder, keys, action)
     for each in asked.inputs:
         if isinstance(each, StoredEncrypted):
@@ -56,7 +57,7 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
         run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)
     except (ClusterFolderError, MalformedBytesError):
         # A file of the evaluator's may have been damaged or removed since an earlier run.
-        if not evaluator._restored_in(folder, action):
+        if not restored_in(folder, evaluator, action):
             raise
         run_jobs(scheduler, workers, ran.placed, title, asked.cancel, asked.profile)
     return ran

@@ -7,14 +7,17 @@ that are missing, and no more is in memory than grains take.
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from cloakwork.base.record import Record, digest_of
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
+from cloakwork.runtime.cluster.evaluator_folder import file_name, own_folder
 from cloakwork.runtime.cluster.folder import Folder
 from cloakwork.runtime.cluster.here import run_jobs_here
 from cloakwork.runtime.cluster.job import Job, job_digest, own_version
@@ -79,6 +82,14 @@ class Ran:
     placed: Sequence[Placed]
     root: Folder
 
+    def results(self, *, stay: bool) -> Encrypted:
+        """The results, which may stay in their files."""
+        evaluator, count = self.asked.evaluator, self.asked.inputs[0].count
+        if stay:
+            return self.stored(evaluator._results([], count))
+        found: Encrypted = evaluator._results(map(dict, map(enumerate, self.outputs())), count)
+        return found
+
     def outputs(self) -> list[list[Any]]:
         """The outputs of every run, read from their files; what led to them is removed."""
         found = [self._outputs(run) for run in range(len(self.placed))]
@@ -139,6 +150,31 @@ class Ran:
         )
 
 
+def results(
+    done: Callable[[Asked], Ran],
+    evaluator: Any,
+    inputs: Sequence[Encrypted],
+    folder: str | os.PathLike[str] | None,
+    profile: Profile,
+    cancel: threading.Event | None,
+    action: str,
+) -> Encrypted:
+    """What runs by the files of a folder give, or without one by those of a temporary one.
+
+    Where inputs are in folders, results stay in the one that was given.
+    """
+    is_own = folder is None
+    place = Folder.made(own_folder(evaluator) if folder is None else folder, action)
+    jobs = place.within(uuid4().hex) if is_own else place
+    try:
+        ran = done(Asked(evaluator, inputs, place, jobs, profile, cancel))
+        are_stored = any(isinstance(each, StoredEncrypted) for each in inputs)
+        return ran.results(stay=are_stored and not is_own)
+    finally:
+        if is_own:
+            jobs.remove_all()
+
+
 def run_here(asked: Asked, threads: int) -> Ran:
     """Do the runs in this process, one grain after the other.
 
@@ -153,7 +189,7 @@ def run_here(asked: Asked, threads: int) -> Ran:
     action = f"run {evaluator.program.name} by files"
     require_keys(evaluator, action)
     kept, most = shared_out(evaluator.memory_limit)
-    ran = placed_jobs(asked, evaluator._file_name, 1, most, partial(advice_on_limit, 1), action)
+    ran = placed_jobs(asked, file_name(evaluator), 1, most, partial(advice_on_limit, 1), action)
     run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
     return ran
 

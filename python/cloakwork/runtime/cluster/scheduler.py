@@ -34,7 +34,7 @@ class Scheduler:
     """The scheduler of a cluster; what a `with` block leaves is disconnected.
 
     Args:
-        cluster: A `distributed.Client`, of which address and security alone are used, or an
+        client: A `distributed.Client`, of which address and security alone are used, or an
             address such as tcp://machine:8786. With an address it is Dask's configuration that
             names the files of TLS.
         action: What the caller is about to do, for the messages of errors.
@@ -44,21 +44,21 @@ class Scheduler:
         ClusterLostError: The client is closed, or nothing answers.
     """
 
-    def __init__(self, cluster: Any, action: str) -> None:
+    def __init__(self, client: Any, action: str) -> None:
         self._client: distributed.Client | None = None
-        if isinstance(cluster, distributed.Client) and not cluster.asynchronous:
-            self._client = cluster
-        elif not isinstance(cluster, str):
+        if isinstance(client, distributed.Client) and not client.asynchronous:
+            self._client = client
+        elif not isinstance(client, str):
             raise InvalidArgumentError(
-                f"cannot {action}: expected cluster to be a distributed.Client that is not "
+                f"cannot {action}: expected client to be a distributed.Client that is not "
                 "asynchronous, or the address of a scheduler such as 'tcp://machine:8786', got "
-                f"{shown(cluster)}"
+                f"{shown(client)}"
             )
         self.require_open(action)
-        client: Any = self._client
-        self._address: str = cluster if client is None else client.scheduler.address
         configured: Callable[[], Security] = Security
-        self._security = configured() if client is None else client.security
+        is_address = self._client is None
+        self._address: str = client if is_address else client.scheduler.address
+        self._security = configured() if is_address else client.security
         self._stream: Connection | None = None
         try:
             self._questions = Connection(self._address, self._security)
