@@ -42,7 +42,7 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 # once, so that they stay in one process, and tests/conftest.py puts the slow files first.
 test: lint stubs health .venv/.native .venv/.clash
 	@echo "== testing the engine"
-	@$(CARGO) test --release --quiet
+	@env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/rust_tests.py
 	@echo "== testing the package"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations=40
 
