@@ -96,6 +96,16 @@ class BgvBackend(Backend[ByPrime]):
         self._cached: dict[tuple[Itself[Integers], int], tuple[BgvPlaintext, ...]] = {}
         self._cached_bytes = 0
 
+    def extend_keys(self, keys: ByPrime) -> None:
+        """Take in further evaluation keys of the same secret keys.
+
+        Raises:
+            KeyMismatchError: They belong to other secret keys.
+        """
+        for own, further in zip(self.keys, keys.by_prime, strict=True):
+            own.extend(further)
+        self._evaluators = tuple(map(BgvEvaluator, self.keys))
+
     def add(self, left: ByPrime, right: ByPrime) -> ByPrime:
         return self._each(BgvEvaluator.add, left, right.by_prime)
 
@@ -300,7 +310,9 @@ class Bgv(IntegerScheme):
         ]
 
     def key_parts(self, keys: ByPrime) -> Iterator[tuple[frozenset[str], ByPrime]]:
-        yield self.held_keys(keys)[0].names(), keys
+        for parts in zip(*(each.split() for each in keys.by_prime), strict=True):
+            part = ByPrime(parts)
+            yield self.held_keys(part)[0].names(), part
 
     def encrypt(
         self, key: ByPrime, vectors: Mapping[int, NDArray[Any]], body: SlotProgram, bounds: Any

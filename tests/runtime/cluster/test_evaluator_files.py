@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from distributed import Client
 
 import cloakwork as cw
 from benchmarks.cluster.jobs import _lenet
-from cloakwork.errors import ClusterFolderError, InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import (
+    ClusterFolderError,
+    InvalidArgumentError,
+    KeyMismatchError,
+    MalformedBytesError,
+)
+from cloakwork.explain.quantities import size as size_text
 from cloakwork.runtime.cluster import placing
 from cloakwork.runtime.cluster.evaluator_files import EvaluatorFiles, is_whole
 from cloakwork.runtime.cluster.evaluator_folder import kept_in
@@ -44,9 +51,10 @@ def bytes_of(evaluator: cw.Evaluator, names: Collection[str]) -> int:
     """Bytes of the keys of these names, as files hold them."""
     scheme: Any = evaluator.program.scheme
     return sum(
-        len(part.to_bytes())
+        len(each.to_bytes())
         for own, part in scheme.key_parts(evaluator._key)
         if not own.isdisjoint(names)
+        for each in getattr(part, "by_prime", (part,))
     )
 
 
@@ -55,13 +63,40 @@ def file_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.glob("evaluator-*-*"))
 
 
+@cw.circuit(x=cw.vector(16, bounds=(-9, 9)), y=cw.vector(16, bounds=(-9, 9)))
+def distance(x: Any, y: Any) -> Any:
+    """The square of the distance of two points, and two sums."""
+    squares = sum((a - b) * (a - b) for a, b in zip(x, y, strict=True))
+    return [squares, sum(x[:5]), sum(y[3:])]
+
+
+def integer_product(size: int, **options: Any) -> cw.Program:
+    """A product of square matrices of integers."""
+    spec = cw.Spec((size, size), bound=9)
+    return cw.compile_integer_matmul(spec, spec, **options)
+
+
+@cache
+def integers(name: str) -> cw.Program:
+    """A program over integers, modulo one prime or two."""
+    if name == "product":
+        return integer_product(64, log_n=9, insecure=True)
+    return distance.compile(bits=40, effort=0.1, log_n=11, insecure=True)
+
+
 @pytest.mark.usefixtures("finely")
-def test_a_worker_reads_the_keys_of_its_tasks(tmp_path: Path) -> None:
-    client, _ = holders()
-    evaluator = client.evaluator()
+@pytest.mark.parametrize(
+    ("make", "workers"),
+    [(program, 4), (lambda: integers("product"), 2), (lambda: integers("distance"), 2)],
+    ids=["reals", "integers, a product", "integers, a circuit"],
+)
+def test_a_worker_reads_the_keys_of_its_tasks(
+    make: Callable[[], cw.Program], workers: int, tmp_path: Path
+) -> None:
+    _, evaluator = make().keygen()
     name = kept_in(Folder(str(tmp_path)), evaluator, "test")
-    _, of_lanes = names_of_lanes(program(), 4)
-    assert len(of_lanes) == 4
+    _, of_lanes = names_of_lanes(make(), 4)
+    assert len(of_lanes) == workers
     whole = bytes_of(evaluator, set().union(*of_lanes))
     assert whole <= file_bytes(tmp_path) <= MOST * whole
     read: list[int] = []
@@ -69,9 +104,10 @@ def test_a_worker_reads_the_keys_of_its_tasks(tmp_path: Path) -> None:
         files = EvaluatorFiles(Folder(str(tmp_path)), name, ANY)
         held, nbytes = files.with_keys(names)
         scheme: Any = held.program.scheme
-        (had,) = scheme.held_keys(held._key)
-        assert had.names() == names
-        assert nbytes <= MOST * bytes_of(evaluator, names)
+        for had in scheme.held_keys(held._key):
+            # Who needs no key has one, by which it knows whose ciphertexts it adds.
+            assert had.names() == names or (not names and len(had.names()) == 1)
+        assert nbytes <= MOST * bytes_of(evaluator, names or had.names())
         # What was read once is not read again.
         assert files.with_keys(names) == (held, 0)
         read.append(nbytes)
@@ -80,7 +116,7 @@ def test_a_worker_reads_the_keys_of_its_tasks(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("finely")
 def test_keys_that_come_later_serve_as_well(tmp_path: Path) -> None:
-    client, evaluator = holders()
+    _, evaluator = holders()
     name = kept_in(Folder(str(tmp_path)), evaluator, "test")
     files = EvaluatorFiles(Folder(str(tmp_path)), name, ANY)
     scheme: Any = program().scheme
@@ -90,14 +126,22 @@ def test_keys_that_come_later_serve_as_well(tmp_path: Path) -> None:
     held, _ = files.with_keys(names)
     sent, expected = in_process()
     assert held.run(sent).to_bytes() == expected
-    assert same_bytes(held, client.evaluator())
+    assert scheme.held_keys(held._key) == scheme.held_keys(evaluator._key)
 
 
-def same_bytes(one: cw.Evaluator, other: cw.Evaluator) -> bool:
-    """Whether two evaluators have keys of the same names."""
-    scheme: Any = one.program.scheme
-    (first,), (second,) = scheme.held_keys(one._key), scheme.held_keys(other._key)
-    return bool(first.names() == second.names())
+def test_keys_of_integers_that_come_later_serve_as_well(tmp_path: Path) -> None:
+    client, evaluator = integers("distance").keygen()
+    name = kept_in(Folder(str(tmp_path)), evaluator, "test")
+    files = EvaluatorFiles(Folder(str(tmp_path)), name, ANY)
+    names = sorted(files.program.scheme.held_keys(evaluator._key)[0].names())
+    assert len(names) > 2
+    assert all(files.with_keys([each])[1] for each in names)
+    held, _ = files.with_keys(names)
+    sent = client.encrypt(range(-8, 8), [3] * 16)
+    assert client.decrypt(held.run(sent)) == [536, -30, 39]
+    _, others = integers("distance").keygen()
+    with pytest.raises(KeyMismatchError):
+        held._extend_keys(others._key)
 
 
 @pytest.mark.parametrize("family", ENCRYPTED, ids=str)
@@ -169,18 +213,39 @@ def test_a_plan_tells_the_keys_of_every_worker() -> None:
 
 
 @pytest.mark.slow
-def test_a_product_of_2048_on_4_workers_by_plan() -> None:
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cw.compile_matmul((2048, 2048), (2048, 2048)),
+        lambda: _lenet(1).program,
+        lambda: cw.compile_integer_matmul(
+            cw.Spec((4096, 1024), bound=100), cw.Spec((1024, 4096), bound=100)
+        ),
+    ],
+    ids=["2048 cubed", "LeNet", "integers"],
+)
+def test_keys_on_4_workers_by_plan(make: Callable[[], cw.Program]) -> None:
+    planned = make()
+    parts, made = chosen_cut(planned, 4, None, lambda _: "", "test")
+    form: Any = form_of(planned, parts)
+    scheme: Any = planned.scheme
+    sizes: list[int] = []
+    for tasks in made.tasks_of_lanes():
+        values = [value for task in tasks for value in form._bundles[task].values]
+        # A key is as long as its level says: what is read serves all tasks.
+        needed = scheme.bytes_of(scheme.required_keys(form._body, values))
+        sizes.append(form.key_bytes(form.keys_of(tasks)))
+        assert sizes[-1] <= MOST * needed
+    assert max(sizes) <= planned.key_bytes
+    assert "keys of each  " + size_text(sizes[0]) in cw.explain(planned, workers=4)
+
+
+@pytest.mark.slow
+def test_those_who_multiply_alone_need_no_keys() -> None:
     product = cw.compile_matmul((2048, 2048), (2048, 2048))
     form, of_lanes = names_of_lanes(product, 4)
-    scheme: Any = product.scheme
-    for names in of_lanes:
-        # A file has one key, so that what is read is what is needed.
-        needed = scheme.required_keys(product.body).named(names)
-        assert needed.names() == names
-        assert form.key_bytes(names) == scheme.bytes_of(needed) <= product.key_bytes
     # Two of them multiply alone, and send on what others switch.
     assert sum(map(form.key_bytes, of_lanes)) <= 2 * product.key_bytes
-    assert "keys of each" in cw.explain(product, workers=4)
 
 
 @pytest.mark.slow

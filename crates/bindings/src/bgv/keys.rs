@@ -188,6 +188,11 @@ impl BgvEvaluationKeys {
         self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
     }
 
+    /// One object for each key, which is shared with these; an empty one if there are no keys.
+    fn split(&self) -> Vec<Self> {
+        self.snapshot().split().into_iter().map(Self::new).collect()
+    }
+
     /// Rotations that there are keys for, with the level of each.
     fn rotations(&self) -> BTreeMap<i64, usize> {
         self.lock().rotations()
