@@ -1,6 +1,7 @@
 """einsum on the clear backend, which is its meaning."""
 
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import given, settings
 
 import cloakwork as cw
 from cloakwork.errors import (
+    BoundOverflowError,
     EinsumSyntaxError,
-    InvalidArgumentError,
     LevelExhaustedError,
     NotFiniteError,
     NotRealError,
@@ -149,9 +150,53 @@ def test_rows_of_different_lengths() -> None:
         cw.einsum("i,ij->j", SESSION.encrypt([1.0, 2.0]), [[1.0], [1.0, 2.0]])
 
 
-def test_nothing_encrypted() -> None:
-    with pytest.raises(InvalidArgumentError, match="no operand is encrypted"):
-        cw.einsum("i->i", [1.0])
+CLEAR = np.arange(12).reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("expression", "operands"),
+    [
+        ("i->i", ([1.0],)),
+        ("ij,kj->ik", (CLEAR, CLEAR)),
+        ("...j,j", (CLEAR, [1, 2, 3, 4])),
+        ("ii->i", (np.eye(3),)),
+        ("ij,jk,kl->il", (CLEAR.T, CLEAR, CLEAR.T)),
+        (",i", (2, [True, False])),
+        ("i->", ([1, 2],)),
+    ],
+)
+def test_clear_operands_alone_are_numpys(expression: str, operands: tuple[Any, ...]) -> None:
+    expected = np.einsum(expression, *operands)
+    found: Any = cw.einsum(expression, *operands)
+    assert type(found) is type(expected)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+    # A function that is compiled may prepare its weights so.
+    program = cw.compile(lambda x: x * cw.einsum("ij->j", CLEAR), (4,), log_n=10, insecure=True)
+    assert program.run_clear(np.ones(4)).tolist() == CLEAR.sum(axis=0).tolist()
+
+
+def test_clear_operands_alone_are_checked_as_encrypted_ones() -> None:
+    form: Any = cw.einsum
+    np.testing.assert_array_equal(form(CLEAR, [0, 1], CLEAR, [2, 1]), CLEAR @ CLEAR.T)
+    with pytest.raises(ShapeMismatchError, match="j is 4 before and 3"):
+        cw.einsum("ij,j->i", CLEAR, [1, 2, 3])
+    with pytest.raises(NotRealError, match="complex128"):
+        cw.einsum("i->", [1j])
+
+
+def test_what_may_overflow_is_refused_before_the_work() -> None:
+    session = cw.Session(depth=4, insecure=True, log_n=10)
+    x = session.encrypt(np.full((16, 16), 0.01))
+    with (
+        mock.patch.object(cw.Session, "run", side_effect=AssertionError("it ran")),
+        pytest.raises(BoundOverflowError, match="tighter bounds") as refused,
+    ):
+        cw.einsum("ij,jk,kl,lm->im", x, x, x, x)
+    assert "of which nothing was computed" in refused.value.__notes__[-1]
+    tight = session.encrypt(np.full((16, 16), 0.01), bound=1)
+    found = session.decrypt(cw.einsum("ij,jk,kl,lm->im", tight, tight, tight, tight))
+    assert np.abs(found - 0.01**4 * 16**3).max() < 1e-4
 
 
 def test_two_sessions_do_not_mix() -> None:

@@ -17,6 +17,7 @@ from cloakwork._native import CkksEstimate, Parameters
 from cloakwork.base.arguments import above
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import (
+    BoundOverflowError,
     InvalidParametersError,
     KeyBudgetError,
     LevelExhaustedError,
@@ -24,6 +25,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
+from cloakwork.plan.analysis.headroom import largest_at_bottom
 from cloakwork.plan.functions.approximate import approximated
 from cloakwork.plan.functions.cleared import with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
@@ -59,6 +61,8 @@ from cloakwork.schemes.devices import CPU
 _LEVELS_FIRST = 1e6
 # Levels by which operands are lifted to learn how many they lack.
 _LIFT = 1000
+# Of the headroom, that the engine keeps clear of values and of their signs.
+_KEPT_BITS = 2
 # Where the range of a polynomial is looked for.
 _POINTS_PER_DEGREE = 4096
 # Of bounds, which are sums and products of doubles.
@@ -98,6 +102,7 @@ def computed(executor: Executor, node: Node, title: str) -> Tensor:
         LevelExhaustedError: The operands have too few levels left.
         MissingKeyError: The evaluator lacks a key that the plan needs.
         PrecisionLostError: A function would enlarge the noise so that too little is right.
+        BoundOverflowError: By the bounds of the operands a number may wrap around the modulus.
     """
     parameters = executor.parameters
     # What could not be held, however well it were planned, is refused before it is planned.
@@ -131,7 +136,7 @@ def _run(executor: Executor, node: Node, title: str, interval: Interval | None) 
     given = _Given.of(lowered, largest)
     bounds = None if given is None else _bounds(program, given)
     if bounds is not None:
-        _require_precise(executor, program, inputs, bounds, title)
+        _require_right(executor, program, inputs, bounds, title)
     values = executor.run(program, inputs, profile=profile, bounds=bounds)
     if bounds is not None:
         # An operand that is the result, of which only the range is new, is no operation's.
@@ -159,24 +164,32 @@ def _run(executor: Executor, node: Node, title: str, interval: Interval | None) 
     )
 
 
-def _require_precise(
+def _require_right(
     executor: Executor,
     program: SlotProgram,
     inputs: Sequence[Any],
     bounds: Sequence[float | None],
     title: str,
 ) -> None:
-    """Refuse a function of whose values the noise would leave too little right.
+    """Refuse, before it is computed, what may overflow, or a function that noise spoils.
 
     Raises:
-        PrecisionLostError: It would.
+        BoundOverflowError: By the bounds a number may wrap around the modulus.
+        PrecisionLostError: Noise would leave too little of a function's values right.
     """
-    if not any(isinstance(each, Polynomial) for each in program.operations):
-        return
     parameters, refreshing = executor.parameters, executor.scheme.refreshing
+    evaluates = any(isinstance(each, Polynomial) for each in program.operations)
+    if not evaluates:
+        largest = largest_at_bottom(program, bounds, math.floor(parameters.scale_bits))
+        if largest < 2.0 ** (parameters.headroom_bits - _KEPT_BITS):
+            return
     known = [value.estimate for value in inputs]
-    right = _right_bits(program, CkksEstimates(parameters, refreshing), known, bounds)
-    if right >= MIN_RIGHT_BITS:
+    try:
+        right = _right_bits(program, CkksEstimates(parameters, refreshing), known, bounds)
+    except BoundOverflowError as error:
+        error.add_note(f"in {title}, of which nothing was computed")
+        raise
+    if not evaluates or right >= MIN_RIGHT_BITS:
         return
     # What operands have more noise than fresh ones they have under a finer scale, too.
     fresh = _fresh(parameters, known)

@@ -13,7 +13,6 @@ from cloakwork.base.arrays import real_array
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import (
     EinsumSyntaxError,
-    InvalidArgumentError,
     LevelExhaustedError,
     ParametersMismatchError,
 )
@@ -29,7 +28,7 @@ _TYPICAL_SLOTS = 1 << 13
 
 
 def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None) -> Tensor:
-    """Contract tensors, at least one of them encrypted, as `numpy.einsum` does.
+    """Contract tensors, encrypted or not, as `numpy.einsum` does.
 
     Sums, transposes, diagonals, traces, products slot by slot, matrix products and
     outer products are all einsums; docs/einsum.md tells what a plan costs.
@@ -43,7 +42,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
 
     Returns:
         An encrypted tensor of the result's shape: mostly one or two levels below the operands,
-        at most three, for every contraction of two of them.
+        at most three, for every contraction of two of them. Where no operand is encrypted, what
+        `numpy.einsum` returns.
 
     Raises:
         EinsumSyntaxError: The expression does not follow the language.
@@ -54,7 +54,8 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
         MissingKeyError: The evaluator lacks a key that the plan needs.
         NotRealError: A clear operand is complex, text or objects.
         NotFiniteError: A clear operand has a NaN or an infinity.
-        InvalidArgumentError: No operand is encrypted.
+        BoundOverflowError: By the bounds of the operands a number may wrap around the modulus;
+            it is refused before anything is computed.
 
     Example:
         >>> import cloakwork as cw
@@ -77,7 +78,11 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     if len(operands) > 1 or set(parsed.inputs[0]) != set(parsed.output):
         refuse_sums_of_truths(f"einsum {expression!r}", *operands)
     size_of = dict(sizes(parsed, shapes))
-    runner = _runner(parsed, [each for each in read if isinstance(each, TensorMethods)])
+    tensors = [each for each in read if isinstance(each, TensorMethods)]
+    if not tensors:
+        # A type checker, to which tensors are arrays, cannot tell this case.
+        return cast(Tensor, np.einsum(expression, *cast(Any, operands), optimize=True))
+    runner = _runner(parsed, tensors)
     encrypted = tuple(isinstance(each, TensorMethods) for each in read)
     steps = contraction_path(parsed.inputs, parsed.output, size_of, encrypted, _TYPICAL_SLOTS)
     node = _graph(read, steps)
@@ -88,9 +93,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
 
 
 def _einsum_of_sublists(*arguments: Any) -> Tensor:
-    if not any(isinstance(each, TensorMethods) for each in arguments) or not any(
-        isinstance(each, list | tuple) for each in arguments[1:2]
-    ):
+    if not any(isinstance(each, list | tuple) for each in arguments[1:2]):
         raise EinsumSyntaxError(
             "cannot einsum: expected an expression such as 'ij->ji' first and the operands after "
             f"it, got {shown(arguments[0])} first"
@@ -100,10 +103,6 @@ def _einsum_of_sublists(*arguments: Any) -> Tensor:
 
 
 def _runner(expression: Expression, encrypted: Sequence[TensorMethods]) -> Runner:
-    if not encrypted:
-        raise InvalidArgumentError(
-            expression.at(0, "no operand is encrypted; numpy.einsum does this")
-        )
     runner = encrypted[0].runner
     if any(tensor.runner != runner for tensor in encrypted):
         raise ParametersMismatchError(
