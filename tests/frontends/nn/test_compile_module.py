@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import cloakwork as cw
 from cloakwork import errors
+from cloakwork.plan.networks import compile_graph
 from tests.thoroughness import part
 
 torch.manual_seed(0)
@@ -303,16 +305,38 @@ def test_high_powers_have_the_room_that_their_range_takes(power: int, factor: fl
     [
         (Forward(lambda _, x: (4 * x) ** 64), "pow_1"),
         (Forward(lambda _, x: (4 * x) ** 100), "pow_1"),
-        (Forward(lambda layer, x: 1e20 * layer(x)), "layer, mul"),
-        (Forward(lambda layer, x: layer(1e20 * torch.sigmoid(x))), "mul, layer"),
+        (Forward(lambda layer, x: 1e20 * layer(x)), "mul"),
+        (Forward(lambda layer, x: layer(1e20 * torch.sigmoid(x))), "mul"),
     ],
 )
 def test_numbers_beyond_every_ring_are_refused_by_layer_and_size(
     module: layers.Module, layer: str
 ) -> None:
     told = rf"layer '{layer}' makes numbers up to \d.*e\+\d\d: .* inputs down"
-    with pytest.raises(errors.InvalidParametersError, match=told):
+    # The calibration shows it: nothing is fitted or planned for that.
+    with (
+        mock.patch.object(compile_graph, "refitted", side_effect=AssertionError("it was fitted")),
+        pytest.raises(errors.InvalidParametersError, match=told),
+    ):
         compiled(module)
+
+
+def test_values_that_grow_from_layer_to_layer_are_refused_at_calibration() -> None:
+    torch.manual_seed(0)
+    made: list[layers.Module] = []
+    for _ in range(30):
+        layer = layers.Linear(8, 8)
+        layer.weight.data *= 30
+        made += [layer, layers.ReLU()]
+    inputs = np.random.default_rng(0).uniform(-1, 1, (16, 8))
+    told = (
+        r"layer '\d+' makes numbers up to \d.*, and results are up to \d.*e\+\d\d: .* inputs down"
+    )
+    with (
+        mock.patch.object(compile_graph, "refitted", side_effect=AssertionError("it was fitted")),
+        pytest.raises(errors.InvalidParametersError, match=told),
+    ):
+        cw.nn.compile(layers.Sequential(*made).eval(), inputs)
 
 
 def test_noise_that_outgrows_a_layer_is_refused() -> None:
@@ -331,9 +355,7 @@ def test_noise_that_outgrows_a_layer_is_refused() -> None:
 
 
 def test_powers_that_outgrow_the_moduli_are_refused_by_layer() -> None:
-    told = (
-        "layer 'pow_1' makes numbers up to .*; ask for less precision, or scale weights or inputs"
-    )
+    told = "layer 'pow_1' makes numbers up to .*; scale weights or inputs down"
     with pytest.raises(errors.InvalidParametersError, match=told):
         compiled(Forward(lambda _, x: (100 * x) ** 40))
 

@@ -24,7 +24,7 @@ from cloakwork.plan.networks.errors.likely import likely_difference
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
-from cloakwork.plan.networks.pipeline import planned
+from cloakwork.plan.networks.pipeline import planned, require_small_results
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
@@ -85,11 +85,13 @@ def compile_graph(
     bootstraps = bool(options.bootstrap)
     if len(first):
         seen = calibrate(graph, [first])
+        require_small_results(graph, seen, options)
         narrower, seen = with_narrower_softmaxes(graph, seen, [first], options)
         depths = activation_depths(narrower, seen, options, _FIRST_GROWTH_BITS)
         bootstraps = bootstraps or _is_too_deep(least_depths(narrower, depths), options)
     announce("calibrating")
     calibration = calibrate(graph, samples)
+    require_small_results(graph, calibration, options)
     batches = samples.again(calibration.retained)
     graph, calibration = with_narrower_softmaxes(graph, calibration, batches, options)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)

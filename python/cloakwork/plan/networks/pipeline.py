@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
+import numpy as np
+
 from cloakwork._native import Parameters
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -118,6 +120,46 @@ def planned(
     if best is not None:
         return best
     raise _refusal(refusals, options)
+
+
+def require_small_results(
+    graph: g.Graph, calibration: Calibration, options: NetworkOptions
+) -> None:
+    """Refuse a network some of whose results are larger than every ring has the headroom for.
+
+    Numbers on the way may be: the matrices beside them scale them down, and up again.
+
+    Args:
+        graph: The network.
+        calibration: Some of the inputs that it is meant for.
+        options: What it is called.
+
+    Raises:
+        InvalidParametersError: They are; the message names the first layer that makes such
+            numbers.
+
+    Example:
+        >>> from cloakwork.plan.networks.calibration import calibrate
+        >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+        >>> cube = g.Polynomial((0.0, 0.0, 0.0, 1.0), "monomial", -9e9, 9e9)
+        >>> for name, layer in [("cube", cube), ("y", g.Output())]:
+        ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
+        >>> graph = g.build(nodes)
+        >>> require_small_results(graph, calibrate(graph, [np.array([[9.0]])]), NetworkOptions())
+    """
+    largest = np.maximum(np.abs(calibration.lows), np.abs(calibration.highs))
+    limit = 2.0 ** (_MAX_HEADROOM - _LEAST_RECOGNISED_BITS)
+    results = [
+        number for number, node in enumerate(graph.nodes) if isinstance(node.operation, g.Output)
+    ]
+    if largest[results].max() > limit:
+        first = int((largest > limit).argmax())
+        raise InvalidParametersError(
+            f"cannot compile {options.title}: of the calibration's inputs layer "
+            f"{graph.nodes[first].name!r} makes numbers up to {largest[first]:.2g}, and results "
+            f"are up to {largest[results].max():.2g}: no ring has the headroom for more than "
+            f"{limit:.2g}; scale weights or inputs down"
+        )
 
 
 def _batches(network: StagedNetwork, options: NetworkOptions, log_n: int) -> list[int]:
