@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
 from cloakwork.frontends.matmul.shapes import shaped
-from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.plan.matmul.choose import Choice, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import clear_multiplications
+from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.levels import depth_of
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.slots import (
@@ -26,12 +28,9 @@ from cloakwork.programs.slots import (
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 from tests.thoroughness import part
 
-RINGS = range(12, 17)
-OPTIONS = Options((1.0, 1.0), 8)
 
-
-def chosen(product: Product, options: Options = OPTIONS) -> Choice:
-    return cheapest_choice("product", product, options, RINGS)
+def chosen(product: Product, bound: float = 1.0, **asked: int) -> Choice:
+    return cheapest_choice(product, (bound, bound), 8, RealOptions(title="product", **asked))  # type: ignore[arg-type]
 
 
 def terms_of(product: Product, choice: Choice) -> int:
@@ -146,40 +145,40 @@ def test_key_budgets_are_kept_or_refused() -> None:
     product = Product(1, 512, 512, 512)
     free = chosen(product)
     each = free.parameters.evaluation_key_bytes(1)
-    few = chosen(product, Options((1.0, 1.0), 8, key_budget=15 * each))
+    few = chosen(product, key_budget=15 * each)
     assert 2 * few.blocks.side - 1 <= 15
     assert few.blocks.side < free.blocks.side
     with pytest.raises(KeyBudgetError, match="allow key_budget="):
-        chosen(product, Options((1.0, 1.0), 8, key_budget=each // 2))
+        chosen(product, key_budget=each // 2)
 
 
 def test_memory_limits_are_kept_or_refused() -> None:
     product = Product(1, 512, 512, 512)
     limit = 90 << 20
-    choice = chosen(product, Options((1.0, 1.0), 8, memory_limit=limit))
+    choice = chosen(product, memory_limit=limit)
     found = product.counts(choice.blocks)
     at_top, at_bottom = (ciphertext_bytes(choice.parameters, level) for level in (1, 0))
     assert (found.left + found.right) * at_top + found.products * at_bottom <= limit
     with pytest.raises(MemoryBudgetError, match="memory_limit") as refused:
-        chosen(product, Options((1.0, 1.0), 8, memory_limit=1 << 20))
+        chosen(product, memory_limit=1 << 20)
     # What is named as the least is enough.
     named = re.search(r"memory_limit=(\d+)$", str(refused.value))
     assert named is not None
     least = int(named[1])
-    assert chosen(product, Options((1.0, 1.0), 8, memory_limit=least)).parameters.n == 1 << 12
+    assert chosen(product, memory_limit=least).parameters.n == 1 << 12
 
 
 def test_worst_cases_have_headroom() -> None:
     for inner, bound in ((512, 1.0), (4096, 1.0), (64, 100.0)):
         product = Product(1, 64, inner, 64)
-        parameters = chosen(product, Options((bound, bound), 8)).parameters
+        parameters = chosen(product, bound).parameters
         # A quarter of the modulus is for results, as the engine asks it.
         assert inner * bound * bound < 2 ** (parameters.headroom_bits - 2)
 
 
 def test_results_that_no_modulus_holds_are_refused() -> None:
     with pytest.raises(InvalidParametersError, match="headroom"):
-        chosen(Product(1, 64, 64, 64), Options((1e9, 1e9), 8))
+        chosen(Product(1, 64, 64, 64), 1e9)
 
 
 @given(

@@ -11,6 +11,7 @@ from cloakwork.plan.matmul.chain import geometries
 from cloakwork.plan.matmul.convolution import Convolution, convolution
 from cloakwork.plan.matmul.matrix_plan import matrix_plan
 from cloakwork.plan.matmul.spine import spines
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.search import Task
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 from cloakwork.programs.keys import required_keys
@@ -151,7 +152,7 @@ def test_kernels_meet_the_pixels_of_their_windows_alone() -> None:
     assert isinstance(spine.first, Convolution)
     assert spine.multiplications == 845 * (25 + 100) * 4096
     bounds = dict(zip(sources, (0.3, 1.0, 0.05), strict=True))
-    plan = matrix_plan(Task("network", [node], bounds, 8, False), range(12, 17), None)
+    plan = matrix_plan(Task(RealOptions(precision=8), [node], bounds))
     assert plan is not None
     operations = [each for each in plan.program.operations if isinstance(each, RotatedProducts)]
     slots = plan.parameters.slots

@@ -1,18 +1,23 @@
+from dataclasses import replace
+
 import pytest
 
 from cloakwork.errors import KeyBudgetError
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan, matrix_plan
 from cloakwork.plan.passes.levels import depth_of
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.search import Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram, SwitchProduct
 
-RINGS = range(12, 17)
-
 
 def task_of(result: Node, sources: list[Source], bound: float = 1.0) -> Task:
-    return Task("task", [result], dict.fromkeys(sources, bound), 20, False)
+    return Task(RealOptions(), [result], dict.fromkeys(sources, bound))
+
+
+def within(task: Task, key_budget: int) -> Task:
+    return replace(task, options=replace(task.options, key_budget=key_budget))
 
 
 def product_of(size: int) -> Task:
@@ -26,10 +31,10 @@ def edges(program: SlotProgram) -> int:
 
 def taken(task: Task) -> MatrixPlan | None:
     """The plan by blocks where `compile` takes it."""
-    plan = matrix_plan(task, RINGS, None)
+    plan = matrix_plan(task)
     if plan is None or plan.is_certain:
         return plan
-    return plan if plan.is_better_than(cheapest_plan(task, RINGS)) else None
+    return plan if plan.is_better_than(cheapest_plan(task)) else None
 
 
 # What the products of slots take, in and out.
@@ -41,7 +46,7 @@ def test_small_products_have_no_more_ciphertexts(size: int, most: int) -> None:
 
 @pytest.mark.parametrize("size", [128, 256])
 def test_large_products_are_planned_without_looking_for_others(size: int) -> None:
-    plan = matrix_plan(product_of(size), RINGS, None)
+    plan = matrix_plan(product_of(size))
     assert plan is not None
     assert plan.is_certain
     assert len(plan.program.operations) < 4 * size
@@ -54,7 +59,7 @@ def test_a_matrix_times_its_transpose_is_planned_without_looking_for_others(
 ) -> None:
     a = Source("a", shape)
     size = shape[terms[0].index("i")]
-    plan = matrix_plan(task_of(Contract((a, a), terms, "ij", (size, size)), [a]), RINGS, None)
+    plan = matrix_plan(task_of(Contract((a, a), terms, "ij", (size, size)), [a]))
     assert plan is not None
     assert plan.is_certain
     assert len(plan.program.operations) < 128
@@ -62,17 +67,17 @@ def test_a_matrix_times_its_transpose_is_planned_without_looking_for_others(
 
 def test_a_key_budget_that_nothing_fits_is_refused_with_what_would_do() -> None:
     with pytest.raises(KeyBudgetError) as refusal:
-        matrix_plan(product_of(64), RINGS, 1000)
-    assert matrix_plan(product_of(64), RINGS, refusal.value.least) is not None
+        matrix_plan(within(product_of(64), 1000))
+    assert matrix_plan(within(product_of(64), refusal.value.least)) is not None
     with pytest.raises(KeyBudgetError):
-        matrix_plan(product_of(64), RINGS, refusal.value.least - 1)
+        matrix_plan(within(product_of(64), refusal.value.least - 1))
 
 
 def test_chains_take_one_level_a_product() -> None:
     a, b, c = (Source(name, (48, 48)) for name in "abc")
     first = Contract((a, b), ("ik", "kj"), "ij", (48, 48))
     task = task_of(Contract((first, c), ("ik", "kj"), "ij", (48, 48)), [a, b, c], 0.1)
-    plan = matrix_plan(task, RINGS, None)
+    plan = matrix_plan(task)
     assert plan is not None
     assert depth_of(plan.program) == 2
     assert sorted(each.name for each, _ in plan.operands) == ["a", "b", "c"]
@@ -87,11 +92,11 @@ def test_a_chain_within_a_key_budget_has_fewer_rotations() -> None:
         assert plan is not None
         return required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
 
-    budget = keys_of(matrix_plan(task, RINGS, None)) // 2
-    assert keys_of(matrix_plan(task, RINGS, budget)) <= budget
+    budget = keys_of(matrix_plan(task)) // 2
+    assert keys_of(matrix_plan(within(task, budget))) <= budget
     with pytest.raises(KeyBudgetError, match="allow key_budget=") as refusal:
-        matrix_plan(task, RINGS, 1000)
-    assert matrix_plan(task, RINGS, refusal.value.least) is not None
+        matrix_plan(within(task, 1000))
+    assert matrix_plan(within(task, refusal.value.least)) is not None
 
 
 def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
@@ -100,7 +105,7 @@ def test_a_network_of_squares_fits_the_ring_of_two_to_the_thirteen() -> None:
     square = Contract((hidden, hidden), ("ij", "ij"), "ij", hidden.shape)
     bounds = {x: 1.0, w: 0.02, v: 0.05}
     last = Contract((v, square), ("ik", "kj"), "ij", (10, 4096))
-    plan = matrix_plan(Task("network", [last], bounds, 8, False), RINGS, None)
+    plan = matrix_plan(Task(RealOptions(precision=8), [last], bounds))
     assert plan is not None
     assert (plan.parameters.log_n, plan.parameters.levels) == (13, 3)
     # As many as the first product fills, and those of the last.

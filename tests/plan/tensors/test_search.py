@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import cloakwork as cw
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors import search
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 
@@ -34,7 +36,11 @@ def test_a_ring_without_primes_for_so_many_levels_is_passed_over() -> None:
     node: Node = x
     for _ in range(60):
         node = Contract((node, node), ("i", "i"), "i", (4,))
-    task = search.Task("deep", [node], {x: 0.5}, 12, insecure=True)
-    search.require_keys(task, [14], 10**12)
+    options = RealOptions(title="deep", precision=12, log_n=14, insecure=True)
+
+    def within(key_budget: int) -> search.Task:
+        return search.Task(replace(options, key_budget=key_budget), [node], {x: 0.5})
+
+    search.require_keys(within(10**12))
     with pytest.raises(cw.errors.KeyBudgetError, match="allow several times as many"):
-        search.require_keys(task, [14], 1000)
+        search.require_keys(within(1000))

@@ -8,16 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError
-from cloakwork.frontends.matmul.shapes import NAMES, Shaped, limit, shaped, sizes
-from cloakwork.plan.matmul.choose import Choice, Options, cheapest_choice
+from cloakwork.errors import InvalidParametersError
+from cloakwork.frontends.matmul.shapes import NAMES, Shaped, shaped, sizes
+from cloakwork.plan.matmul.choose import Choice, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import product_program
-from cloakwork.plan.parameters.ckks import SCALE_BITS
-from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
@@ -25,7 +23,6 @@ from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
 
-_ACTION = "compile a matrix product"
 # Results as large have enough right bits at the default precision.
 _LARGE = 2.0
 
@@ -83,32 +80,25 @@ def compile_matmul(
         >>> bool(np.allclose(program.run_clear(a, b), a @ b))
         True
     """
-    if not callable(costs):
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected costs to be a function of parameters such as "
-            f"cloakwork.measured_costs, got {shown(costs)}"
-        )
     specs = [each if isinstance(each, Spec) else Spec(each) for each in (left, right)]
     shapes = specs[0].shape, specs[1].shape
-    of_shapes = shaped(*shapes, _ACTION)
-    product = of_shapes.product
-    asked = integer(precision, "precision", _ACTION, least=0, most=SCALE_BITS[-1])
-    options = Options(
-        (specs[0].bound, specs[1].bound),
-        max(asked, _least_precision(product.inner * specs[0].bound * specs[1].bound)),
-        truth(insecure, "insecure", _ACTION),
-        truth(public_inputs, "public_inputs", _ACTION),
-        limit(memory_limit, "memory_limit", _ACTION),
-        limit(key_budget, "key_budget", _ACTION),
-        costs,
+    of_shapes = shaped(*shapes, RealOptions.action)
+    product, bounds = of_shapes.product, (specs[0].bound, specs[1].bound)
+    options = RealOptions(
+        title=f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}",
+        precision=precision,
+        key_budget=key_budget,
+        memory_limit=memory_limit,
+        log_n=log_n,
+        insecure=insecure,
+        public_inputs=public_inputs,
+        costs=costs,
     )
-    rings: Sequence[int] = RINGS
-    if log_n is not None:
-        rings = [integer(log_n, "log_n", _ACTION, least=5, most=17)]
-    title = f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}"
-    choice = cheapest_choice(title, product, options, rings)
-    program = _program(title, of_shapes, choice, specs, options)
-    require_agreement(program, _in_numpy, 2.0**-options.precision)
+    least = _least_precision(product.inner * bounds[0] * bounds[1])
+    reached = max(options.precision, least)
+    choice = cheapest_choice(product, bounds, reached, options)
+    program = _program(of_shapes, choice, specs, options)
+    require_agreement(program, _in_numpy, 2.0**-reached)
     return program
 
 
@@ -126,22 +116,23 @@ def _least_precision(largest: float) -> int:
         return 0
     if largest < sys.float_info.min:
         raise InvalidParametersError(
-            f"cannot {_ACTION}: expected bounds whose products reach {sys.float_info.min:.2g} or "
-            f"more, got results up to {largest:.2g}; scale the matrices up"
+            "cannot compile a product: expected bounds whose products reach "
+            f"{sys.float_info.min:.2g} or more, got results up to {largest:.2g}; scale the "
+            "matrices up"
         )
     return MIN_RIGHT_BITS - math.floor(math.log2(min(1.0, largest)))
 
 
 def _program(
-    title: str, of_shapes: Shaped, choice: Choice, specs: Sequence[Spec], options: Options
+    of_shapes: Shaped, choice: Choice, specs: Sequence[Spec], options: RealOptions
 ) -> Program:
     product = of_shapes.product
-    planned = planned_product(title, product, choice.blocks, NAMES, of_shapes.views)
+    planned = planned_product(options.title, product, choice.blocks, NAMES, of_shapes.views)
     inputs = [
         Port(name, "real", 0, spec.shape, spec.low, spec.high)
         for name, spec in zip(NAMES, specs, strict=True)
     ]
-    bound = product.bound(choice.blocks, options.bounds)
+    bound = product.bound(choice.blocks, (specs[0].bound, specs[1].bound))
     placed = list(map(PlacedMatrix, range(len(NAMES)), planned.operands))
     return product_program(
         planned.program,

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.frontends.tensors.tracing import Traced
 from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.functions.known import KNOWN
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.tensor_function import TensorFunction
 from cloakwork.programs.ir.tensors import Apply, Within
 from cloakwork.programs.packing.results import filled
 from cloakwork.runtime.program import Program
@@ -22,7 +22,7 @@ Arrays = list[NDArray[np.float64]]
 
 
 def require_function(
-    program: Program, function: Callable[..., Any], graph: Traced, precision: int
+    program: Program, function: Callable[..., Any], graph: TensorFunction, precision: int
 ) -> None:
     """Refuse the program of a function which in the clear gives other numbers than numpy does.
 
@@ -46,7 +46,7 @@ def require_function(
     require_agreement(program, meaning, error)
 
 
-def _is_meant(graph: Traced, exact: Mapping[Any, NDArray[np.float64]]) -> bool:
+def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[np.float64]]) -> bool:
     """Whether numbers are in the ranges that the user gives, and in no gap, and all are finite."""
     for node in in_order(graph.results):
         match node:

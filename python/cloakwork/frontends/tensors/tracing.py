@@ -5,17 +5,17 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.plan.functions.approximate import EXACT_BITS
-from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
+from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.tensor_function import TensorFunction
 from cloakwork.programs.ir.tensors import Node, Source
-from cloakwork.programs.packing.results import Form, Leaf, Sequenced
+from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.spec import Spec
 
 T = TypeVar("T", bound=TensorMethods)
@@ -116,29 +116,7 @@ def together(
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """What a function does.
-
-    Args:
-        sources: Its arguments.
-        results: What it returns.
-        form: Whether it returns the one tensor, or a tuple.
-    """
-
-    sources: tuple[Source, ...]
-    results: tuple[Node, ...]
-    form: Form
-
-
-def interval_of(spec: Spec) -> Interval:
-    """The range of an argument's elements."""
-    assert spec.low is not None
-    assert spec.high is not None
-    return uniform(len(spec.shape), spec.low, spec.high)
-
-
-def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> Traced:
+def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunction:
     """Run a function once on stand-ins for arguments.
 
     Raises:
@@ -152,7 +130,7 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> Traced:
     names = _names(function, len(specs))
     sources = tuple(Source(name, spec.shape) for name, spec in zip(names, specs, strict=True))
     pairs = zip(sources, specs, strict=True)
-    trace = _Trace({source: interval_of(spec) for source, spec in pairs})
+    trace = _Trace({source: of_spec(spec) for source, spec in pairs})
     arguments = [TracedTensor(source, trace) for source in sources]
     try:
         inspect.signature(function).bind(*arguments)
@@ -171,7 +149,7 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> Traced:
         )
     leaves = tuple(map(Leaf, range(len(several))))
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
-    return Traced(sources, tuple(each.node() for each in several), form)
+    return TensorFunction(sources, tuple(specs), tuple(each.node() for each in several), form)
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:

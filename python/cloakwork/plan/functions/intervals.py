@@ -27,6 +27,7 @@ from cloakwork.programs.ir.tensors import (
     Sum,
     Within,
 )
+from cloakwork.programs.spec import Spec
 
 # Products of two intervals that are written out before they are summed, at most.
 _MOST_CORNERS = 1 << 22
@@ -87,6 +88,13 @@ def uniform(
 
     ends = filled(low), filled(high)
     return Interval(*ends, filled(error), filled(error_in_gaps), claimed)
+
+
+def of_spec(spec: Spec) -> Interval:
+    """The range of an argument's elements."""
+    assert spec.low is not None
+    assert spec.high is not None
+    return uniform(len(spec.shape), spec.low, spec.high)
 
 
 def intervals_of(

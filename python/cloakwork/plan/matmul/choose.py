@@ -3,46 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias
 
 from cloakwork._native import Parameters
-from cloakwork.errors import (
-    InvalidParametersError,
-    KeyBudgetError,
-    MemoryBudgetError,
-)
+from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
-from cloakwork.plan.matmul.parameters import filled, product_parameters, require_ring
+from cloakwork.plan.matmul.parameters import filled, product_parameters
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
+from cloakwork.plan.parameters.rings import cheapest_of, is_dearer, same_kind
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.matrices import Blocks
-from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.schemes.transform_cache import ciphertext_bytes
 
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What is asked of a product.
-
-    Args:
-        bounds: The largest absolute values of the numbers of both operands.
-        precision: Bits after the binary point that results should have.
-        insecure: Whether parameters below 128-bit security are allowed.
-        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
-        memory_limit: Bytes that the ciphertexts of a run may take; None for any.
-        key_budget: Bytes that evaluation keys may take; None for any.
-        costs: What operations cost under given parameters, in one unit for all of them.
-    """
-
-    bounds: tuple[float, float]
-    precision: float
-    insecure: bool = False
-    public_inputs: bool = False
-    memory_limit: int | None = None
-    key_budget: int | None = None
-    costs: Callable[[Parameters], Costs] = comparable
+# The largest absolute values of the numbers of both operands.
+Bounds: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +38,16 @@ class Choice:
     cost: float
 
 
-def cheapest_choice(title: str, product: Product, options: Options, rings: Sequence[int]) -> Choice:
+def cheapest_choice(
+    product: Product, bounds: Bounds, precision: float, options: RealOptions
+) -> Choice:
     """The cheapest way within the memory and the keys that are allowed.
 
     Args:
-        title: What is computed, for errors.
         product: The product.
-        options: What is asked.
-        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
+        bounds: The largest absolute values of the numbers of both operands.
+        precision: Bits after the binary point that results should have.
+        options: What else is asked.
 
     Raises:
         InvalidParametersError: No ring has the precision and the headroom that are needed.
@@ -77,35 +57,30 @@ def cheapest_choice(title: str, product: Product, options: Options, rings: Seque
         ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
 
     Example:
-        >>> found = cheapest_choice(
-        ...     "product", Product(1, 512, 512, 512), Options((1.0, 1.0), 12), [12, 13])
-        >>> found.parameters.log_n
-        12
+        >>> product = Product(1, 512, 512, 512)
+        >>> cheapest_choice(product, (1.0, 1.0), 12, RealOptions()).parameters.log_n
+        13
     """
     # No ciphertext holds more numbers than its ring has coefficients.
-    require_plannable(title, product.numbers >> max(rings))
-    found: list[Choice] = []
-    refusal: Exception | None = None
-    for log_n in rings:
-        try:
-            found.append(_cheapest_in_ring(title, product, options, log_n))
-        except (InvalidParametersError, KeyBudgetError, MemoryBudgetError) as error:
-            # Of budgets the first says least: larger rings take more.
-            if not isinstance(refusal, KeyBudgetError | MemoryBudgetError):
-                refusal = error
-            continue
-        # Larger rings do the same for more.
-        if len(found) > 1 and found[-1].cost > found[-2].cost:
-            break
-    if not found:
-        if isinstance(refusal, KeyBudgetError | MemoryBudgetError):
-            raise refusal
-        raise require_ring(refusal, title)
-    best = min(found, key=lambda each: each.cost)
+    require_plannable(options.title, product.numbers >> max(options.rings))
+
+    def attempt(log_n: int) -> Choice:
+        return _cheapest_in_ring(product, bounds, precision, options, log_n)
+
+    try:
+        best = cheapest_of(options.rings, attempt, _cost, is_dearer(_cost))
+    except InvalidParametersError as refusal:
+        raise same_kind(refusal, f"cannot compile {options.title}: {refusal}") from refusal
     return replace(best, parameters=filled(best.parameters))
 
 
-def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int) -> Choice:
+def _cost(choice: Choice) -> float:
+    return choice.cost
+
+
+def _cheapest_in_ring(
+    product: Product, bounds: Bounds, precision: float, options: RealOptions, log_n: int
+) -> Choice:
     candidates = plannable(product, families(product, 1 << log_n - 1, 1, 2))
     found: list[Choice] = []
     refused: list[InvalidParametersError] = []
@@ -115,7 +90,7 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
     for kind in sorted(kinds):
         alike = [each for each in candidates if (each.shares > 1, each.column_parts) == kind]
         try:
-            parameters = _parameters(product, alike, options, log_n)
+            parameters = _parameters(product, alike, bounds, precision, options, log_n)
         except InvalidParametersError as error:
             refused.append(error)
             continue
@@ -123,26 +98,31 @@ def _cheapest_in_ring(title: str, product: Product, options: Options, log_n: int
     if not found:
         raise refused[0]
     within = Budgets(options.key_budget, options.memory_limit).kept_by(
-        title, found, _key_bytes, partial(_peak_bytes, product)
+        options.title, found, _key_bytes, partial(_peak_bytes, product)
     )
-    return min(without_waste(product, within), key=lambda each: each.cost)
+    return min(without_waste(product, within), key=_cost)
 
 
 def _parameters(
-    product: Product, candidates: Sequence[Blocks], options: Options, log_n: int
+    product: Product,
+    candidates: Sequence[Blocks],
+    bounds: Bounds,
+    precision: float,
+    options: RealOptions,
+    log_n: int,
 ) -> Parameters:
     """Parameters that serve all of some ways."""
     halves = math.sqrt(2.0)
-    left, right = options.bounds
+    left, right = bounds
     return product_parameters(
         -(-product.inner // min(each.inner for each in candidates)),
         max(len(each.lane_sums()) for each in candidates),
         (
             halves * left,
             halves * right,
-            max(product.slot_bound(each, options.bounds) for each in candidates),
+            max(product.slot_bound(each, bounds) for each in candidates),
         ),
-        precision=options.precision,
+        precision=precision,
         log_n=log_n,
         insecure=options.insecure,
         public_inputs=options.public_inputs,
@@ -150,9 +130,9 @@ def _parameters(
 
 
 def _priced(
-    product: Product, candidates: Iterable[Blocks], parameters: Parameters, options: Options
+    product: Product, candidates: Iterable[Blocks], parameters: Parameters, options: RealOptions
 ) -> list[Choice]:
-    costs = options.costs(parameters)
+    costs = options.costs_of(parameters)
     top, bottom = costs.at(1), costs.at(0)
     return [
         Choice(each, parameters, product.cost(each, top, bottom) + costs.run) for each in candidates

@@ -9,17 +9,16 @@ from cloakwork._native import BGV_FAILURE_BITS, BgvNoiseModel, BgvParameters
 from cloakwork.errors import (
     InsecureParametersError,
     InvalidParametersError,
-    KeyBudgetError,
-    MemoryBudgetError,
     NoiseExhaustedError,
 )
 from cloakwork.plan.cost.bgv import counted_costs
 from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
-from cloakwork.plan.matmul.parameters import product_sketch, require_ring
+from cloakwork.plan.matmul.parameters import product_sketch
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
 from cloakwork.plan.parameters.bgv import limbs_of, plaintext_moduli
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
+from cloakwork.plan.parameters.rings import cheapest_of, is_dearer, same_kind
 from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.runtime.estimates import estimated_results
@@ -117,28 +116,18 @@ def cheapest_integer_choice(
     """
     # No ciphertext holds more numbers than its ring has coefficients.
     require_plannable(title, product.numbers >> max(rings))
-    found: list[IntegerChoice] = []
-    refusal: Exception | None = None
-    for log_n in rings:
-        try:
-            found.append(_cheapest_in_ring(title, product, options, log_n))
-        except (
-            InvalidParametersError,
-            NoiseExhaustedError,
-            KeyBudgetError,
-            MemoryBudgetError,
-        ) as error:
-            # Of budgets the first says least: larger rings take more.
-            if not isinstance(refusal, KeyBudgetError | MemoryBudgetError):
-                refusal = error
-            continue
-        if len(found) > 1 and found[-1].cost > found[-2].cost:
-            break
-    if not found:
-        if isinstance(refusal, KeyBudgetError | MemoryBudgetError):
-            raise refusal
-        raise require_ring(refusal, title)
-    return min(found, key=lambda each: each.cost)
+
+    def attempt(log_n: int) -> IntegerChoice:
+        return _cheapest_in_ring(title, product, options, log_n)
+
+    try:
+        return cheapest_of(rings, attempt, _cost, is_dearer(_cost))
+    except (InvalidParametersError, NoiseExhaustedError) as refusal:
+        raise same_kind(refusal, f"cannot compile {title}: {refusal}") from refusal
+
+
+def _cost(choice: IntegerChoice) -> float:
+    return choice.cost
 
 
 def _cheapest_in_ring(
@@ -166,7 +155,7 @@ def _cheapest_in_ring(
     within = Budgets(options.key_budget, options.memory_limit).kept_by(
         title, found, lambda each: each.key_bytes, lambda each: each.peak_bytes(product)
     )
-    return min(without_waste(product, within), key=lambda each: each.cost)
+    return min(without_waste(product, within), key=_cost)
 
 
 def _parameter_sets(

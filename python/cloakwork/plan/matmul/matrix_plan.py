@@ -22,7 +22,7 @@ from cloakwork.plan.matmul.chain import (
     geometries,
     lowered_chain,
 )
-from cloakwork.plan.matmul.choose import Options, cheapest_choice
+from cloakwork.plan.matmul.choose import cheapest_choice
 from cloakwork.plan.matmul.claims import element_ceilings, followed, whole_ceilings
 from cloakwork.plan.matmul.expression import (
     Expression,
@@ -43,6 +43,7 @@ from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contractio
 from cloakwork.plan.matmul.spine import Spine, spines
 from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.search import Plan, Task
@@ -52,7 +53,7 @@ from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.runtime.costs import Costs, total_seconds
+from cloakwork.runtime.costs import total_seconds
 
 # So few numbers are multiplied in the slots of one ciphertext.
 _IN_ONE_PRODUCT = 1 << 11
@@ -116,13 +117,11 @@ def _edges(program: SlotProgram) -> int:
     return sum(isinstance(each, Input | Output) for each in program.operations)
 
 
-def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> MatrixPlan | None:
+def matrix_plan(task: Task) -> MatrixPlan | None:
     """The cheapest plan found; None where the task is no such product or nothing serves it.
 
     Args:
         task: What is to be planned.
-        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
-        key_budget: Bytes that evaluation keys may take; None for any.
 
     Raises:
         KeyBudgetError: There is a way, and its keys take more.
@@ -134,14 +133,14 @@ def matrix_plan(task: Task, rings: Sequence[int], key_budget: int | None) -> Mat
     # In an expression the vectors of a matrix may be those of its transpose, and enter once.
     is_gram = contraction is not None and _is_gram(contraction)
     if contraction is not None and not (is_gram and found):
-        return _of_contraction(contraction, task, rings, key_budget)
+        return _of_contraction(contraction, task)
     chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
     if chains:
-        return _of_chains(chains, task, rings, key_budget)
+        return _of_chains(chains, task)
     least = _IN_FEW_PRODUCTS if is_gram else _IN_ONE_PRODUCT
     if sum(least_multiplications(expression) for expression, _ in found) <= least:
         return None
-    return _of_expressions(found, task, rings, key_budget)
+    return _of_expressions(found, task)
 
 
 def _expressions_of(task: Task) -> list[_Batched]:
@@ -206,42 +205,56 @@ def _is_possible(task: Task) -> bool:
     return has_parameters(task.precision, max(1.0, needs.of_results), needs.gain)
 
 
-def _of_expressions(
-    expressions: Sequence[_Batched], task: Task, rings: Sequence[int], key_budget: int | None
-) -> MatrixPlan | None:
+def _of_expressions(expressions: Sequence[_Batched], task: Task) -> MatrixPlan | None:
     """The cheapest orders and lanes of expressions, in the smallest ring that serves them."""
-    for log_n in rings:
-        plan, keys = _within_keys(expressions, task, log_n, key_budget)
-        if plan is None:
-            continue
-        # Larger rings do the same for more.
-        if key_budget is not None and keys > key_budget:
-            raise _too_few_keys(task.title, keys, key_budget)
-        return plan
-    return None
+    return _first(task, lambda log_n: _within_keys(expressions, task, log_n))
 
 
-def _within_keys(
-    expressions: Sequence[_Batched], task: Task, log_n: int, key_budget: int | None
-) -> tuple[MatrixPlan | None, int]:
-    """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
+def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> MatrixPlan | None:
+    """The plan of the smallest ring that has one, with the bytes of its keys; None where none has.
+
+    Raises:
+        KeyBudgetError: Its keys take more than the budget: those of larger rings do, too.
+    """
+    try:
+        plan, keys = cheapest_of(task.options.rings, attempt, lambda _: 0.0, at_first)
+    except InvalidParametersError:
+        # The other way may do; where not, it says why.
+        return None
+    key_budget = task.options.key_budget
+    if key_budget is not None and keys > key_budget:
+        raise KeyBudgetError(
+            f"cannot compile {task.title} within {key_budget} bytes of evaluation keys: as "
+            f"products of matrices it takes {keys}; allow key_budget={keys}",
+            keys,
+        )
+    return plan
+
+
+def _within_keys(expressions: Sequence[_Batched], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
+    """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes.
+
+    Raises:
+        InvalidParametersError: The ring is too small for it.
+    """
+    options = task.options
     multiplications = _multiplications(expressions)
     most_by_slots = _most_by_slots(expressions)
     batch_of = [batch for _, batch in expressions]
 
     def is_possible(levels: int) -> bool:
         try:
-            require_levels(levels, task.precision, log_n=log_n, insecure=task.insecure)
+            require_levels(levels, task.precision, log_n=log_n, insecure=options.insecure)
         except InvalidParametersError:
             return False
         return True
 
-    best: tuple[MatrixPlan | None, int] = None, 0
+    best: tuple[MatrixPlan, int] | None = None
     most_side: int | None = None
     while most_side is None or most_side > 0:
         made = None
         of_each = [
-            cheapest_orders(each, log_n, task.costs, is_possible, most_side)
+            cheapest_orders(each, log_n, options.costs_of, is_possible, most_side)
             for each, _ in expressions
         ]
         for orderings in _side_by_side(of_each):
@@ -252,12 +265,21 @@ def _within_keys(
                 break
         if made is None:
             break
-        keys = required_keys(made.program).nbytes(made.parameters.evaluation_key_bytes)
-        if best[0] is None or keys < best[1]:
+        keys = _key_bytes(made)
+        if best is None or keys < best[1]:
             best = made, keys
-        if key_budget is None or keys <= key_budget:
+        if options.key_budget is None or keys <= options.key_budget:
             break
+    if best is None:
+        raise InvalidParametersError(
+            f"cannot compile {task.title}: a ring of degree 2^{log_n} is too small for it; leave "
+            "log_n out"
+        )
     return best
+
+
+def _key_bytes(plan: MatrixPlan) -> int:
+    return required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
 
 
 def _side_by_side(of_each: Sequence[Sequence[Ordering]]) -> Iterator[list[Ordering]]:
@@ -267,32 +289,14 @@ def _side_by_side(of_each: Sequence[Sequence[Ordering]]) -> Iterator[list[Orderi
             yield [orders[min(place, len(orders) - 1)] for orders in of_each]
 
 
-def _too_few_keys(title: str, keys: int, key_budget: int) -> KeyBudgetError:
-    return KeyBudgetError(
-        f"cannot compile {title} within {key_budget} bytes of evaluation keys: as products of "
-        f"matrices it takes {keys}; allow key_budget={keys}",
-        keys,
-    )
-
-
-def _of_contraction(
-    contraction: MatrixContraction, task: Task, rings: Sequence[int], key_budget: int | None
-) -> MatrixPlan | None:
+def _of_contraction(contraction: MatrixContraction, task: Task) -> MatrixPlan | None:
     product = contraction.product
     if product.multiplications <= _IN_FEW_PRODUCTS:
         return None
     left, right = contraction.sources
     bounds = (task.bounds[left], task.bounds[right])
-    options = Options(
-        bounds,
-        task.precision,
-        task.insecure,
-        task.public_inputs,
-        key_budget=key_budget,
-        costs=task.costs,
-    )
     try:
-        choice = cheapest_choice(task.title, product, options, rings)
+        choice = cheapest_choice(product, bounds, task.precision, task.options)
     except InvalidParametersError:
         # The other way may do; where not, it says why.
         return None
@@ -315,39 +319,33 @@ def _of_contraction(
     )
 
 
-def _of_chains(
-    chains: Sequence[Spine], task: Task, rings: Sequence[int], key_budget: int | None
-) -> MatrixPlan | None:
+def _of_chains(chains: Sequence[Spine], task: Task) -> MatrixPlan | None:
     """The cheapest of several orders of a chain, in the smallest ring that serves it."""
-    for log_n in rings:
-        found = _cheapest_way(chains, log_n, task.costs)
-        if found is None:
-            continue
-        spine, geometry = found
-        try:
-            plan = _chain_in_ring(spine, geometry, task, log_n)
-        except InvalidParametersError:
-            continue
-        keys = required_keys(plan.program).nbytes(plan.parameters.evaluation_key_bytes)
-        # Larger rings do the same for more.
-        if key_budget is None or keys <= key_budget:
-            return plan
-        raise _too_few_keys(task.title, keys, key_budget)
-    return None
+    return _first(task, lambda log_n: _chain_in_ring(chains, task, log_n))
 
 
-def _cheapest_way(
-    chains: Sequence[Spine], log_n: int, costs: Callable[[Parameters], Costs]
-) -> tuple[Spine, AnyGeometry] | None:
-    """The order and the geometry of the least cost."""
-    prices = costs(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
+def _chain_in_ring(chains: Sequence[Spine], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
+    """The plan of the order and the geometry of the least cost, and the bytes of its keys.
+
+    Raises:
+        InvalidParametersError: The ring is too small for it.
+    """
+    prices = task.options.costs_of(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
     ways = [
         (spine, geometry)
         for spine in chains
         for geometry in geometries(spine, 1 << log_n - 1)
         if _results(spine, geometry) <= _MOST_VECTORS
     ]
-    return min(ways, key=lambda way: chain_cost(way[0], way[1], prices), default=None)
+    if not ways:
+        raise InvalidParametersError(
+            f"cannot compile {task.title}: in a ring of degree 2^{log_n} its results take more "
+            f"than {_MOST_VECTORS} vectors; leave log_n out"
+        )
+    spine, geometry = min(ways, key=lambda way: chain_cost(way[0], way[1], prices))
+    lowered = lowered_chain(task.title, spine, geometry)
+    plan = _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
+    return plan, _key_bytes(plan)
 
 
 def _results(spine: Spine, geometry: AnyGeometry) -> int:
@@ -355,11 +353,6 @@ def _results(spine: Spine, geometry: AnyGeometry) -> int:
     rows, columns = spine.shape
     blocks = geometry.blocks(1)
     return -(-rows // blocks.left_rows) * -(-columns // blocks.right_columns) * blocks.side
-
-
-def _chain_in_ring(spine: Spine, geometry: AnyGeometry, task: Task, log_n: int) -> MatrixPlan:
-    lowered = lowered_chain(task.title, spine, geometry)
-    return _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
 
 
 def _in_ring(
@@ -383,8 +376,8 @@ def _in_ring(
         # With fewer right bits a result is not decrypted.
         precision=max(task.precision, MIN_RIGHT_BITS),
         log_n=log_n,
-        insecure=task.insecure,
-        public_inputs=task.public_inputs,
+        insecure=task.options.insecure,
+        public_inputs=task.options.public_inputs,
     )
     reaches = iter(
         known[number] or 0.0
@@ -417,7 +410,7 @@ def _plan(
     most_by_slots: int,
     task: Task,
 ) -> MatrixPlan:
-    costs = task.costs(parameters)
+    costs = task.options.costs_of(parameters)
     least = multiplications / parameters.slots * costs.at(1).product
     cost = total_seconds(program, costs)
     is_large = multiplications >= most_by_slots

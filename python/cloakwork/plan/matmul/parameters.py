@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from cloakwork._native import Parameters
-from cloakwork.errors import InsecureParametersError, InvalidParametersError
+from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
 from cloakwork.plan.passes.levels import depth_of
@@ -250,10 +250,3 @@ def _doubled(builder: Builder, left: int, right: int, terms: int) -> int:
         if digit == "1":
             total = builder.append(AddProducts(total, one))
     return total
-
-
-def require_ring(refusal: Exception | None, title: str) -> InvalidParametersError:
-    """The error where no ring serves."""
-    insecure = isinstance(refusal, InsecureParametersError)
-    kind = InsecureParametersError if insecure else InvalidParametersError
-    return kind(f"cannot compile {title}: {refusal}")

@@ -8,11 +8,11 @@ that each level takes as a price of levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
+from cloakwork.errors import InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.errors.expected import (
@@ -22,21 +22,20 @@ from cloakwork.plan.networks.errors.expected import (
     expected_error,
 )
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
-from cloakwork.plan.networks.lower import activation_ranges, lowered_stages
+from cloakwork.plan.networks.lower import LoweredNetwork, lowered_stages
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
-from cloakwork.plan.networks.pipeline import batch_refusal
+from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import stages_within_one
-from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
-from cloakwork.plan.passes.bootstrap_pairs import with_pairs
-from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
-from cloakwork.plan.passes.followed import followed_ranges
+from cloakwork.plan.parameters.bootstrapping import refreshing_for
+from cloakwork.plan.parameters.rings import cheapest_of
+from cloakwork.plan.reals.refreshed import Candidate, RefreshingChain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Bootstrap, SlotProgram
-from cloakwork.runtime.costs import Costs, total_seconds
+from cloakwork.runtime.costs import Costs
+from cloakwork.schemes.ckks_noise import NoiseModel
 
 # What is within 1, but for double rounding.
 _UNIT = 1.0 + 2.0**-30
@@ -71,26 +70,22 @@ def bootstrapped(
     ]
     inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     largest = max(math.prod(stage.shape) for stage in networks[0].stages)
-    plans: list[NetworkPlan] = []
-    refusals: list[InvalidParametersError | KeyBudgetError | LevelExhaustedError] = []
-    for log_n in options.refreshing_rings:
-        tried = [
-            (network, batch)
-            for network in networks
-            for batch in options.batches(log_n, largest, network.width(1))[-1:]
-            if network.lanes(batch) <= 1 << (log_n - 1)
-        ]
-        if tried:
-            announce(f"placing bootstraps in rings of degree 2^{log_n}")
-        for network, batch in tried:
-            try:
-                plans.append(_in_ring(network, inputs_of, options, log_n, batch))
-            except (InvalidParametersError, KeyBudgetError, LevelExhaustedError) as refusal:
-                # A traceback would hold the networks, and itself, after they are of no use.
-                refusals.append(refusal.with_traceback(None))
-    if not plans:
-        raise refusals[-1] if refusals else batch_refusal(options)
-    return min(plans, key=lambda plan: plan.price / plan.batch)
+    tried = [
+        (log_n, network, batch)
+        for log_n in options.refreshing_rings
+        for network in networks
+        for batch in options.batches(log_n, largest, network.width(1))[-1:]
+        if network.lanes(batch) <= 1 << (log_n - 1)
+    ]
+    if not tried:
+        raise batch_refusal(options)
+
+    def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
+        log_n, network, batch = each
+        announce(f"placing bootstraps in a ring of degree 2^{log_n}")
+        return _in_ring(network, inputs_of, options, log_n, batch)
+
+    return cheapest_of(tried, attempt, price_of_one)
 
 
 def has_bootstrapping(options: NetworkOptions) -> bool:
@@ -120,51 +115,48 @@ def _in_ring(
     lanes = network.lanes(batch)
     width = network.width(lanes)
     inputs = inputs_of(width)
-    # Neither levels nor costs depend on the bound.
-    refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
+    chain = RefreshingChain.of(options, log_n)
+    costs, refreshing = chain.costs, chain.refreshing
     _require_shallow(network, refreshing, options)
-    costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
     typical = _typical(costs, refreshing, network.depth)
     slots = 1 << (log_n - 1)
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
     packings, _ = chosen_packings(network, slots // lanes, typical, level_price)
     whole, refreshable = lowered_stages(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)
-    place = partial(
-        with_bootstraps,
-        whole.program,
-        refreshing,
-        costs,
-        floor=least_level(refreshing, _largest(bounds)),
-        together=[places.ciphertexts for places in whole.inputs],
+
+    def precise_error(program: LoweredNetwork, noise: NoiseModel) -> float:
+        error = expected_error(program, inputs.usual_runs(program), noise)
+        _require_precise(error, refreshing, options)
+        return error
+
+    found = chain.refreshed(
+        Candidate(
+            whole,
+            together=[places.ciphertexts for places in whole.inputs],
+            among=[[each for each in refreshable if (bounds[each] or 0.0) <= _UNIT], refreshable],
+            bounds=lambda program: program.value_bounds(network.graph, width),
+            precise_error=precise_error,
+        )
     )
-    try:
-        program = place(among=[each for each in refreshable if (bounds[each] or 0.0) <= _UNIT])
-    except InvalidParametersError:
-        program = place(among=refreshable)
-    program = within_key_budget_beside(program, refreshing, options.key_budget)
-    ranges = activation_ranges(program, network, packings)
-    program, ranges = followed_ranges(
-        program, ranges, lambda each: with_pairs(each, refreshing, costs)
-    )
-    found = replace(whole, program=program, ranges=ranges)
-    bounds = found.value_bounds(network.graph, width)
-    refreshing = refreshing_for(
-        log_n, bound=_largest(_refreshed(program, bounds)), insecure=options.insecure
-    )
-    noise = options.noise(refreshing.chain, refreshing)
-    error = expected_error(found, inputs.usual_runs(found), noise)
-    _require_precise(error, refreshing, options)
-    require_headroom(program, bounds, refreshing.chain)
-    error = max(error, expected_error(found, inputs.worst_runs(found), noise))
+    require_headroom(found.lowered.program, found.bounds, found.refreshing.chain)
+    noise = options.noise(found.refreshing.chain, found.refreshing)
+    worst = expected_error(found.lowered, inputs.worst_runs(found.lowered), noise)
+    error = max(found.error, worst)
     if not error < OUTGROWN:
         raise InvalidParametersError(
             f"cannot compile {options.title}: noise outgrows the numbers of inputs that a client "
             "accepts; use activations of lower degree, or scale weights down"
         )
-    price = total_seconds(program, costs)
     return NetworkPlan(
-        found, refreshing.chain, bounds, ROUGH * error, price, batch, width, refreshing
+        found.lowered,
+        found.refreshing.chain,
+        tuple(found.bounds),
+        ROUGH * error,
+        found.price,
+        batch,
+        width,
+        found.refreshing,
     )
 
 
@@ -198,16 +190,3 @@ def _require_precise(error: float, refreshing: Refreshing, options: NetworkOptio
         f"in a ring of degree {refreshing.chain.n} leaves errors of {error:.2g} in its results; "
         f"ask for precision={max(0, reached)} or less, or scale weights down"
     )
-
-
-def _refreshed(program: SlotProgram, bounds: Sequence[float | None]) -> list[float | None]:
-    """The bounds of what is refreshed."""
-    return [
-        bounds[operation.operand]
-        for operation in program.operations
-        if isinstance(operation, Bootstrap)
-    ]
-
-
-def _largest(bounds: Sequence[float | None]) -> float:
-    return max([1.0, *(bound for bound in bounds if bound is not None)])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from cloakwork.plan.networks.stages import (
     Stage,
 )
 from cloakwork.plan.networks.writer import Writer
+from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import element_bounds
@@ -52,6 +53,15 @@ class LoweredNetwork:
     outputs: tuple[Places, ...]
     ranges: tuple[ActivationRange, ...]
     pairs: bool = False
+
+    def changed(self, change: Callable[[SlotProgram], SlotProgram]) -> LoweredNetwork:
+        """The same with another program, in which ranges are of the values that stand for theirs.
+
+        Args:
+            change: Passes that keep inputs and outputs, in order.
+        """
+        program, ranges = followed_ranges(self.program, self.ranges, change)
+        return replace(self, program=program, ranges=ranges)
 
     def pack(self, rows: g.Array) -> list[g.Array]:
         """The vectors of a batch of inputs, an entry of the batch in each row."""

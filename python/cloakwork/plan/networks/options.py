@@ -2,101 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
-from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.refreshing import Refreshing
-from cloakwork.runtime.costs import Costs, comparable
-from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.runtime.costs import Costs
 
-_ACTION = "compile a network"
 _MAX_BATCH = 1 << 15
 _THROUGHPUT: Final = "throughput"
-_MAX_BYTES = (1 << 63) - 1
 # Bits of a scale below which noise lies in a network of a few layers; simulation corrects it.
 _NOISE_BITS = 16
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkOptions:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkOptions(RealOptions):
     """What is asked of a network's program; see `cloakwork.nn.compile` for each option.
 
     Args:
-        title: The program's name.
-        precision: Bits after the binary point of the results.
         batch: Inputs of a run, or `throughput` for as many as cost least each.
         margin: By how much inputs and activations may exceed the calibration data.
         degrees: Degrees of activations, by the name of a layer or a function.
-        key_budget: Bytes for all evaluation keys; None for no limit.
-        log_n: Base-2 logarithm of the ring degree; None for the cheapest.
-        insecure: Whether parameters below 128-bit security are allowed.
-        public_inputs: Whether inputs may be encrypted by a public key.
-        costs: What operations cost under given parameters, in one unit for all operations.
-        bootstrap: Whether values may be refreshed on the way; None where no chain is long enough.
 
     Raises:
         InvalidArgumentError: An option has a value that it does not take.
 
     Example:
         >>> options = NetworkOptions(batch=3, log_n=13)
-        >>> list(options.rings)
-        [13]
+        >>> options.title, list(options.rings)
+        ('network', [13])
     """
+
+    action: ClassVar[str] = "compile a network"
 
     title: str = "network"
     precision: int = 16
     batch: int | Literal["throughput"] = 1
     margin: float = 0.25
     degrees: Mapping[str, int] | None = None
-    key_budget: int | None = None
-    log_n: int | None = None
-    insecure: bool = False
-    public_inputs: bool = False
-    costs: Callable[[Parameters], Costs] = comparable
-    bootstrap: bool | None = None
 
     def __post_init__(self) -> None:
-        if not callable(self.costs):
+        # Classes with slots are made twice, and `super()` would be of the first.
+        RealOptions.__post_init__(self)
+        object.__setattr__(self, "margin", positive(self.margin, "margin", self.action))
+        if not isinstance(self.batch, str):
+            self._check_integer("batch", 1, _MAX_BATCH)
+        elif self.batch != _THROUGHPUT:
             raise InvalidArgumentError(
-                f"cannot {_ACTION}: expected costs to be a function of parameters, got "
-                f"{shown(self.costs)}"
+                f"cannot {self.action}: expected batch to be an integer or {_THROUGHPUT!r}, got "
+                f"{shown(self.batch)}"
             )
-        checked = {
-            "insecure": truth(self.insecure, "insecure", _ACTION),
-            "public_inputs": truth(self.public_inputs, "public_inputs", _ACTION),
-            "margin": positive(self.margin, "margin", _ACTION),
-            "precision": self._integer("precision", 0, SCALE_BITS[-1]),
-            "batch": self._checked_batch(),
-        }
-        if self.log_n is not None:
-            checked["log_n"] = self._integer("log_n", 5, 17)
-        if self.key_budget is not None:
-            checked["key_budget"] = self._integer("key_budget", 0, _MAX_BYTES)
-        if self.bootstrap is not None:
-            checked["bootstrap"] = truth(self.bootstrap, "bootstrap", _ACTION)
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    def _integer(self, name: str, least: int, most: int) -> int:
-        return integer(getattr(self, name), name, _ACTION, least=least, most=most)
-
-    def _checked_batch(self) -> int | Literal["throughput"]:
-        if isinstance(self.batch, str):
-            if self.batch != _THROUGHPUT:
-                raise InvalidArgumentError(
-                    f"cannot {_ACTION}: expected batch to be an integer or {_THROUGHPUT!r}, got "
-                    f"{shown(self.batch)}"
-                )
-            return self.batch
-        return self._integer("batch", 1, _MAX_BATCH)
 
     @property
     def pairings(self) -> tuple[bool, ...]:
@@ -129,34 +89,10 @@ class NetworkOptions:
         return tuple(dict.fromkeys((sharing * most, sharing * few)))
 
     @property
-    def rings(self) -> range:
-        """Base-2 logarithms of the ring degrees that may be taken, upwards."""
-        return RINGS if self.log_n is None else range(self.log_n, self.log_n + 1)
-
-    @property
-    def refreshing_rings(self) -> range:
-        """Base-2 logarithms of the ring degrees in which values may be refreshed, upwards."""
-        return USUAL_RINGS if self.log_n is None else self.rings
-
-    @property
     def scale_bits(self) -> int:
         """Bits of the smallest scale that may do."""
         return max(SCALE_BITS.start, self.precision + _NOISE_BITS)
 
-    def noise(self, parameters: Parameters, refreshing: Refreshing | None = None) -> NoiseModel:
-        """The noise under parameters, and of bootstraps if there are any."""
-        return noise_of(parameters, refreshing=refreshing, public_inputs=self.public_inputs)
-
     def costs_of(self, parameters: Parameters) -> Costs:
-        """What operations cost under parameters.
-
-        Raises:
-            InvalidArgumentError: `costs` gives something else.
-        """
-        costs = self.costs(parameters)
-        if not isinstance(costs, Costs):
-            raise InvalidArgumentError(
-                f"cannot compile {self.title}: expected costs to be a function that gives Costs, "
-                f"got one that gives {shown(costs)}"
-            )
-        return costs.kept()
+        """What operations cost under parameters, where diagonals stay encoded between runs."""
+        return RealOptions.costs_of(self, parameters).kept()

@@ -41,6 +41,7 @@ from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
+from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
@@ -93,33 +94,52 @@ def planned(
     inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     # The same for every ring.
     by_element = partial(_by_element, few_of=cache(partial(_simulated_by_element, options.title)))
-    best: NetworkPlan | None = None
-    refusals: list[InvalidParametersError | KeyBudgetError] = []
-    for log_n in options.rings:
-        tried = [
+    tried = {
+        log_n: [
             (network, batch) for network in networks for batch in _batches(network, options, log_n)
         ]
-        if tried:
-            announce(f"planning for rings of degree 2^{log_n}")
-        is_dearer = bool(tried)
-        for network, batch in tried:
-            limit = batch * best.price / best.batch if best else math.inf
+        for log_n in options.rings
+    }
+    rings = [log_n for log_n, found in tried.items() if found]
+    if not rings:
+        raise batch_refusal(options)
+    best: list[NetworkPlan] = []
+
+    def attempt(log_n: int) -> NetworkPlan:
+        """The cheapest plan so far, in this ring or a smaller one."""
+        announce(f"planning for rings of degree 2^{log_n}")
+        cheaper, refusal = len(best), None
+        for network, batch in tried[log_n]:
+            limit = batch * price_of_one(best[-1]) if best else math.inf
             plan_by = by_element if _is_by_element(network, log_n, batch) else _in_ring
             try:
                 found = plan_by(network, inputs_of, options, log_n, batch, limit)
-            except (InvalidParametersError, KeyBudgetError) as error:
-                # A traceback would hold the networks, and itself, after they are of no use.
-                refusals.append(error.with_traceback(None))
-                is_dearer = False
+            except REFUSALS as error:
+                refusal = error.with_traceback(None)
                 continue
             if found is not None:
-                best = found
-                is_dearer = False
-        if is_dearer:
-            break
-    if best is not None:
-        return best
-    raise _refusal(refusals, options)
+                best.append(found)
+        if refusal is not None and len(best) == cheaper:
+            raise refusal
+        return best[-1]
+
+    try:
+        return cheapest_of(rings, attempt, price_of_one, _is_unchanged)
+    except InvalidParametersError as refusal:
+        raise refusal_kind(refusal, options)(
+            f"cannot compile {options.title} at a precision of {options.precision} bits: "
+            f"{refusal}; ask for less precision, or scale weights or inputs down"
+        ) from refusal
+
+
+def price_of_one(plan: NetworkPlan) -> float:
+    """What a run costs for each input."""
+    return plan.price / plan.batch
+
+
+def _is_unchanged(plans: Sequence[NetworkPlan]) -> bool:
+    """Whether no plan of the last ring is cheaper than those of the rings before."""
+    return len(plans) > 1 and plans[-1] is plans[-2]
 
 
 def require_small_results(
@@ -185,22 +205,6 @@ def _depths(network: StagedNetwork) -> list[Depth]:
     """The levels below the inputs at which stages stand."""
     pairs = zip(network.stages, network.levels, strict=True)
     return [Depth(stage.name, network.depth - level) for stage, level in pairs]
-
-
-def _refusal(
-    refusals: Sequence[InvalidParametersError | KeyBudgetError], options: NetworkOptions
-) -> Exception:
-    """Why there is no plan in any ring."""
-    for refusal in refusals:
-        if isinstance(refusal, KeyBudgetError):
-            return refusal
-    of_parameters = [each for each in refusals if isinstance(each, InvalidParametersError)]
-    if not of_parameters:
-        return batch_refusal(options)
-    return refusal_kind(of_parameters[-1], options)(
-        f"cannot compile {options.title} at a precision of {options.precision} bits: "
-        f"{of_parameters[-1]}; ask for less precision, or scale weights or inputs down"
-    )
 
 
 def batch_refusal(options: NetworkOptions) -> InvalidArgumentError:

@@ -24,7 +24,7 @@ from cloakwork.errors import (
 from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
-from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.plan.parameters.rings import RINGS, at_first, cheapest_of
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums, without_rotate_sums
 from cloakwork.programs.ir.vectors import LaneProgram
@@ -136,20 +136,12 @@ def cheapest_integer_plan(
         InsecureParametersError: The ring asked for falls short of 128-bit security.
         KeyBudgetError: The fewest keys that will do take more than the budget.
     """
-    plans: list[IntegerPlan] = []
-    prices: list[float] = []
-    refusal: Exception | None = None
-    for lanes in _most_promising(candidates, options):
-        try:
-            plan = integer_plan(lanes, options)
-        except (CircuitTooDeepError, InsecureParametersError, KeyBudgetError) as error:
-            refusal = refusal or error
-            continue
-        plans.append(plan)
-        prices.append(plan.cost + _keys_price(lanes, plan.parameter_sets[0].log_n))
-    if refusal is not None and not plans:
-        raise refusal
-    return plans[prices.index(min(prices))]
+
+    def attempt(lanes: LaneProgram) -> tuple[IntegerPlan, float]:
+        plan = integer_plan(lanes, options)
+        return plan, plan.cost + _keys_price(lanes, plan.parameter_sets[0].log_n)
+
+    return cheapest_of(_most_promising(candidates, options), attempt, lambda found: found[1])[0]
 
 
 def _most_promising(
@@ -192,24 +184,26 @@ def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
         KeyBudgetError: The fewest keys that will do take more than the budget.
     """
     rings = options.rings
-    refusal: Exception | None = None
-    for log_n in options.wide_enough(lanes):
-        try:
-            return _in_ring(slot_plan(lanes, 1 << log_n - 1), options, log_n)
-        except (InvalidParametersError, NoiseExhaustedError) as error:
-            refusal = error
-    if refusal is None:
+    wide_enough = [*options.wide_enough(lanes)]
+    if not wide_enough:
         raise CircuitTooDeepError(
             f"cannot compile {lanes.title}: {options.evaluations} evaluation(s) of "
             f"{lanes.width} slots each fit no ring; compile with a smaller batch"
         )
-    if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
-        raise refusal
-    raise CircuitTooDeepError(
-        f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of any "
-        f"secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {options.bits} bits; "
-        f"multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
-    ) from refusal
+
+    def attempt(log_n: int) -> IntegerPlan:
+        return _in_ring(slot_plan(lanes, 1 << log_n - 1), options, log_n)
+
+    try:
+        return cheapest_of(wide_enough, attempt, lambda plan: plan.cost, at_first)
+    except (InvalidParametersError, NoiseExhaustedError) as refusal:
+        if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
+            raise
+        raise CircuitTooDeepError(
+            f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of "
+            f"any secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {options.bits} "
+            f"bits; multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
+        ) from refusal
 
 
 def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan:

@@ -31,15 +31,16 @@ from cloakwork.plan.parameters.ckks import (
     fits_a_scale,
     parameters_for,
 )
+from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of, is_dearer, same_kind
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.costs import Costs, comparable, total_seconds
-from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.runtime.costs import total_seconds
 
 # Above every level that a program can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -67,36 +68,29 @@ class Task:
     """What is to be planned.
 
     Args:
-        title: What is computed, in the user's words.
+        options: What is asked.
         results: The nodes wanted.
         bounds: For each source that they need, the largest absolute value of its elements.
-        precision: Bits after the binary point that results should have.
-        insecure: Whether parameters below 128-bit security are allowed.
-        public_inputs: Whether inputs may be encrypted by a public key.
-        costs: What operations cost under given parameters, in one unit for all of them.
-        spare: Of the bits of precision, those that the user did not ask for: they are for what
-            functions are off by, or for what a plan is changed to.
+        spare: Bits of precision that the user did not ask for: they are for what functions are off
+            by, or for what a plan is changed to.
         least: Bits after the binary point that results need at least: with fewer, all are noise.
     """
 
-    title: str
+    options: RealOptions
     results: Sequence[Node]
     bounds: Mapping[Source, float]
-    precision: int
-    insecure: bool
-    public_inputs: bool = False
-    costs: Callable[[Parameters], Costs] = comparable
     spare: int = 0
     least: int = 0
 
     @property
-    def asked(self) -> int:
-        """Bits after the binary point that the user asked for."""
-        return self.precision - self.spare
+    def title(self) -> str:
+        """What is computed, in the user's words."""
+        return self.options.title
 
-    def noise(self, parameters: Parameters) -> NoiseModel:
-        """The noise under parameters."""
-        return noise_of(parameters, public_inputs=self.public_inputs)
+    @property
+    def precision(self) -> int:
+        """Bits after the binary point that results should have."""
+        return self.options.precision + self.spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +117,11 @@ _known_parameters = lru_cache(maxsize=256)(parameters_for)
 Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
 
 
-def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
+def cheapest_plan(task: Task) -> Plan:
     """The cheapest plan found.
 
     Args:
         task: What is to be planned.
-        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
 
     Raises:
         InvalidParametersError: No ring has the depth and precision that are needed.
@@ -137,30 +130,29 @@ def cheapest_plan(task: Task, rings: Sequence[int]) -> Plan:
     Example:
         >>> x = Source("x", (4,))
         >>> square = Contract((x, x), ("i", "i"), "i", (4,))
-        >>> cheapest_plan(Task("square", [square], {x: 1.0}, 20, False), [12, 13]).parameters.levels
+        >>> cheapest_plan(Task(RealOptions(), [square], {x: 1.0})).parameters.levels
         1
     """
-    plans: list[Plan] = []
-    refusals: list[Exception] = []
-    for log_n in rings:
-        try:
-            _require_chain(task, log_n)
-            plans.append(_cheapest_in_ring(task, log_n))
-        except (InvalidParametersError, LevelExhaustedError) as error:
-            # A traceback would hold what was tried, and itself, after it is of no use.
-            refusals.append(error.with_traceback(None))
-            continue
+
+    def attempt(log_n: int) -> Plan:
+        _require_chain(task, log_n)
+        return _cheapest_in_ring(task, log_n)
+
+    def is_enough(plans: Sequence[Plan]) -> bool:
         # A ring twice as large costs more than twice as much for each operation.
-        if _is_long(plans[-1]) or (len(plans) > 1 and plans[-1].cost > 2 * plans[-2].cost):
-            break
-    if not plans:
-        last = refusals[-1]
-        insecure = isinstance(last, InsecureParametersError)
-        refusal = InsecureParametersError if insecure else InvalidParametersError
-        raise refusal(
-            f"cannot compile {task.title} at a precision of {task.asked} bits: {last}"
+        return _is_long(plans[-1]) or is_dearer(_cost, 2.0)(plans)
+
+    try:
+        return cheapest_of(task.options.rings, attempt, _cost, is_enough)
+    except (InvalidParametersError, LevelExhaustedError) as last:
+        raise same_kind(
+            last,
+            f"cannot compile {task.title} at a precision of {task.options.precision} bits: {last}",
         ) from last
-    return min(plans, key=lambda plan: plan.cost)
+
+
+def _cost(plan: Plan) -> float:
+    return plan.cost
 
 
 def _require_chain(task: Task, log_n: int) -> None:
@@ -206,7 +198,7 @@ def _require_small_errors(task: Task, log_n: int, gain: float) -> None:
         log_n=log_n,
         insecure=True,
     )
-    error = task.noise(finest).encryption(0) * gain
+    error = task.options.noise(finest).encryption(0) * gain
     if error > 2.0 ** -max(task.precision, MIN_RIGHT_BITS):
         raise InvalidParametersError(
             f"errors grow by {math.log2(gain):.0f} bits on the way, for which no scale is fine "
@@ -241,7 +233,7 @@ def cheapest_of_ways(task: Task, attempt: Attempt, plans: int = _PLANS) -> Plan:
     for number, way in variations[:plans]:
         try:
             tried = attempt({**choices, number: way}, level_price)
-        except InvalidParametersError:
+        except REFUSALS:
             continue
         if tried.cost < best.cost:
             best = tried
@@ -254,7 +246,7 @@ def _at_best_level_price(attempt: Attempt) -> tuple[Plan, float]:
     first, *others = _LEVEL_PRICES
     plans = [(attempt({}, first), first)]
     for price in () if _is_long(plans[0][0]) else others:
-        with suppress(InvalidParametersError):
+        with suppress(*REFUSALS):
             plans.append((attempt({}, price), price))
     return min(plans, key=lambda each: each[0].cost)
 
@@ -273,27 +265,26 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
     known = lowered.value_bounds(task.bounds)
     parameters = parameters_of(task, lowered.program, known, log_n)
-    costs = task.costs(parameters)
+    costs = task.options.costs_of(parameters)
     lowered = lowered.changed(lambda each: split_by_cost(each, costs))
     return Plan(lowered, parameters, total_seconds(lowered.program, costs))
 
 
-def require_keys(task: Task, rings: Sequence[int], key_budget: int | None) -> None:
+def require_keys(task: Task) -> None:
     """Refuse a budget too small for any plan: one key is that of the first products.
 
     Args:
         task: What is to be planned.
-        rings: Base-2 logarithms of the ring degrees that may be taken.
-        key_budget: Bytes that evaluation keys may take; None for any.
 
     Raises:
         KeyBudgetError: It is.
     """
+    key_budget = task.options.key_budget
     needs = None if key_budget is None else least_needs(task.results, task.bounds)
     if needs is None or needs.depth == 0:
         return
     found: list[int] = []
-    for log_n, word_bits in product(rings, (EXACT_WORD_BITS, LONGEST_WORD_BITS)):
+    for log_n, word_bits in product(task.options.rings, (EXACT_WORD_BITS, LONGEST_WORD_BITS)):
         with suppress(InvalidParametersError):
             chain = Parameters(
                 levels=needs.depth,
@@ -301,7 +292,7 @@ def require_keys(task: Task, rings: Sequence[int], key_budget: int | None) -> No
                 headroom_bits=_LEAST_HEADROOM_BITS,
                 log_n=log_n,
                 word_bits=word_bits,
-                insecure=task.insecure,
+                insecure=task.options.insecure,
             )
             found.append(chain.evaluation_key_bytes(needs.depth))
     # Other scales may have primes that fit a little better.
@@ -325,7 +316,7 @@ def require_levels(depth: int, task: Task, log_n: int, *, bound: float = 1.0) ->
         task.precision,
         bound=bound,
         log_n=log_n,
-        insecure=task.insecure,
+        insecure=task.options.insecure,
         word_bits=LONGEST_WORD_BITS,
     )
 
@@ -392,7 +383,7 @@ def parameters_of(
                 task.precision + extra,
                 bound=largest,
                 log_n=log_n,
-                insecure=task.insecure,
+                insecure=task.options.insecure,
                 word_bits=word_bits,
             )
             extra = reached - task.precision
@@ -408,12 +399,16 @@ def parameters_of(
         except InvalidParametersError as error:
             if not extra:
                 raise
-            less = "ask for less precision, or note that " if task.asked > task.least else ""
+            less = (
+                "ask for less precision, or note that "
+                if task.options.precision > task.least
+                else ""
+            )
             raise InvalidParametersError(
                 f"errors may grow by {extra} bits on the way, and a scale for that many more there "
                 f"is not; {less}{ADVICE_ON_ERRORS}"
             ) from error
-        lacking = wanted - predicted_precision(program, bounds, task.noise(parameters))
+        lacking = wanted - predicted_precision(program, bounds, task.options.noise(parameters))
         if lacking <= 0:
             return parameters
         extra += min(math.ceil(lacking), _MOST_EXTRA_BITS)

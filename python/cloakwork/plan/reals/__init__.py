@@ -1,0 +1,1 @@
+"""What plans of reals have in common: what is asked of them, the rings, bootstraps, precision."""

@@ -1,0 +1,103 @@
+"""What is asked of a program of reals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cloakwork._native import Parameters
+from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.runtime.costs import Costs, comparable
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+
+_MOST_BYTES = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealOptions:
+    """What is asked of a program of reals; see `cloakwork.compile` for each option.
+
+    Args:
+        title: What is computed, in the user's words.
+        precision: Bits after the binary point that results should have.
+        key_budget: Bytes for all evaluation keys; None for any.
+        memory_limit: Bytes that the ciphertexts of a run may take; None for any.
+        log_n: Base-2 logarithm of the ring degree; None for the cheapest.
+        insecure: Whether parameters below 128-bit security are allowed.
+        public_inputs: Whether inputs may be encrypted by a public key.
+        costs: What operations cost under given parameters, in one unit for all operations.
+        bootstrap: Whether values may be refreshed on the way; None where no chain is long enough.
+
+    Raises:
+        InvalidArgumentError: An option has a value that it does not take.
+
+    Example:
+        >>> list(RealOptions(log_n=13).rings), list(RealOptions().refreshing_rings)
+        ([13], [15, 16])
+    """
+
+    # What is attempted, for errors.
+    action: ClassVar[str] = "compile"
+
+    title: str = "function"
+    precision: int = 20
+    key_budget: int | None = None
+    memory_limit: int | None = None
+    log_n: int | None = None
+    insecure: bool = False
+    public_inputs: bool = False
+    costs: Callable[[Parameters], Costs] = comparable
+    bootstrap: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.costs):
+            raise InvalidArgumentError(
+                f"cannot {self.action}: expected costs to be a function of parameters such as "
+                f"cloakwork.measured_costs, got {shown(self.costs)}"
+            )
+        self._check_integer("precision", 0, SCALE_BITS[-1])
+        ends = {"log_n": (5, 17)} | dict.fromkeys(("key_budget", "memory_limit"), (0, _MOST_BYTES))
+        for name, (least, most) in ends.items():
+            if getattr(self, name) is not None:
+                self._check_integer(name, least, most)
+        truths = ["insecure", "public_inputs", *(["bootstrap"] * (self.bootstrap is not None))]
+        for name in truths:
+            object.__setattr__(self, name, truth(getattr(self, name), name, self.action))
+
+    def _check_integer(self, name: str, least: int, most: int) -> None:
+        checked = integer(getattr(self, name), name, self.action, least=least, most=most)
+        object.__setattr__(self, name, checked)
+
+    @property
+    def rings(self) -> range:
+        """Base-2 logarithms of the ring degrees that may be taken, upwards."""
+        return RINGS if self.log_n is None else range(self.log_n, self.log_n + 1)
+
+    @property
+    def refreshing_rings(self) -> range:
+        """Base-2 logarithms of the ring degrees in which values may be refreshed, upwards."""
+        return USUAL_RINGS if self.log_n is None else self.rings
+
+    def noise(self, parameters: Parameters, refreshing: Refreshing | None = None) -> NoiseModel:
+        """The noise under parameters, and of bootstraps if there are any."""
+        return noise_of(parameters, refreshing=refreshing, public_inputs=self.public_inputs)
+
+    def costs_of(self, parameters: Parameters) -> Costs:
+        """What operations cost under parameters.
+
+        Raises:
+            InvalidArgumentError: `costs` gives something else.
+        """
+        costs = self.costs(parameters)
+        if not isinstance(costs, Costs):
+            raise InvalidArgumentError(
+                f"cannot compile {self.title}: expected costs to be a function that gives Costs, "
+                f"got one that gives {shown(costs)}"
+            )
+        return costs

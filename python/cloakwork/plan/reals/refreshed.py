@@ -1,0 +1,179 @@
+"""Programs that are deeper than their chain: values are refreshed where that costs least.
+
+The ring decides on the chain, and all that a program varies is where it is refreshed; see
+`plan.passes.bootstraps`. The bound of what is refreshed follows from the places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from cloakwork.errors import InvalidParametersError
+from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
+from cloakwork.plan.passes.bootstrap_pairs import with_pairs
+from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
+from cloakwork.plan.passes.splits import split_by_cost
+from cloakwork.plan.reals.options import RealOptions
+from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.runtime.costs import Costs, total_seconds
+from cloakwork.schemes.ckks_noise import NoiseModel
+
+
+class Lowered(Protocol):
+    """A program, and what is known of its values."""
+
+    @property
+    def program(self) -> SlotProgram:
+        """The program."""
+        ...
+
+    def changed(self: L, change: Callable[[SlotProgram], SlotProgram]) -> L:
+        """The same of a program that passes change, which keep inputs and outputs, in order."""
+        ...
+
+
+L = TypeVar("L", bound=Lowered)
+
+Bounds = Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Generic[L]):
+    """A program of any depth that is to be refreshed on the way.
+
+    Args:
+        lowered: The program.
+        together: How many inputs in a row stand at one level.
+        among: The values that may be refreshed, by their numbers; of several choices the first
+            with which there is a program. None is all values.
+        bounds: Of a program the largest absolute value of each of its values.
+        precise_error: How far results of a program may be off under some noise; raises
+            InvalidParametersError where that is more than was asked.
+    """
+
+    lowered: L
+    together: Sequence[int]
+    among: Sequence[Collection[int] | None]
+    bounds: Callable[[L], Bounds]
+    precise_error: Callable[[L, NoiseModel], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed(Generic[L]):
+    """A program that bootstraps.
+
+    Args:
+        lowered: The program.
+        refreshing: What its bootstraps do, and the chain that it runs on.
+        bounds: The largest absolute value of each of its values.
+        error: How far results may be off.
+        price: What a run costs.
+    """
+
+    lowered: L
+    refreshing: Refreshing
+    bounds: Bounds
+    error: float
+    price: float
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshingChain:
+    """The chain of a ring in which values can be refreshed.
+
+    Args:
+        options: What is asked.
+        log_n: Base-2 logarithm of the ring degree.
+        refreshing: What bootstraps do to values up to 1; levels and costs are those of any bound.
+        costs: What operations and bootstraps cost.
+    """
+
+    options: RealOptions
+    log_n: int
+    refreshing: Refreshing
+    costs: Costs
+
+    @classmethod
+    def of(cls, options: RealOptions, log_n: int) -> RefreshingChain:
+        """The chain of a ring.
+
+        Raises:
+            InvalidParametersError: The ring has no bootstrapping.
+        """
+        refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
+        costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
+        return cls(options, log_n, refreshing, costs)
+
+    def refreshed(self, candidate: Candidate[L]) -> Refreshed[L]:
+        """A program with bootstraps where they cost least, two at a time where that is precise.
+
+        Raises:
+            InvalidParametersError: It is too deep between two values, too little of its results is
+                right, or numbers are too large to be refreshed.
+            KeyBudgetError: The fewest keys take more than the budget.
+        """
+        lowered = self._placed(candidate).changed(self._within_key_budget)
+        values = candidate.bounds(lowered)
+        refreshing = refreshing_for(
+            self.log_n,
+            bound=largest(_of_bootstraps(lowered.program, values)),
+            insecure=self.options.insecure,
+        )
+        lowered, error = self._precise(candidate, lowered, refreshing)
+        price = total_seconds(lowered.program, self.costs)
+        return Refreshed(lowered, refreshing, candidate.bounds(lowered), error, price)
+
+    def _placed(self, candidate: Candidate[L]) -> L:
+        *preferred, last = candidate.among
+        for among in preferred:
+            with suppress(InvalidParametersError):
+                return self._placed_among(candidate, among)
+        return self._placed_among(candidate, last)
+
+    def _placed_among(self, candidate: Candidate[L], among: Collection[int] | None) -> L:
+        floor = least_level(self.refreshing, largest(candidate.bounds(candidate.lowered)))
+
+        def placed(program: SlotProgram) -> SlotProgram:
+            found = with_bootstraps(
+                program,
+                self.refreshing,
+                self.costs,
+                floor=floor,
+                together=candidate.together,
+                among=among,
+            )
+            return split_by_cost(found, self.costs)
+
+        return candidate.lowered.changed(placed)
+
+    def _within_key_budget(self, program: SlotProgram) -> SlotProgram:
+        return within_key_budget_beside(program, self.refreshing, self.options.key_budget)
+
+    def _precise(
+        self, candidate: Candidate[L], lowered: L, refreshing: Refreshing
+    ) -> tuple[L, float]:
+        """With bootstraps two at a time, if that leaves enough of the results right; the error."""
+        noise = self.options.noise(refreshing.chain, refreshing)
+        paired = lowered.changed(lambda program: with_pairs(program, refreshing, self.costs))
+        if paired.program is not lowered.program:
+            with suppress(InvalidParametersError):
+                return paired, candidate.precise_error(paired, noise)
+        return lowered, candidate.precise_error(lowered, noise)
+
+
+def largest(bounds: Bounds) -> float:
+    """The largest of some bounds, 1 at the least."""
+    return max([1.0, *(bound for bound in bounds if bound is not None)])
+
+
+def _of_bootstraps(program: SlotProgram, bounds: Bounds) -> list[float | None]:
+    """The bounds of what is refreshed."""
+    return [
+        bounds[operation.operand]
+        for operation in program.operations
+        if isinstance(operation, Bootstrap)
+    ]

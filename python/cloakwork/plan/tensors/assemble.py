@@ -1,0 +1,159 @@
+"""The program of a plan of tensors: ports with their ranges, packings, stated errors."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cloakwork.base.arrays import MIN_RIGHT_BITS
+from cloakwork.errors import InvalidParametersError
+from cloakwork.plan.functions.approximate import Approximated
+from cloakwork.plan.functions.checked import checked_ranges
+from cloakwork.plan.functions.intervals import Interval
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan
+from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.tensors.search import Plan, Task
+from cloakwork.plan.tensors.zeros import is_zero
+from cloakwork.programs.ir.tensor_function import TensorFunction
+from cloakwork.programs.packing.matrix import PlacedMatrix
+from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import Output
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.ckks import Ckks
+
+
+def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Program:
+    """The program of a plan of a function as it is."""
+    packing = _packing(plan, function, _results(plan, task), task)
+    return Program(_scheme(plan, task), plan.lowered.program, packing)
+
+
+def program_with_functions(
+    plan: Plan, near: Approximated, function: TensorFunction, task: Task
+) -> Program:
+    """The program of a plan of what comes near to functions, with the errors of these.
+
+    Args:
+        plan: The plan.
+        near: What comes near to the functions.
+        function: What is computed.
+        task: What was planned.
+
+    Raises:
+        InvalidParametersError: All results are noise.
+    """
+    body, noise = plan.lowered.program, 2.0**-task.precision
+    outputs = tuple(
+        _narrowed(port, interval, noise)
+        for port, interval in zip(_results(plan, task), near.intervals, strict=True)
+    )
+    try:
+        packing = _packing(plan, function, outputs, task)
+    except InvalidParametersError as refusal:
+        decided = [
+            fit.asked.origin or fit.asked.function
+            for fit in near.fits
+            if fit.asked.known.jumps and not fit.asked.crosses_zero
+        ]
+        if not decided:
+            raise
+        raise InvalidParametersError(
+            f"{refusal}; the bounds of the inputs decide what is compared at {', '.join(decided)}: "
+            "it comes out the same for all numbers"
+        ) from refusal
+    return Program(
+        _scheme(plan, task),
+        body,
+        packing,
+        ranges=checked_ranges(body, near.results) + plan.lowered.ranges,
+        error=near.error + noise,
+        error_bound=near.error + noise,
+    )
+
+
+def program_in_blocks(plan: MatrixPlan, function: TensorFunction, task: Task) -> Program:
+    """The program of what is planned as products of matrices."""
+    placed = [
+        PlacedMatrix(function.sources.index(source), place) for source, place in plan.operands
+    ]
+    program = product_program(
+        plan.program,
+        plan.parameters,
+        function.inputs,
+        placed,
+        plan.results,
+        public_inputs=task.options.public_inputs,
+        form=function.form,
+        ranges=plan.ranges,
+    )
+    _require_more_than_noise(program.outputs, function, task)
+    return program
+
+
+def least_precision(bound: float) -> int:
+    """Bits after the binary point with fewer of which results up to a bound are noise."""
+    return MIN_RIGHT_BITS - math.floor(math.log2(bound))
+
+
+def _scheme(plan: Plan, task: Task) -> Ckks:
+    return Ckks(plan.parameters, plan.refreshing, public_inputs=task.options.public_inputs)
+
+
+def _packing(
+    plan: Plan, function: TensorFunction, outputs: tuple[Port, ...], task: Task
+) -> TensorPacking:
+    """How arguments and results lie in ciphertexts."""
+    placed = tuple(
+        PlacedInput(function.sources.index(source), layout)
+        for source, layout in plan.lowered.inputs
+    )
+    _require_more_than_noise(outputs, function, task)
+    return TensorPacking(
+        function.inputs, outputs, placed, tuple(plan.lowered.outputs), function.form
+    )
+
+
+def _narrowed(port: Port, interval: Interval, noise: float) -> Port:
+    """A result with the range that its functions give it, where that is narrower."""
+    low, high = interval.ends
+    assert port.low is not None
+    assert port.high is not None
+    return replace(port, low=max(port.low, low - noise), high=min(port.high, high + noise))
+
+
+def _require_more_than_noise(outputs: Sequence[Port], function: TensorFunction, task: Task) -> None:
+    """Refuse results that are smaller than their errors, by the bounds of the arguments."""
+    title, precision = task.title, task.precision
+    bound = max(port.bound for port in outputs)
+    if bound == 0 and not all(map(is_zero, function.results)):
+        raise InvalidParametersError(
+            f"cannot compile {title}: expected results that reach {sys.float_info.min:.2g} or "
+            "more, got smaller ones, which no double holds; scale the arguments up"
+        )
+    if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
+        needed = least_precision(bound)
+        raise InvalidParametersError(
+            f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
+            f"2^-{precision} all of them are noise; ask for precision={needed} or more, or scale "
+            "the results up"
+        )
+
+
+def _results(plan: Plan, task: Task) -> tuple[Port, ...]:
+    """The results as ports, with the ranges that those of the inputs allow."""
+    bounds = plan.lowered.value_bounds(task.bounds)
+    reached = iter(
+        bound or 0.0
+        for operation, bound in zip(plan.lowered.program.operations, bounds, strict=True)
+        if isinstance(operation, Output)
+    )
+    several = len(plan.lowered.outputs) > 1
+    ports: list[Port] = []
+    for number, layout in enumerate(plan.lowered.outputs, start=1):
+        largest = max(next(reached) for _ in range(layout.ciphertexts))
+        name = f"result {number}" if several else "result"
+        ports.append(Port(name, "real", 0, layout.shape, -largest, largest))
+    return tuple(ports)

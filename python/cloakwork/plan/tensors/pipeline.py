@@ -1,0 +1,147 @@
+"""The cheapest program of a function of tensors: as products of matrices, or in slots.
+
+In slots, functions are first replaced by what comes near to them. A plan then has levels as low as
+they can be, or bootstraps where no chain is as long; `plan.tensors.assemble` makes a program of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+
+from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
+from cloakwork.plan.functions.cleared import has_claims, with_claims_cleared
+from cloakwork.plan.functions.intervals import of_spec
+from cloakwork.plan.matmul.matrix_plan import is_large, matrix_plan
+from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.reals.options import RealOptions
+from cloakwork.plan.tensors.assemble import (
+    least_precision,
+    program_in_blocks,
+    program_in_slots,
+    program_with_functions,
+)
+from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan
+from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
+from cloakwork.programs.ir.tensor_function import TensorFunction
+from cloakwork.runtime.on_device import require_device
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.devices import CPU
+
+
+def tensor_program(function: TensorFunction, options: RealOptions, device: str) -> Program:
+    """The cheapest program found.
+
+    Args:
+        function: What is computed.
+        options: What is asked.
+        device: Where it is to run; products of matrices in blocks run on the CPU alone.
+
+    Raises:
+        InvalidParametersError: No parameters have the depth and precision that are needed.
+        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
+        KeyBudgetError: The fewest keys that will do take more than the budget.
+        DeviceOperationError: There is none without operations that devices lack.
+    """
+    bounds = {source: spec.bound for source, spec in function.spec_of.items()}
+    task = Task(options, function.results, bounds)
+    require_keys(task)
+    blocks, refusals = None, list[KeyBudgetError]()
+    if not options.bootstrap and device == CPU:
+        try:
+            blocks = matrix_plan(task)
+        except KeyBudgetError as refusal:
+            if is_large(task):
+                raise
+            refusals.append(refusal)
+    if blocks is not None and blocks.is_certain:
+        return program_in_blocks(blocks, function, task)
+    in_slots, near = _without_functions(task, function)
+    try:
+        plan = _planned(in_slots) if blocks is None else _within_key_budget(in_slots)
+    except (InvalidParametersError, KeyBudgetError) as refusal:
+        if blocks is not None:
+            return program_in_blocks(blocks, function, task)
+        if isinstance(refusal, KeyBudgetError):
+            # Of both ways the one that takes least says what would do.
+            raise min([refusal, *refusals], key=lambda each: each.least) from None
+        raise
+    if blocks is not None and blocks.is_better_than(plan):
+        return program_in_blocks(blocks, function, task)
+    if near is None:
+        program = program_in_slots(plan, function, task)
+    else:
+        program = program_with_functions(plan, near, function, in_slots)
+    require_device(program, device)
+    return replace(program, device=device)
+
+
+def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Approximated | None]:
+    """The task of what comes near to functions; the task as it is where there are none."""
+    if not has_functions(task.results):
+        return task, None
+    # Half of the errors are the functions', half of them noise.
+    near = approximated(
+        task.results,
+        lambda source: of_spec(function.spec_of[source]),
+        task.precision + 1,
+        task.title,
+    )
+    reach = max(abs(end) for each in near.intervals for end in each.ends)
+    least = max(0, least_precision(reach)) if 0 < reach < math.inf else 0
+    return replace(task, results=near.results, spare=1, least=least), near
+
+
+def _planned(task: Task) -> Plan:
+    """The cheapest plan in slots; it bootstraps where it has to, or is told to."""
+    tasks = [task]
+    if has_claims(task.results):
+        tasks.append(replace(task, results=with_claims_cleared(task.results)))
+    if task.options.bootstrap:
+        return _first(tasks, cheapest_bootstrapped_plan)
+    try:
+        return _first(tasks, _within_key_budget)
+    except InvalidParametersError as refusal:
+        if task.options.bootstrap is False:
+            raise
+        try:
+            return _first(tasks, cheapest_bootstrapped_plan)
+        except InvalidParametersError as other:
+            refusal.add_note(f"nor can it be bootstrapped: {other}")
+            raise refusal from other
+
+
+def _first(tasks: Sequence[Task], plan: Callable[[Task], Plan]) -> Plan:
+    """The plan of the first task that has one."""
+    *others, last = tasks
+    for task in others:
+        with suppress(InvalidParametersError):
+            return plan(task)
+    return plan(last)
+
+
+def _within_key_budget(task: Task) -> Plan:
+    """The cheapest plan with few enough keys."""
+    extra = 0
+    while True:
+        plan = cheapest_plan(replace(task, spare=task.spare + extra))
+        planned, parameters = plan.lowered, plan.parameters
+        budgeted = partial(
+            within_key_budget,
+            key_bytes_at=parameters.evaluation_key_bytes,
+            budget=task.options.key_budget,
+        )
+        lowered = planned.changed(budgeted)
+        if lowered.program is planned.program:
+            return plan
+        # Rotations made of others, and transforms made of rotations, have larger errors.
+        bounds = lowered.value_bounds(task.bounds)
+        precise = predicted_precision(lowered.program, bounds, task.options.noise(parameters))
+        if precise >= task.precision:
+            return replace(plan, lowered=lowered)
+        extra += math.ceil(task.precision - precise)
