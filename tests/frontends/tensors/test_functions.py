@@ -23,7 +23,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.tensors.functions import silu
-from cloakwork.programs.ir import activations
+from cloakwork.programs.functions import FUNCTIONS
 from tests.thoroughness import part
 
 Array: TypeAlias = NDArray[np.float64]
@@ -45,10 +45,10 @@ SMOOTH: dict[str, tuple[Apply, Apply]] = {
     "exp": (np.exp, np.exp),
     "exp2": (np.exp2, np.exp2),
     "expm1": (np.expm1, np.expm1),
-    "gelu": (cw.gelu, activations.gelu),
+    "gelu": (cw.gelu, FUNCTIONS["gelu"].value),
     "power": (lambda x: 3**x, lambda x: 3**x),
-    "sigmoid": (cw.sigmoid, activations.sigmoid),
-    "silu": (silu, activations.silu),
+    "sigmoid": (cw.sigmoid, FUNCTIONS["sigmoid"].value),
+    "silu": (silu, FUNCTIONS["silu"].value),
     "sin": (np.sin, np.sin),
     "sinh": (np.sinh, np.sinh),
     "tanh": (np.tanh, np.tanh),
@@ -59,7 +59,7 @@ WITH_CORNER: dict[str, tuple[Apply, Apply]] = {
     "clip": (lambda x: np.clip(x, -0.5, 0.5), lambda x: np.clip(x, -0.5, 0.5)),
     "maximum": (lambda x: np.maximum(x, 0.25), lambda x: np.maximum(x, 0.25)),
     "minimum": (lambda x: np.minimum(0.25, x), lambda x: np.minimum(0.25, x)),
-    "relu": (cw.relu, activations.relu),
+    "relu": (cw.relu, FUNCTIONS["relu"].value),
 }
 OF_POSITIVE: dict[str, tuple[Apply, Apply]] = {
     "divide": (lambda x: 2 / x, lambda x: 2 / x),

@@ -17,7 +17,7 @@ from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError, ValueOutOfRangeError
 from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
 from cloakwork.frontends.tensors.tracing import TracedTensor, together
-from cloakwork.plan.functions.known import KNOWN
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.spec import ends
 
 T = TypeVar("T", bound=TensorMethods)
@@ -101,7 +101,7 @@ def greater(x: T, y: Any, gap: float) -> T:
     gap = positive(gap, "gap", "compare")
     distance: T = x - y
     if is_clear(distance):
-        return cast(T, KNOWN["step"].value(distance))
+        return cast(T, FUNCTIONS["step"].value(distance))
     return distance.applied("step", "greater", gap=gap)
 
 
@@ -257,7 +257,7 @@ def layer_norm(
 def _applied(x: T, function: str, range: Range | None, precision: int | None) -> T:
     bits, ranged = _bits(precision, function), _ranged(x, range, function)
     if is_clear(ranged):
-        return cast(T, KNOWN[function].value(ranged))
+        return cast(T, FUNCTIONS[function].value(ranged))
     return ranged.applied(function, function, bits)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.known import KNOWN
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.tensor_function import TensorFunction
 from cloakwork.programs.ir.tensors import Apply, Within
 from cloakwork.programs.packing.results import filled
@@ -54,7 +54,7 @@ def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[np.float64]]) -
                 if exact[operand].min() < low or exact[operand].max() > high:
                     return False
             case Apply(function=name, operand=operand, gap=gap):
-                if gap is not None and np.abs(exact[operand]).min() < gap and KNOWN[name].jumps:
+                if gap is not None and np.abs(exact[operand]).min() < gap and FUNCTIONS[name].jumps:
                     return False
     return all(np.isfinite(exact[each]).all() for each in graph.results)
 

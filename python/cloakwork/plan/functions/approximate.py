@@ -12,9 +12,9 @@ import numpy as np
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.functions.choose import Fit, chosen
 from cloakwork.plan.functions.intervals import Interval, intervals_of
-from cloakwork.plan.functions.known import KNOWN
 from cloakwork.plan.functions.recipes import Asked
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.tensors import (
     Apply,
     Contract,
@@ -141,7 +141,7 @@ def _have_own_bits(nodes: Sequence[Node]) -> bool:
 
 def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str) -> Fit:
     operand = intervals[node.operand]
-    known = KNOWN[node.function]
+    known = FUNCTIONS[node.function]
     low, high = known.reached(operand.ends, operand.largest_error)
     allowed = 2.0 ** -(bits if node.bits is None else node.bits)
     asked = Asked(

@@ -11,11 +11,11 @@ import numpy as np
 from cloakwork._native import Parameters
 from cloakwork.errors import ActivationFitError, InvalidParametersError
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.known import sampled
 from cloakwork.plan.functions.recipes import Asked, Way, ways
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import lower
+from cloakwork.programs.functions import sampled
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import Costs, comparable, total_seconds

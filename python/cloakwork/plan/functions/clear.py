@@ -9,8 +9,8 @@ from typing import cast
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
-from cloakwork.plan.functions.known import KNOWN
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
@@ -61,7 +61,7 @@ def _value(node: Node, values: Mapping[Node, Array]) -> Array:
         case Within(operand=operand):
             return values[operand]
         case Apply(function=function, operand=operand):
-            return np.asarray(KNOWN[function].value(values[operand]), dtype=np.float64)
+            return np.asarray(FUNCTIONS[function].value(values[operand]), dtype=np.float64)
         case Evaluate(operand=operand, low=low, high=high, coefficients=coefficients):
             t = (2 * values[operand] - (high + low)) / (high - low)
             return np.asarray(chebval(t, coefficients))

@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.functions.known import KNOWN
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
@@ -161,7 +161,7 @@ def applied(function: str, operand: Interval, bits: int, gap: float | None = Non
         gap: Of a comparison, how close to 0 the user allows its values to be between the two that
             it has; None where the user says nothing.
     """
-    known, ndim, claimed = KNOWN[function], operand.low.ndim, operand.claimed
+    known, ndim, claimed = FUNCTIONS[function], operand.low.ndim, operand.claimed
     low, high = known.reached(operand.ends, operand.largest_error)
     if not known.has(low, high):
         return uniform(ndim, -math.inf, math.inf, math.inf, math.inf, claimed)

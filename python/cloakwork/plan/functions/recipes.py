@@ -17,8 +17,8 @@ from numpy.polynomial import Chebyshev, chebyshev
 
 from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree
 from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
-from cloakwork.plan.functions.known import KNOWN, Known, sampled
 from cloakwork.plan.tensors.evaluation import MOST_ADDED
+from cloakwork.programs.functions import FUNCTIONS, Function, sampled
 from cloakwork.programs.ir.elementwise import (
     negative,
     plus,
@@ -31,7 +31,6 @@ from cloakwork.programs.ir.tensors import Evaluate, Node, Use
 
 # Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
-_CORNERS = frozenset({"absolute", "relu"})
 _ROOTS = frozenset({"sqrt", "rsqrt"})
 _LOGARITHMS = frozenset({"log", "log2", "log10"})
 # How near to 0, as a part of the range, a number may be whose sign is still told. Nearer ones lead
@@ -84,9 +83,9 @@ class Asked:
     off: float = 0.0
 
     @property
-    def known(self) -> Known:
+    def known(self) -> Function:
         """The function."""
-        return KNOWN[self.function]
+        return FUNCTIONS[self.function]
 
     @property
     def is_defined(self) -> bool:
@@ -134,7 +133,7 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
         for name, way in ways(mirrored):
             yield name, partial(_mirrored, way, asked.origin)
         return
-    has_corner = asked.function in _CORNERS
+    has_corner = asked.known.corner
     if (has_corner or asked.known.jumps) and not asked.crosses_zero:
         yield "no function at all", _one_sided(asked)
         return

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import Compute, by_parts, computed, values
 
 # Numbers as small beside the largest are those of errors.
@@ -60,7 +60,7 @@ class Calibration:
         """
         [operand] = node.inputs
         operation = node.operation
-        if not isinstance(operation, g.Activation) or operation.function not in OF_POSITIVE:
+        if not isinstance(operation, g.Activation) or not FUNCTIONS[operation.function].of_positive:
             return self.widened(operand, margin)
         low, high = float(self.lows[operand]), float(self.highs[operand])
         if low <= 0:
@@ -215,7 +215,8 @@ def not_above_zero(graph: g.Graph, calibration: Calibration) -> bool:
     return any(
         calibration.lows[node.inputs[0]] <= _NEXT_TO_ZERO * calibration.highs[node.inputs[0]]
         for node in graph.nodes
-        if isinstance(node.operation, g.Activation) and node.operation.function in OF_POSITIVE
+        if isinstance(node.operation, g.Activation)
+        and FUNCTIONS[node.operation.function].of_positive
     )
 
 

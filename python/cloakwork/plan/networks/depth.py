@@ -25,8 +25,8 @@ from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.fit import checked_degrees
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import FUNCTIONS, WITH_CORNER
 
 # Bits above the scale that every network's moduli have.
 MIN_HEADROOM = 20
@@ -249,12 +249,12 @@ def _activation_depth(activation: g.Activation, low: float, high: float, bits: i
     middle, half = (high + low) / 2, (high - low) / 2
 
     def value(t: g.Array) -> g.Array:
-        return FUNCTIONS[activation.function](half * t + middle, *activation.parameters)
+        return FUNCTIONS[activation.function].value(half * t + middle, *activation.parameters)
 
     largest = float(np.abs(value(np.linspace(-1.0, 1.0, _SAMPLES))).max())
     for depth in range(1, _MAX_DEPTH):
         # Smooth activations are one polynomial each, others may be a composition.
-        degree = (1 << depth) - (depth > 1 and activation.function not in WITH_CORNER)
+        degree = (1 << depth) - (depth > 1 and not FUNCTIONS[activation.function].corner)
         # Of an even or an odd function one of two degrees in sequence shows no error.
         if max(_least_error(value, degree + more) for more in (0, 1)) <= largest * 2.0**-bits:
             return depth

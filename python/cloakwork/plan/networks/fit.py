@@ -14,8 +14,8 @@ from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree, neares
 from cloakwork.plan.fitting.minimax import Approximation
 from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.slots import polynomial_depth
 
 # Of a function with a corner: beyond, a composition is cheaper.
@@ -281,7 +281,7 @@ class _Fitting:
         return min(float(np.abs(values).max()), self.activation.unit)
 
     def _of_t(self) -> Function:
-        function = FUNCTIONS[self.activation.function]
+        function = FUNCTIONS[self.activation.function].value
         half, middle = (self.high - self.low) / 2, (self.high + self.low) / 2
         return lambda t: function(half * t + middle, *self.activation.parameters)
 

@@ -16,8 +16,8 @@ from cloakwork.errors import ActivationFitError
 from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
 from cloakwork.plan.networks.fit import Fit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import computed, results
 
 _ROUNDS = 12
@@ -147,7 +147,9 @@ def _shallower(
 def _may_be_shallower(fit: Fit) -> bool:
     """Whether an activation is one polynomial of some degree, of a function defined everywhere."""
     is_one = len(fit.degrees) == 1 and fit.depth >= _LEAST_DEPTH
-    return is_one and fit.function not in {"polynomial", *OF_POSITIVE}
+    if fit.function == "polynomial":
+        return False
+    return is_one and not FUNCTIONS[fit.function].of_positive
 
 
 def _settled(

@@ -16,8 +16,8 @@ from numpy.polynomial import Polynomial as Monomial
 from numpy.typing import NDArray
 
 from cloakwork.errors import ShapeMismatchError
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import FUNCTIONS
 from cloakwork.programs.packing.results import filled
 
 # So many that they stay in a cache from one term of a polynomial to the next.
@@ -213,7 +213,7 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
         case g.Polynomial():
             return polynomial_of(operation, x)
         case g.Activation(function=function, parameters=parameters):
-            return FUNCTIONS[function](x, *parameters)
+            return FUNCTIONS[function].value(x, *parameters)
         case _ as never:
             assert_never(never)
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from cloakwork.plan.networks.fit import Fitted
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import steepest
 from cloakwork.programs.ir.layer_values import applied, polynomial_of
 
 # Errors of fits and values of polynomials are sampled on a grid; between its points they are larger
@@ -60,7 +60,8 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             case g.Activation(function=function, parameters=parameters):
                 made, off = next(fits), float(wrong[0].max())
                 # A client sees to it that the polynomial's operand is in its range.
-                slope = steepest(function, parameters, made.low - off, made.high + off)
+                ends = made.low - off, made.high + off
+                slope = FUNCTIONS[function].slope(*ends, *parameters)
                 errors.append(_BETWEEN * made.error + slope * wrong[0])
             case g.Polynomial():
                 # Of an unknown range in the graph with activations.

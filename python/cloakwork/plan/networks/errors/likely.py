@@ -34,8 +34,8 @@ import numpy as np
 
 from cloakwork.plan.networks.errors.fitted import errors_after
 from cloakwork.plan.networks.fit import Fitted
+from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.activations import OF_POSITIVE
 from cloakwork.programs.ir.layer_values import applied, results, values
 
 # How likely any result of an input has an error that exceeds the largest to expect.
@@ -232,4 +232,4 @@ def _changes(operation: g.Operation, numbers: g.Array, bounds: g.Array) -> g.Arr
 
 
 def _is_of_positive(operation: g.Operation) -> bool:
-    return isinstance(operation, g.Activation) and operation.function in OF_POSITIVE
+    return isinstance(operation, g.Activation) and FUNCTIONS[operation.function].of_positive
