@@ -59,7 +59,7 @@ def cheapest_choice(
     Example:
         >>> product = Product(1, 512, 512, 512)
         >>> cheapest_choice(product, (1.0, 1.0), 12, RealOptions()).parameters.log_n
-        13
+        12
     """
     # No ciphertext holds more numbers than its ring has coefficients.
     require_plannable(options.title, product.numbers >> max(options.rings))
