@@ -10,14 +10,38 @@ The native engine raises these same classes, found here by name.
 class CloakworkError(Exception):
     """The base of every error that Cloakwork raises.
 
+    Messages have one form, "cannot {action}: {reason}; {remedy}", whose parts are properties; the
+    engine's have it, too.
+
     Example:
         >>> import cloakwork as cw
         >>> try:
-        ...     cw.compile(lambda x: x.sum(), (4,), log_n=10)
+        ...     cw.compile(cw.relu, (3,), precision=50)
         ... except cw.errors.CloakworkError as error:
         ...     print(type(error).__name__)
-        InsecureParametersError
+        ...     for part in (error.action, error.reason, error.remedy):
+        ...         print(part)
+        ActivationFitError
+        compute relu, relu of numbers from -1 to 1
+        nothing comes within 2^-52.0 of it
+        give a narrower range by tighter bounds or cloakwork.within(x, low, high)
     """
+
+    @property
+    def action(self) -> str:
+        """What was attempted; nothing where the message does not say."""
+        start, found, _ = str(self).partition(": ")
+        return start.removeprefix("cannot ") if found else ""
+
+    @property
+    def reason(self) -> str:
+        """What was expected and what came, or why it cannot be."""
+        return str(self).partition(": ")[2].partition("; ")[0] or str(self)
+
+    @property
+    def remedy(self) -> str:
+        """What to do; nothing where the reason says enough."""
+        return str(self).partition(": ")[2].partition("; ")[2]
 
 
 class InvalidParametersError(CloakworkError, ValueError):

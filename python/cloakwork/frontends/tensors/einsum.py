@@ -89,7 +89,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     try:
         return cast(Tensor, runner.compute(node, f"einsum {expression}"))
     except LevelExhaustedError as error:
-        raise LevelExhaustedError(parsed.at(0, str(error).partition(": ")[2])) from None
+        raise LevelExhaustedError(parsed.at(0, f"{error.reason}; {error.remedy}")) from None
 
 
 def _einsum_of_sublists(*arguments: Any) -> Tensor:

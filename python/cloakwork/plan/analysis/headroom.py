@@ -98,9 +98,8 @@ def require_headroom(
             backend.polynomial(value, operation.coefficients, operation.basis)
         except (BoundOverflowError, ValueOutOfRangeError) as error:
             layer = program.stages[number].partition(" | ")[0]
-            told = str(error).partition(": ")[2].partition(";")[0]
             raise BoundOverflowError(
                 f"cannot compute layer {layer!r} of {program.title}, a polynomial of degree "
-                f"{len(operation.coefficients) - 1} of numbers up to {bound:.4g}: {told}; scale "
-                "what comes to it down, lower its degree, or calibrate on narrower inputs"
+                f"{len(operation.coefficients) - 1} of numbers up to {bound:.4g}: {error.reason}; "
+                "scale what comes to it down, lower its degree, or calibrate on narrower inputs"
             ) from error

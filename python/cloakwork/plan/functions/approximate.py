@@ -157,11 +157,12 @@ def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str)
     try:
         return chosen(asked)
     except ActivationFitError as error:
-        reason = str(error).partition(": ")[2]
         what = f"{node.function} of numbers from {low:.4g} to {high:.4g}"
         less = _fewer_bits(asked)
         advice = f", or ask for a precision of {less} bits less" if less else ""
-        raise ActivationFitError(f"cannot compute {title}, {what}: {reason}{advice}") from None
+        raise ActivationFitError(
+            f"cannot compute {title}, {what}: {error.reason}; {error.remedy}{advice}"
+        ) from None
 
 
 def _fewer_bits(asked: Asked) -> int:

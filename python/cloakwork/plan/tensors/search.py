@@ -391,10 +391,9 @@ def parameters_of(
             if not extra:
                 raise
             # In a larger ring errors are larger, too: whether it would do is not known.
-            reason, _, _ = str(error).rpartition("; ")
             raise InsecureParametersError(
                 f"errors may grow by {extra} bits on the way, which scales are longer for: "
-                f"{reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
+                f"{error.reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
             ) from error
         except InvalidParametersError as error:
             if not extra:
