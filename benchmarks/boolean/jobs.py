@@ -95,6 +95,13 @@ JOBS = (
     Job("aes-expand-key", _haskell("Aes.hs", "expandKey"), schedule_threads=()),
     *_retrieval(100, Paper(6_399, {1: 74})),
     *_retrieval(500, Paper(None, {1: 376})),
+    # Of as many gates as the paper's, a comparison with each entry.
+    Job(
+        "pir-100-member",
+        _haskell("Pir.hs", "member100"),
+        schedule_threads=(),
+        paper=Paper(6_399, {1: 74}),
+    ),
     Job("adder-64", _haskell("Adder.hs", "sumOf")),
     Job("calculator", _haskell("Calculator.hs", "calculate")),
     Job("relu", _haskell("Relu.hs", "relu")),

@@ -1,8 +1,9 @@
--- | Private information retrieval: an entry of a table by a number that nobody sees.
+-- | Private information retrieval: an entry of a table by a number that nobody sees, or whether a
+-- word is in the table.
 --
--- Every entry is touched, whatever the number. In @lookup100@ and @lookup500@ the table is an
--- input; in @table100@ and @table500@ it is part of the program.
-module Pir (lookup100, lookup500, table100, table500) where
+-- Every entry is touched, whatever the number or the word. In @table100@ and @table500@ the table
+-- is part of the program; in the others it is an input.
+module Pir (lookup100, lookup500, table100, table500, member100) where
 
 import Clash.Prelude
 
@@ -19,6 +20,9 @@ table100 index = entry (multiples d100) index
 
 table500 :: Unsigned 9 -> Entry
 table500 index = entry (multiples d500) index
+
+member100 :: Vec 100 Entry -> Entry -> Bool
+member100 entries word = elem word entries
 
 -- | The entry of a number; 0 past the last one.
 entry :: (KnownNat n, KnownNat w) => Vec (n + 1) Entry -> Unsigned w -> Entry

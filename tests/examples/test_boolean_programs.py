@@ -116,6 +116,19 @@ def test_retrieval_from_a_table_in_the_program(entries: int, bits: int) -> None:
 
 
 @pytest.mark.slow
+def test_membership(rng: np.random.Generator) -> None:
+    entries = rng.integers(0, 1 << 32, (RUNS, 100))
+    word = np.where(np.arange(RUNS) % 2, entries[:, 99], rng.integers(0, 1 << 32, RUNS))
+    # All but one bit of an entry are those of the word.
+    word[0] = entries[0, 42] ^ (1 << 31)
+    program = haskell("Pir.hs", "member100")
+    found = program.run_clear(entries=entries, word=word)["out"]
+    assert found.tolist() == (entries == word[:, None]).any(axis=1).tolist()
+    assert set(found.tolist()) == {0, 1}
+    assert nonlinear(program) == 100 * 31 + 99
+
+
+@pytest.mark.slow
 def test_adder(rng: np.random.Generator) -> None:
     a, b = ([int(each) for each in row] for row in rng.integers(0, 1 << 64, (2, RUNS), np.uint64))
     program = haskell("Adder.hs", "sumOf")

@@ -109,6 +109,15 @@ def test_retrieval_from_a_table_in_the_program(entries: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_member", [False, True])
+def test_membership_in_an_encrypted_table(rng: np.random.Generator, is_member: bool) -> None:
+    entries = rng.integers(0, 1 << 31, 100)
+    word = int(entries[57]) if is_member else int(entries[57]) | 1 << 31
+    found = encrypted_run(haskell("Pir.hs", "member100"), entries=entries, word=word)
+    assert found == {"out": is_member}
+
+
+@pytest.mark.slow
 def test_an_offer_on_an_enciphered_record(rng: np.random.Generator) -> None:
     circuit, expand_key, offer = transcipher.programs()
     client, evaluator = circuit.compile().keygen()
