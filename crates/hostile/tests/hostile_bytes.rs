@@ -342,6 +342,22 @@ fn withstands(name: &str, times: u64) {
     }
 }
 
+#[test]
+fn what_is_read_and_dropped_leaves_no_memory() {
+    let _turn = alone();
+    for target in TARGETS.iter().filter(|target| target.is_whole()) {
+        for (path, bytes) in corpus(target) {
+            let read = |times| (0..times).for_each(|_| drop((target.body)(&bytes)));
+            // What is made once, and what the threads work in.
+            read(20);
+            let before = MEMORY.current_usage();
+            read(100);
+            let left = MEMORY.current_usage().saturating_sub(before);
+            assert!(left < 1 << 18, "{path}: {left} bytes after 100 times");
+        }
+    }
+}
+
 /// Objects that are too large to be mutated whole, changed in a few places.
 fn withstands_patches(name: &str, patches: u64) {
     let _turn = alone();

@@ -107,18 +107,29 @@ impl Kept {
 
 static CACHE: Mutex<Kept> = Mutex::new(Kept { by_capacity: BTreeMap::new(), words: 0, asked: 0 });
 
+/// A cached buffer for `length` words.
+fn cached(length: usize) -> Option<Vec<u32>> {
+    CACHE.lock().unwrap_or_else(PoisonError::into_inner).fitting(length)
+}
+
 /// `length` words of any content.
 pub(crate) fn take(length: usize) -> Vec<u32> {
-    let mut cached = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = cached.fitting(length);
-    drop(cached);
-    let Some(mut words) = found else { return system_memory::filled(0, length) };
+    let Some(mut words) = cached(length) else { return system_memory::filled(0, length) };
     // Within its capacity.
     words.resize(length, 0);
     words
 }
 
-/// Keeps `words` for a later [`take`]. They must hold no secret.
+/// Memory for `length` words, of which there are none yet; what is not cached is lent by the
+/// system as it is written.
+pub(crate) fn take_empty(length: usize) -> Vec<u32> {
+    let Some(mut words) = cached(length) else { return system_memory::reserved(length) };
+    words.clear();
+    words
+}
+
+/// Keeps `words` for a later [`take`]. They must hold no secret, and come from here: what others
+/// allocate would fill the cache.
 ///
 /// Where the cache is full, the size is freed that was asked for longest ago: neither results that
 /// pile up nor what other levels worked in drive out the buffers that every operation works in.

@@ -34,7 +34,7 @@ impl Bundle {
     /// Interleaves `polys` in memory that has room for `room` of them: a [`Self::refill`] up to
     /// these takes no other, and until then the system has not lent the rest.
     pub(crate) fn with_room(n: usize, basis: &Basis, polys: &[Poly], room: usize) -> Self {
-        let data = system_memory::reserved(n * room * basis.len());
+        let data = buffers::take_empty(n * room * basis.len());
         let mut bundle = Self { basis: basis.clone(), n, count: 0, data };
         bundle.refill(polys);
         bundle
