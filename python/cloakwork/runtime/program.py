@@ -426,8 +426,9 @@ class Program(Saved):
         try:
             self._exact.run(**arguments)
         except ResultOverflowError as refusal:
-            found = str(refusal).partition(": ")[2]
-            raise ResultOverflowError(f"cannot {action}: {found}") from None
+            raise ResultOverflowError(
+                f"cannot {action}: {refusal.reason}; {refusal.remedy}"
+            ) from None
 
     @cached_property
     def _exact(self) -> Program:

@@ -213,7 +213,7 @@ def test_a_client_refuses_what_would_wrap(
             64,
             "more than 1024 bits; declare inputs with bits=1",
         ),
-        (lambda x: x - 9, cw.scalar(bounds=(0, 1)), 3, "5 bits; compile with bits=5 or more, or"),
+        (lambda x: x - 9, cw.scalar(bounds=(0, 1)), 3, "5 bits; compile with bits=5 or more, "),
         (lambda x: x[0] - x[1], cw.vector(2, bounds=(3, 200)), 8, "9 bits; .* bits=8 or fewer"),
     ],
 )
@@ -222,6 +222,35 @@ def test_declared_ranges_that_allow_more_bits_are_refused(
 ) -> None:
     with pytest.raises(ResultOverflowError, match=rf"cannot compile .*{message}.*wrapping=True"):
         small(function, declared, bits=bits)
+
+
+def test_what_cancels_counts_in_full_where_ranges_are_declared() -> None:
+    def difference(x: Any) -> Any:
+        return x * 2**70 - (x - 2) * 2**70 - 2**71 + 3
+
+    declared = cw.circuit(x=cw.scalar(bits=8))(difference)
+    with pytest.raises(ResultOverflowError, match=r"declare no ranges, .* what cancels counts"):
+        declared.compile(bits=16, effort=0.1)
+    undeclared = cw.circuit(x=cw.scalar())(difference)
+    for program in (
+        undeclared.compile(bits=16, effort=0.1),
+        declared.compile(bits=16, effort=0.1, wrapping=True),
+    ):
+        assert program.run_clear(x=-100) == 3
+
+
+def test_an_overflow_is_refused_with_what_is_done_and_what_to_do() -> None:
+    @cw.circuit(a=cw.scalar(), b=cw.scalar())
+    def times(a: Any, b: Any) -> Any:
+        return a * b
+
+    program = times.compile(bits=16, effort=0.1, log_n=11, insecure=True)
+    client, _ = program.keygen()
+    with pytest.raises(ResultOverflowError) as refused:
+        client.encrypt(a=300, b=200)
+    assert refused.value.action == "encrypt for times"
+    assert refused.value.reason == "expected signed numbers of 16 bits, result 0 is 60000"
+    assert refused.value.remedy == "compile with bits=17 or more"
 
 
 def test_wrapping_is_done_where_it_is_asked_for(tmp_path: Path) -> None:

@@ -70,7 +70,23 @@ def test_a_shape_that_is_not_the_function_s_is_refused(monkeypatch: pytest.Monke
         compiled(lambda x: x.sum(0), (2, 3))
 
 
-def test_a_function_that_draws_numbers_is_compared_with_what_it_drew() -> None:
+def test_a_function_is_run_again_only_where_it_differs() -> None:
+    ran: list[int] = []
+
+    def counted(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            ran.append(len(ran))
+        return x
+
+    compiled(counted, (4,))
+    assert len(ran) == 2
+    ran.clear()
+    with pytest.raises(PlanMismatchError, match="off by 1 "):
+        compiled(lambda x: counted(x) + isinstance(x, np.ndarray), (4,))
+    assert len(ran) == 2
+
+
+def test_a_function_that_draws_numbers_is_compared_with_nothing() -> None:
     random = np.random.default_rng(0)
 
     program = compiled(lambda x: x @ random.uniform(-1, 1, (4, 2)), (4,))

@@ -153,14 +153,25 @@ def test_a_client_that_is_closed_in_the_middle_ends_the_run(
 MOMENTS = ("require_versions", "workers_of", "require_folder", "run_jobs")
 
 
+def kill_at(moment: str, kill: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kill something when a run comes to a moment, and let the run go on."""
+    from cloakwork.runtime.cluster import on_cluster  # noqa: PLC0415
+
+    asked = getattr(on_cluster, moment)
+
+    def killed(*args: Any) -> Any:
+        kill()
+        return asked(*args)
+
+    monkeypatch.setattr(on_cluster, moment, killed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.usefixtures("finely")
 def test_a_scheduler_that_is_killed_is_lost(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cloakwork.runtime.cluster import on_cluster  # noqa: PLC0415
-
     _, evaluator = holders()
     sent, _ = in_process()
     connect: Any = Client
@@ -168,14 +179,12 @@ def test_a_scheduler_that_is_killed_is_lost(
         with connect(scheduler_file=notes) as client:
             client.wait_for_workers(1, timeout=60)
             address = client.scheduler.address
-        asked = getattr(on_cluster, moment)
 
-        def killed(*args: Any) -> Any:
+        def kill() -> None:
             process.kill()
             process.wait()
-            return asked(*args)
 
-        monkeypatch.setattr(on_cluster, moment, killed)
+        kill_at(moment, kill, monkeypatch)
         with pytest.raises(ClusterLostError, match="connect to one again and run with the same"):
             evaluator.run(sent, on=cw.cluster.Dask(address, tmp_path / "jobs"))
 
@@ -186,8 +195,6 @@ def test_a_scheduler_that_is_killed_is_lost(
 def test_workers_that_are_all_killed_are_lost(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cloakwork.runtime.cluster import on_cluster  # noqa: PLC0415
-
     _, evaluator = holders()
     sent, _ = in_process()
     monkeypatch.setattr(dispatch, "_LOOK", 0.2)
@@ -195,16 +202,14 @@ def test_workers_that_are_all_killed_are_lost(
     with local_cluster(2) as cluster:
         workers: Any = cluster
         processes = process_ids(cluster)
-        asked = getattr(on_cluster, moment)
 
-        def killed(*args: Any) -> Any:
+        def kill() -> None:
             # Not started again by those who watch them.
             workers.cluster.scale(0)
             for each in processes:
                 with suppress(ProcessLookupError):
                     os.kill(each, signal.SIGKILL)
-            return asked(*args)
 
-        monkeypatch.setattr(on_cluster, moment, killed)
+        kill_at(moment, kill, monkeypatch)
         with pytest.raises(ClusterLostError):
             evaluator.run(sent, on=cw.cluster.Dask(workers.scheduler.address, tmp_path))

@@ -177,10 +177,8 @@ class CircuitFunction:
         return program
 
     def _in_python(self, given: Mapping[str, NDArray[Any]]) -> Any:
-        """What the function returns for integers; None where it draws numbers."""
-        arguments = {name: each.tolist() for name, each in given.items()}
-        once, again = self(**arguments), self(**arguments)
-        return once if once == again else None
+        """What the function returns for integers."""
+        return self(**{name: each.tolist() for name, each in given.items()})
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
@@ -292,7 +290,9 @@ def _require_declared_bits(circuit: Circuit, declared: Mapping[str, Range], bits
     raise ResultOverflowError(
         f"cannot compile {circuit.title}: expected results that are signed numbers of {bits} bits, "
         f"and by the declared ranges of its inputs result {number} may have {may_have}; "
-        f"{more}{less}or let results wrap around by wrapping=True"
+        f"{more}{less}declare no ranges, so that the client computes results in the clear before "
+        "it encrypts (in ranges, what cancels counts in full), or let results wrap around by "
+        "wrapping=True"
     )
 
 
