@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.health import circles, imports
+
 PACKAGE = Path(__file__).parents[1] / "python" / "cloakwork"
 
 # From the ground up. What is not named stands on the floor of the package itself.
@@ -18,7 +20,7 @@ FLOORS = (
     ("programs",),
     ("schemes",),
     ("runtime",),
-    ("plan",),
+    ("cluster", "plan"),
     ("frontends", "explain"),
 )
 RANKS = {f"cloakwork.{room}": floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -122,6 +124,14 @@ def test_no_scheme_names_a_frontend_or_a_plan() -> None:
     for path in (PACKAGE / "schemes").rglob("*.py"):
         for module in imported(path):
             assert not module.startswith(("cloakwork.frontends", "cloakwork.plan")), path.name
+
+
+def test_no_modules_import_each_other() -> None:
+    """Directly or not, inside functions as well; what is imported for types alone does not count.
+
+    `tools/rust_modules.py` does the same for Rust.
+    """
+    assert circles(imports(PACKAGE)) == []
 
 
 def test_every_import_is_absolute() -> None:

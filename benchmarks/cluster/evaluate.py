@@ -20,11 +20,11 @@ from distributed import Client, LocalCluster
 import cloakwork as cw
 from benchmarks.cluster.jobs import Job
 from benchmarks.measurement import Row
-from cloakwork.runtime.cluster.forms import form_of
-from cloakwork.runtime.cluster.network import Network
-from cloakwork.runtime.cluster.settings import SETTINGS
-from cloakwork.runtime.cluster.simulation import best_cut, simulated
-from cloakwork.runtime.cluster.worker import forget_inputs
+from cloakwork.cluster.forms import form_of
+from cloakwork.cluster.network import Network
+from cloakwork.cluster.settings import SETTINGS
+from cloakwork.cluster.simulation import best_cut, simulated
+from cloakwork.cluster.worker import forget_inputs
 
 # Larger differences from the results in the clear are faults.
 _TOLERANCE = 2.0**-10

@@ -196,7 +196,7 @@ def multiply(job: Job, folder: Path, runs: int) -> Timing:
     evaluator = cw.load(folder / "evaluator", cw.Evaluator)
     body, scheme = evaluator.program.body, evaluator.program.scheme
     assert isinstance(body, SlotProgram)
-    inputs = _in_memory(cw.Encrypted.in_folder(folder / _INPUTS), scheme, body)
+    inputs = _in_memory(cw.load(folder / _INPUTS, cw.Encrypted), scheme, body)
     profile = cw.Profile()
     result = evaluator.run(inputs, profile=profile)
     peak = _peak_bytes()
@@ -255,7 +255,7 @@ def stream(job: Job, folder: Path) -> Timing:
     evaluator.memory_limit = job.memory_limit
     body, scheme = evaluator.program.body, evaluator.program.scheme
     assert isinstance(body, SlotProgram)
-    inputs = cw.Encrypted.in_folder(folder / _INPUTS)
+    inputs = cw.load(folder / _INPUTS, cw.Encrypted)
     profile = cw.Profile()
     start = time.process_time()
     result, seconds = _timed(
@@ -289,7 +289,7 @@ def check(job: Job, folder: Path) -> float:
     if job.memory_limit is None:
         found = client.decrypt(cw.load(folder / _RESULT, cw.Encrypted))
     else:
-        found = client.decrypt_into(folder / "found.npy", cw.Encrypted.in_folder(folder / _RESULT))
+        found = client.decrypt_into(folder / "found.npy", cw.load(folder / _RESULT, cw.Encrypted))
     left, right = job.matrices()
     # A few rows at a time: the whole may take more memory than there is.
     rows = [slice(start, start + _ROWS) for start in range(0, job.rows, _ROWS)]

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import cloakwork as cw
 from benchmarks.matmul.evaluate import Evaluation
+from cloakwork.cluster.bundles import bundles
+from cloakwork.cluster.forms import form_of
+from cloakwork.cluster.network import Network
+from cloakwork.cluster.simulation import best_cut
+from cloakwork.cluster.simulation import simulated as simulated_cut
+from cloakwork.cluster.work import Work
 from cloakwork.programs.operations import Operation, Rescale, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.cluster.bundles import bundles
-from cloakwork.runtime.cluster.forms import form_of
-from cloakwork.runtime.cluster.network import Network
-from cloakwork.runtime.cluster.simulation import best_cut
-from cloakwork.runtime.cluster.simulation import simulated as simulated_cut
-from cloakwork.runtime.cluster.work import Work
 from cloakwork.runtime.schedule import schedule
 
 WORKERS = (4, 16, 64, 256)

@@ -12,6 +12,7 @@ from cloakwork.explain import explain, plot
 # without a traceback.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cloakwork import cluster
     from cloakwork.explain.estimate import estimate
     from cloakwork.frontends import boolean, nn
     from cloakwork.frontends.circuit.compile_function import circuit
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from cloakwork.plan.cost.measure import measured as measured_costs
     from cloakwork.programs.port import Port
     from cloakwork.programs.spec import Spec
-    from cloakwork.runtime import cluster
     from cloakwork.runtime.client import Client, Encryptor
     from cloakwork.runtime.encrypted import Encrypted
     from cloakwork.runtime.evaluator import Evaluator
@@ -60,7 +60,7 @@ _PLACES = {
     "Tensor": "frontends.tensors.tensor",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
-    "cluster": "runtime",
+    "cluster": "cluster",
     "compile": "frontends.tensors.compile",
     "compile_integer_matmul": "frontends.matmul.compile_integer_matmul",
     "compile_matmul": "frontends.matmul.compile_matmul",
@@ -135,8 +135,10 @@ if not TYPE_CHECKING:
         from importlib import import_module  # noqa: PLC0415
 
         place, _, other = _PLACES[name].partition(":")
-        if place in {"frontends", "runtime"}:
-            found = import_module(f"cloakwork.{place}.{name}")
+        if place == "frontends":
+            found = import_module(f"cloakwork.frontends.{name}")
+        elif place == name:
+            found = import_module(f"cloakwork.{name}")
         else:
             found = getattr(import_module(f"cloakwork.{place}"), other or name)
         globals()[name] = found

@@ -9,7 +9,7 @@ import numpy as np
 
 import cloakwork as cw
 from tests.cli.command import Cloakwork
-from tests.runtime.cluster.local import local_cluster
+from tests.cluster.local import local_cluster
 
 
 def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
         command("run", "e", "inputs", "--cluster", address, "--folder", "jobs", "-o", "o")
     printed = command("run", "e", "inputs", "--folder", "here", "-o", "p")
     assert (tmp_path / "o").read_bytes() == (tmp_path / "p").read_bytes()
-    result = client.decrypt(cw.Encrypted.in_folder(printed.split()[-1]))
+    result = client.decrypt(cw.load(printed.split()[-1], cw.Encrypted))
     assert np.abs(result - a @ b).max() < 2**-7
 
 

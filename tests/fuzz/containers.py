@@ -107,7 +107,7 @@ def attempt_in_folder(choices: Choices, folder: Path) -> None:
     with suppress(CloakworkError):
         inspected(folder)
     with suppress(CloakworkError):
-        client.decrypt(evaluator.run(cw.Encrypted.in_folder(folder)))
+        client.decrypt(evaluator.run(cw.load(folder, cw.Encrypted)))
 
 
 def attempt(choices: Choices, path: Path) -> None:

@@ -151,7 +151,8 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
     for path in (tmp_path / "none", tmp_path, "x" * 5000):
-        for kind in KINDS.values():
+        # Encrypted values are in folders, too.
+        for kind in set(KINDS.values()) - ({cw.Encrypted} if path == tmp_path else set()):
             with pytest.raises(OSError, match=r"nothing is there|Is a directory|too long") as told:
                 cw.load(path, kind)
             assert isinstance(told.value, FileMissingError | FileAccessError)

@@ -12,6 +12,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork._native import Ciphertext, DeviceCiphertext
+from cloakwork.cluster.evaluator_folder import file_name
 from cloakwork.errors import (
     DeviceLostError,
     DeviceOperationError,
@@ -21,7 +22,6 @@ from cloakwork.errors import (
     RunCancelledError,
 )
 from cloakwork.programs.slots import Bootstrap, RotatedProducts, SlotProgram
-from cloakwork.runtime.cluster.evaluator_folder import file_name
 from cloakwork.runtime.executor import run
 from cloakwork.schemes.devices import device_name, open_device
 from cloakwork.schemes.staying import StayingCiphertext, on_host

@@ -1,15 +1,8 @@
-"""Folders of encrypted values, as the command line names them."""
+"""Where runs are, as the command line names it."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import cloakwork as cw
-
-
-def read_encrypted(path: Path) -> cw.Encrypted:
-    """Encrypted inputs or results of a file, or of a folder in which they stay."""
-    return cw.Encrypted.in_folder(path) if path.is_dir() else cw.load(path, cw.Encrypted)
 
 
 def run_on(

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from cloakwork.cli.main import INTERRUPTED
+from cloakwork.cli.statuses import INTERRUPTED, REFUSED
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime.storage import named_full_disk
 
-REFUSED = 2
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _INSECURE = click.option(
     "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
@@ -202,7 +201,7 @@ def keygen(
         require_separate,
     )
     from cloakwork.cli.passphrase import new_passphrase  # noqa: PLC0415
-    from cloakwork.runtime.load import save_all, save_new  # noqa: PLC0415
+    from cloakwork.runtime.saved import save_all, save_new  # noqa: PLC0415
 
     kinds = {"--client": cw.Client, "--evaluator": cw.Evaluator, "--public-key": cw.Encryptor}
     files = {"--client": client, "--evaluator": evaluator}
@@ -288,7 +287,7 @@ def run(
     whose name is printed.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.cluster import read_encrypted, run_on  # noqa: PLC0415
+    from cloakwork.cli.cluster import run_on  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
@@ -309,7 +308,7 @@ def run(
         loaded.cache_bytes = options["cache_bytes"]
     known = None if clear is None else read_values(clear, loaded.program.inputs)
     profile = cw.Profile()
-    given = [read_encrypted(path) for path in inputs]
+    given = [cw.load(path, cw.Encrypted) for path in inputs]
     on, threads = run_on(options["cluster"], options["folder"], options["threads"])
     results = loaded.run(given, known, threads=threads, profile=profile, on=on)
     if output is not None:
@@ -351,7 +350,6 @@ def decrypt(
     Into a .npy file they are written part by part.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.cluster import read_encrypted  # noqa: PLC0415
     from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
 
@@ -368,7 +366,7 @@ def decrypt(
     program = key_holder.program
     if output is not None:
         require_results_place(output, [client, outputs], program.inputs, program.outputs)
-    encrypted = read_encrypted(outputs)
+    encrypted = cw.load(outputs, cw.Encrypted)
     if statistical_bits is not None and decryptions is not None:
         result = key_holder.decrypt_for_others(
             encrypted,

@@ -15,6 +15,7 @@ from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
 from cloakwork.runtime.fingerprint import warning_of
+from cloakwork.runtime.load import load
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
 from cloakwork.schemes import read_scheme
@@ -52,7 +53,7 @@ def inspected(path: Path) -> str:
         program file
     """
     if path.is_dir():
-        return _folder(Encrypted.in_folder(path))
+        return _folder(load(path, Encrypted))
     kind, fields = container.read_any(path)
     lines = [f"{kind}, {size(path.stat().st_size)}"]
     if kind == PROGRAM_KIND:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
+from cloakwork.cli.statuses import INTERRUPTED
 
 
 def main(arguments: list[str] | None = None) -> None:

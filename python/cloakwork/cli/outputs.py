@@ -14,7 +14,7 @@ from cloakwork.errors import (
     NotReplaceableError,
 )
 from cloakwork.runtime import container
-from cloakwork.runtime.load import Saved
+from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.storage import named_writing
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cloakwork.base.arguments import integer
+from cloakwork.cluster.forms import form_of
+from cloakwork.cluster.network import Network
+from cloakwork.cluster.simulation import simulated
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.quantities import counted, duration, size
-from cloakwork.runtime.cluster.forms import form_of
-from cloakwork.runtime.cluster.network import Network
-from cloakwork.runtime.cluster.simulation import simulated
 from cloakwork.runtime.encrypted import require_files
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
@@ -33,7 +33,7 @@ def worker_lines(program: Program, workers: int) -> list[str]:
             f"cannot {action}: it is in the clear, which runs in one process; compile it encrypted"
         )
     require_files(action)
-    from cloakwork.runtime.cluster.placing import chosen_cut  # noqa: PLC0415
+    from cloakwork.cluster.placing import chosen_cut  # noqa: PLC0415
 
     parts, made = chosen_cut(program, workers, None, lambda _: "", action)
     form = form_of(program, parts)

@@ -33,13 +33,12 @@ from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.array_file import write_array
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, together
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
-from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import (
     Flooding,
-    ReadLimits,
     advice_on_precision,
     flooding,
     levels_of,
@@ -47,7 +46,7 @@ from cloakwork.schemes.base import (
 )
 
 if TYPE_CHECKING:
-    from cloakwork.runtime.evaluator import Evaluator
+    from cloakwork.runtime.program import Program
 
 KIND = "client file"
 ENCRYPTOR_KIND = "public key file"
@@ -139,7 +138,7 @@ class _Encrypting(KeyHolder):
             named: The inputs by name.
 
         Returns:
-            The inputs, which stay in the folder. `Encrypted.in_folder` finds them there.
+            The inputs, which stay in the folder. `cloakwork.load` finds them there.
 
         Raises:
             InvalidArgumentError: There can be nothing at such a place.
@@ -159,8 +158,8 @@ class _Encrypting(KeyHolder):
         """
         program, action = self.program, f"encrypt for {self.program.name}"
         require_files(action)
-        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
-        from cloakwork.runtime.cluster.stored import (  # noqa: PLC0415
+        from cloakwork.runtime.folder import Folder  # noqa: PLC0415
+        from cloakwork.runtime.stored import (  # noqa: PLC0415
             HEAD,
             PREFIX,
             new_mark,
@@ -187,8 +186,8 @@ class _Encrypting(KeyHolder):
         return {**super()._record(), "signing_key": stored_bytes(self._signing)}
 
     @classmethod
-    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
-        made = super()._of(fields, limits)
+    def _with(cls, program: Program, fields: Fields) -> Self:
+        made = super()._with(program, fields)
         made._signing = SigningKey.from_bytes(fields.secret("signing_key"))
         return made
 
@@ -285,8 +284,8 @@ class Client(_Encrypting):
         return {**super()._record(), **self._ledger.record()}
 
     @classmethod
-    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
-        made = super()._of(fields, limits)
+    def _with(cls, program: Program, fields: Fields) -> Self:
+        made = super()._with(program, fields)
         made._ledger = Ledger.of(KIND, fields)
         return made
 
@@ -570,8 +569,6 @@ class Client(_Encrypting):
             >>> round(float(client.decrypt(evaluator.run(client.encrypt([0.5] * 4)))), 4)
             2.0
         """
-        from cloakwork.runtime.evaluator import Evaluator  # noqa: PLC0415
-
         scheme, body = self.program.scheme, self.program.body
         needed, most = scheme.generated_key_bytes(body), physical_bytes()
         if needed > most:

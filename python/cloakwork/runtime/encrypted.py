@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from typing import Annotated, Any, Literal
 from cloakwork._native import SigningKey, verify
 from cloakwork.base.record import Fields, Limits, Record, digest_of, record_of
 from cloakwork.errors import (
-    ClusterFolderError,
     MalformedBytesError,
     MissingDependencyError,
     SignatureError,
@@ -21,7 +19,7 @@ from cloakwork.errors import (
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.fingerprint import CLEAR, warning_of
-from cloakwork.runtime.load import Saved
+from cloakwork.runtime.saved import Saved
 from cloakwork.schemes.base import ReadLimits, value_count
 
 Role = Literal["inputs", "outputs"]
@@ -166,7 +164,7 @@ class Encrypted(Saved):
 
     @property
     def place(self) -> str | None:
-        """The folder in which the values stay, for `in_folder`; None where they are in memory."""
+        """The folder in which the values stay, for `load`; None where they are in memory."""
         return None
 
     @property
@@ -263,43 +261,6 @@ class Encrypted(Saved):
 
     def _record_of(self, value: Any) -> Any:
         return value.record if isinstance(value, Unread) else self._dump(value)
-
-    @classmethod
-    def in_folder(cls, folder: str | os.PathLike[str]) -> Encrypted:
-        """What `Client.encrypt_into` or a run wrote to a folder; it stays there.
-
-        Args:
-            folder: A path, or a URL of fsspec's.
-
-        Raises:
-            ClusterFolderError: There are no such values.
-            MalformedBytesError: The folder's head is damaged.
-            InvalidArgumentError: There can be nothing at such a place.
-            MissingDependencyError: fsspec is not installed.
-
-        Example:
-            >>> import tempfile
-            >>> import cloakwork as cw
-            >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,)).keygen()
-            >>> folder = tempfile.mkdtemp()
-            >>> sent = client.encrypt_into(folder, [0.5] * 4)
-            >>> Encrypted.in_folder(folder).ports
-            ('x',)
-        """
-        action = f"open the encrypted values in {folder}"
-        require_files(action)
-        from cloakwork.runtime.cluster.folder import Folder  # noqa: PLC0415
-        from cloakwork.runtime.cluster.stored import HEAD, opened  # noqa: PLC0415
-
-        place = Folder.at(folder, action)
-        if not place.has(HEAD):
-            below = [each for each in sorted(place.names()) if place.within(each).has(HEAD)]
-            such_as = f", such as {place.within(below[0]).url}" if below else ""
-            raise ClusterFolderError(
-                f"cannot {action}: there is no such file as {place.url}/{HEAD}; give the folder "
-                f"that encrypt_into or a run wrote them to{such_as}"
-            )
-        return opened(place, HEAD)
 
     def _record(self) -> Record:
         signature = {} if self._signature is None else {"signature": record_of(self._signature)}

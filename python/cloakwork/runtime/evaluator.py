@@ -7,7 +7,7 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cloakwork.base.arguments import integer, optional, shown
 from cloakwork.base.progress import shows_bars
@@ -28,11 +28,13 @@ from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
-from cloakwork.runtime.program import Program
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.devices import CPU, device_name
 from cloakwork.schemes.staying import on_host
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
 
 KIND = "evaluator file"
 _MAX_THREADS = 1024

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cloakwork._native import SigningKey
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError, KeyMismatchError, ProgramMismatchError
 from cloakwork.runtime.encrypted import Encrypted, Role, read_key_id
-from cloakwork.runtime.load import Saved
-from cloakwork.runtime.program import Program
-from cloakwork.schemes.base import ReadLimits
+from cloakwork.runtime.saved import Saved
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
 
 
 class KeyHolder(Unpicklable, Saved):
@@ -78,8 +79,8 @@ class KeyHolder(Unpicklable, Saved):
         }
 
     @classmethod
-    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
-        program = Program.from_fields(fields.within("program"), limits)
+    def _with(cls, program: Program, fields: Fields) -> Self:
+        """What a record holds beside its program."""
         key = program.scheme.read_key(cls._key_kind, fields.within(cls._key_kind))
         return cls(program, key, read_key_id(fields))
 

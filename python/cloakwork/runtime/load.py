@@ -1,116 +1,21 @@
-"""Saves objects to files, and loads them as what they are asked for and nothing else."""
+"""Loads what was saved as what it is asked for and nothing else."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import TypeVar, cast
 
 from cloakwork.base.arguments import file_path, integer, shown, truth
-from cloakwork.base.record import Fields, Record
-from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError, PassphraseError
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.runtime import container
-from cloakwork.runtime.storage import named_full_disk
+from cloakwork.runtime.encrypted import Encrypted, require_files
+from cloakwork.runtime.key_holder import KeyHolder
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.saved import Saved, read_passphrase
 from cloakwork.schemes.base import ReadLimits
 
 T = TypeVar("T")
-
-
-class Saved:
-    """What has files of its own: a class says what is in them, this how they come about."""
-
-    __slots__ = ()
-
-    # What a file says that it holds.
-    _kind: ClassVar[str]
-
-    def _record(self) -> Record:
-        """What a file holds."""
-        raise NotImplementedError
-
-    @classmethod
-    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
-        """What a record is of, as far as the limits accept it."""
-        raise NotImplementedError
-
-    def _settle(self, path: Path) -> None:
-        """Take notice of the file that this was saved to or loaded from."""
-
-    @names_memory("save")
-    def save(
-        self, path: str | os.PathLike[str], *, passphrase: str | bytes | bytearray | None = None
-    ) -> None:
-        """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
-
-        Args:
-            path: The file; one that exists is replaced.
-            passphrase: What a secret key in it is sealed by, by scrypt and XChaCha20-Poly1305. By
-                default it is unprotected.
-
-        Raises:
-            PassphraseError: A passphrase is given, and it is empty.
-            InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
-            StorageFullError: There is no space left for it.
-            FileMissingError: There is no folder for it.
-            FileAccessError: It cannot be made there.
-
-        Example:
-            >>> import tempfile
-            >>> import cloakwork as cw
-            >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
-            >>> path = f"{tempfile.mkdtemp()}/client"
-            >>> client.save(path)
-            >>> cw.load(path, cw.Client).program.name
-            '<lambda>'
-        """
-        secret = _passphrase(passphrase, f"save to {path}")
-        with named_full_disk(f"{path}", "give another path"):
-            container.write(path, self._kind, self._record(), secret)
-        self._settle(file_path(path, "write"))
-
-
-@names_memory("save")
-def save_all(things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]) -> None:
-    """Save several things that belong together: all of them, or none where one cannot be written.
-
-    Args:
-        things: The things, by their files.
-        passphrases: What secret keys in some of the files are sealed by.
-
-    Raises:
-        CloakworkError: What `Saved.save` raises.
-    """
-    with _named_full_disk(things):
-        container.write_all(_contents(things, passphrases))
-
-
-@names_memory("save")
-def save_new(things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]) -> None:
-    """Save as `save_all` does, where no files are.
-
-    Raises:
-        NotReplaceableError: A file is there.
-        CloakworkError: What `Saved.save` raises.
-    """
-    with _named_full_disk(things):
-        container.write_new(_contents(things, passphrases))
-
-
-def _contents(
-    things: Mapping[Path, Saved], passphrases: Mapping[Path, SecretBytes | None]
-) -> dict[Path, container.Content]:
-    return {
-        path: container.Content(each._kind, each._record(), passphrases.get(path))
-        for path, each in things.items()
-    }
-
-
-def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[None]:
-    return named_full_disk(", ".join(map(str, things)), "give other paths")
 
 
 @names_memory("load")
@@ -125,7 +30,8 @@ def load(
     """Load what a `save` wrote, where it is of the kind asked for.
 
     Args:
-        path: The file.
+        path: The file; of `Encrypted` also the folder that `Client.encrypt_into` or a run wrote
+            them to, a path or a URL of fsspec's, in which they stay.
         kind: What it has to hold: `Program`, `Client`, `Encryptor`, `Evaluator`, `Encrypted`,
             `Session` or `SessionEvaluator`. A server that asks for an evaluator never gets a
             client.
@@ -146,6 +52,8 @@ def load(
         InvalidArgumentError: The path is invalid, or nothing is saved as such a kind.
         FileMissingError: There is no such file.
         FileAccessError: It cannot be opened.
+        ClusterFolderError: The folder has no such values.
+        MissingDependencyError: It is a folder, and fsspec is not installed.
 
     Example:
         >>> import tempfile
@@ -166,28 +74,29 @@ def load(
     action = f"load {path}"
     insecure = truth(insecure, "insecure", action)
     max_log_n = integer(max_log_n, "max_log_n", action, least=5, most=17)
-    fields = container.read(path, kind._kind, _passphrase(passphrase, action))
-    made = kind._of(fields, ReadLimits(insecure, max_log_n))
+    if kind is Encrypted and is_folder(path):
+        require_files(action)
+        from cloakwork.runtime.stored import in_folder  # noqa: PLC0415
+
+        return cast(T, in_folder(path, action))
+    fields = container.read(path, kind._kind, read_passphrase(passphrase, action))
+    limits = ReadLimits(insecure, max_log_n)
+    if issubclass(kind, KeyHolder):
+        program = Program.from_fields(fields.within("program"), limits)
+        made: Saved = kind._with(program, fields)
+    else:
+        made = kind._of(fields, limits)
     made._settle(file_path(path, "read"))
-    return made
+    return cast(T, made)
 
 
-def _passphrase(given: object, action: str) -> SecretBytes | None:
-    """A passphrase as bytes that are wiped."""
-    match given:
-        case None:
-            return None
-        case str():
-            given = given.encode()
-        case bytes() | bytearray():
-            pass
-        case _:
-            raise InvalidArgumentError(
-                f"cannot {action}: expected a passphrase as text or bytes, got "
-                f"{type(given).__name__}"
-            )
-    if not given:
-        raise PassphraseError(
-            f"cannot {action}: expected a passphrase, got an empty one; give another"
-        )
-    return SecretBytes(given)
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder of this machine's, or a URL.
+
+    Example:
+        >>> is_folder("s3://bucket/inputs"), is_folder("/"), is_folder("inputs.cw")
+        (True, True, False)
+    """
+    place = os.fspath(path) if isinstance(path, os.PathLike) else path
+    # Of a name that is too long, Path.is_dir raises an error.
+    return isinstance(place, str) and ("://" in place or os.path.isdir(place))

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from cloakwork._native import Ciphertext, DeviceCiphertext
 from cloakwork.base.itself import Itself
@@ -14,12 +15,14 @@ from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import LiveValues, Size, value_bytes
 from cloakwork.runtime.profile import Profile
-from cloakwork.runtime.program import Program
 from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
 from cloakwork.schemes.devices import CPU, open_device
 from cloakwork.schemes.staying import StayingCiphertext, all_leave
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
 
 
 def require_device(program: Program, name: str) -> None:

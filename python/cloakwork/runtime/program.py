@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,16 +41,14 @@ from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
+from cloakwork.runtime.client import Client
 from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
-from cloakwork.runtime.load import Saved
+from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, value_count
-
-if TYPE_CHECKING:
-    from cloakwork.runtime.client import Client
-    from cloakwork.runtime.evaluator import Evaluator
 
 Body: TypeAlias = SlotProgram | BootstrapProgram
 
@@ -271,8 +269,6 @@ class Program(Saved):
             >>> evaluator.key_bytes == program.key_bytes
             True
         """
-        from cloakwork.runtime.client import Client  # noqa: PLC0415
-
         client = Client.generate(self)
         return client, client.evaluator()
 

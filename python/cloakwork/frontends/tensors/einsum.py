@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,11 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.tensors.einsum_syntax import Expression, from_sublists, parse, sizes
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods, refuse_sums_of_truths
-from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.tensors.path import Step, contraction_path
 from cloakwork.programs.ir.tensors import Contract, Node
+
+if TYPE_CHECKING:
+    from cloakwork.frontends.tensors.tensor import Tensor
 
 # Slots by which the order of contractions is judged; what a session has makes no difference
 # to which order is best but where sizes lie between the two.
@@ -87,7 +89,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     steps = contraction_path(parsed.inputs, parsed.output, size_of, encrypted, _TYPICAL_SLOTS)
     node = _graph(read, steps)
     try:
-        return cast(Tensor, runner.compute(node, f"einsum {expression}"))
+        return cast("Tensor", runner.compute(node, f"einsum {expression}"))
     except LevelExhaustedError as error:
         raise LevelExhaustedError(parsed.at(0, f"{error.reason}; {error.remedy}")) from None
 

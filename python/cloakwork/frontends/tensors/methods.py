@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, SupportsIndex, TypeAlias
@@ -139,19 +139,6 @@ class TensorMethods:
 
     def __hash__(self) -> int:
         return object.__hash__(self)
-
-    # What numpy's functions do with tensors is written on the methods of tensors.
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        from cloakwork.frontends.tensors.numpy_protocol import ufunc_of_tensors  # noqa: PLC0415
-
-        return ufunc_of_tensors(ufunc, method, inputs, options)
-
-    def __array_function__(
-        self, function: Callable[..., Any], _types: Any, args: Any, options: Any
-    ) -> Any:
-        from cloakwork.frontends.tensors.numpy_protocol import function_of_tensors  # noqa: PLC0415
-
-        return function_of_tensors(function, args, options)
 
     def __getattr__(self, name: str) -> NoReturn:
         refuse_attribute(type(self).__name__, name)

@@ -256,3 +256,17 @@ def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
     """Whether an argument is what numpy takes where it is left out."""
     same = (parameter.default, *_DEFAULTS.get(parameter.name, ()))
     return any(value is each or (isinstance(value, str) and value == each) for each in same)
+
+
+class NumpyMethods(TensorMethods):
+    """The operations of a tensor, which numpy's functions find as well."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return ufunc_of_tensors(ufunc, method, inputs, options)
+
+    def __array_function__(
+        self, function: Callable[..., Any], _types: Any, args: Any, options: Any
+    ) -> Any:
+        return function_of_tensors(function, args, options)

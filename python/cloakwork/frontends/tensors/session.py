@@ -49,9 +49,9 @@ from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, read_key_id
 from cloakwork.runtime.held_memory import bootstrap_memory
 from cloakwork.runtime.ledger import Given, Ledger
-from cloakwork.runtime.load import Saved
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import (

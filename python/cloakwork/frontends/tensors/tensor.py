@@ -13,7 +13,8 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.record import record_of
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.frontends.tensors.methods import Runner
+from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
 from cloakwork.plan.functions.intervals import Interval, uniform
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout
@@ -34,7 +35,7 @@ class TensorRunner(Runner, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Tensor(TensorMethods, Unpicklable):
+class Tensor(NumpyMethods, Unpicklable):
     """A tensor whose numbers are encrypted.
 
     Args:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.tensors.lower import in_order
@@ -45,7 +46,7 @@ class _Trace:
         return self._known[node]
 
 
-class TracedTensor(TensorMethods):
+class TracedTensor(NumpyMethods):
     """Stands for an encrypted tensor while a function is compiled."""
 
     __slots__ = ("_node", "runner")

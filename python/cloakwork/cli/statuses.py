@@ -1,0 +1,4 @@
+"""The exit codes of the command line beside 0."""
+
+REFUSED = 2
+INTERRUPTED = 130
