@@ -9,7 +9,7 @@ import pytest
 
 from cloakwork._native import Device
 from cloakwork.errors import DeviceUnavailableError
-from cloakwork.schemes.devices import OpenDevice
+from cloakwork.schemes.device.devices import OpenDevice
 
 
 @cache

@@ -30,9 +30,9 @@ RANKS["cloakwork"] = len(FLOORS)
 SCHEMES = {"tensors": "ckks", "nn": "ckks", "circuit": "bgv", "boolean": "tfhe"}
 MODULES = {
     "ckks": "ckks",
-    "ckks_device": "ckks",
+    "device.backend": "ckks",
     "ckks_noise": "ckks",
-    "staying": "ckks",
+    "device.staying": "ckks",
     "ckks_estimates": "ckks",
     "clear_real": "ckks",
     "bgv": "bgv",
@@ -46,9 +46,9 @@ MODULES = {
     "base": "",
     "clear": "",
     "clear_products": "",
-    "devices": "",
-    "device_cache": "",
-    "recorded_runs": "",
+    "device.devices": "",
+    "device.cache": "",
+    "device.recorded_runs": "",
     "recent_plaintexts": "",
     "transform_cache": "",
 }
@@ -98,7 +98,8 @@ def test_every_room_is_on_a_floor() -> None:
 
 
 def test_every_module_of_schemes_is_of_one_or_of_all() -> None:
-    stems = {path.stem for path in (PACKAGE / "schemes").glob("*.py")} - {"__init__"}
+    names = {module_of(path) for path in (PACKAGE / "schemes").rglob("*.py") if path.stem[0] != "_"}
+    stems = {name.removeprefix("cloakwork.schemes.") for name in names}
     assert stems == set(MODULES)
 
 

@@ -25,7 +25,7 @@ from benchmarks.einsum.jobs import JOBS, Job
 from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 
 RUNS = 5
 

@@ -34,7 +34,7 @@ from cloakwork.plan.cost.measure import measured
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import total_seconds
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.devices import CPU, open_device
+from cloakwork.schemes.device.devices import CPU, open_device
 
 # A job of milliseconds is run more often than one of seconds: at most so often, and no further
 # once it has taken so many seconds.

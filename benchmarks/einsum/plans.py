@@ -26,7 +26,7 @@ from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram
 from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 
 Fit: TypeAlias = Callable[[SlotProgram], SlotProgram]
 

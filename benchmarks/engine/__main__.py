@@ -23,7 +23,7 @@ from benchmarks.measurement import Measurement, Measurements
 from benchmarks.parameter_sets import RINGS, largest_parameters
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
-from cloakwork.schemes.devices import CPU, device_name, open_device
+from cloakwork.schemes.device.devices import CPU, device_name, open_device
 
 _QUICK_RUNS = 5
 

@@ -24,7 +24,7 @@ from benchmarks.nn.jobs import JOBS, Job
 from benchmarks.nn.targets import is_wrong, targets
 from benchmarks.report import conclude, target_table
 from cloakwork import _native
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 
 _QUICK = ("LoLA", "linear layer, batched")
 _QUICK_RUNS = 5

@@ -23,8 +23,8 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.slots import Bootstrap, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run
-from cloakwork.schemes.devices import device_name, open_device
-from cloakwork.schemes.staying import StayingCiphertext, on_host
+from cloakwork.schemes.device.devices import device_name, open_device
+from cloakwork.schemes.device.staying import StayingCiphertext, on_host
 from tests.devices import needs_software, without_gpu
 from tests.families import BITS, CIRCUITS, NETWORKS, TENSORS, Family
 
@@ -240,7 +240,7 @@ def test_a_session_takes_new_keys_before_its_lost_device_is_there_again(
 
     session._backend.device.lost.set()
     with monkeypatch.context() as patched:
-        patched.setattr("cloakwork.schemes.ckks_device.open_device", absent)
+        patched.setattr("cloakwork.schemes.device.backend.open_device", absent)
         for _ in range(2):
             with pytest.raises(DeviceUnavailableError):
                 tensor + tensor
@@ -330,7 +330,7 @@ def test_a_run_on_a_device_can_be_cancelled() -> None:
 def test_the_environment_says_how_much_of_a_device_may_be_used(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("cloakwork.schemes.devices._opened", {})
+    monkeypatch.setattr("cloakwork.schemes.device.devices._opened", {})
     monkeypatch.setenv("CLOAKWORK_DEVICE_BYTES", "1000000")
     assert open_device("software").native.budget == 1_000_000
     assert open_device("software") is open_device("software")
@@ -340,7 +340,7 @@ def test_the_environment_says_how_much_of_a_device_may_be_used(
     with pytest.raises(MemoryBudgetError, match="of device memory"):
         evaluator.run(client.encrypt(**TENSORS.arguments), profile=profile)
     assert not profile.operations
-    monkeypatch.setattr("cloakwork.schemes.devices._opened", {})
+    monkeypatch.setattr("cloakwork.schemes.device.devices._opened", {})
     monkeypatch.setenv("CLOAKWORK_DEVICE_BYTES", "much")
     with pytest.raises(InvalidArgumentError, match="CLOAKWORK_DEVICE_BYTES"):
         open_device("software")

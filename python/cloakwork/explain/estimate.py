@@ -20,7 +20,7 @@ from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.transform_cache import default_cache_bytes
 

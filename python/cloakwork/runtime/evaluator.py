@@ -30,8 +30,8 @@ from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
 from cloakwork.schemes.base import BitRun
-from cloakwork.schemes.devices import CPU, device_name
-from cloakwork.schemes.staying import on_host
+from cloakwork.schemes.device.devices import CPU, device_name
+from cloakwork.schemes.device.staying import on_host
 
 if TYPE_CHECKING:
     from cloakwork.runtime.program import Program

@@ -17,9 +17,9 @@ from cloakwork.runtime.memory import LiveValues, Size, value_bytes
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.ckks import Ckks
-from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
-from cloakwork.schemes.devices import CPU, open_device
-from cloakwork.schemes.staying import StayingCiphertext, all_leave
+from cloakwork.schemes.device.backend import CkksDeviceBackend, require_device_operations
+from cloakwork.schemes.device.devices import CPU, open_device
+from cloakwork.schemes.device.staying import StayingCiphertext, all_leave
 
 if TYPE_CHECKING:
     from cloakwork.runtime.program import Program

@@ -19,7 +19,7 @@ from cloakwork.runtime.held_memory import HeldMemory, caching
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.on_device import run_on_device
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.devices import CPU, open_device
+from cloakwork.schemes.device.devices import CPU, open_device
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
 _MAX_BYTES = 2**63 - 1

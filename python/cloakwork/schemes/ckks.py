@@ -39,12 +39,12 @@ from cloakwork.programs.slots import (
     Vector,
 )
 from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, Transform, levels_of
-from cloakwork.schemes.ckks_device import CkksDeviceBackend
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
-from cloakwork.schemes.devices import OpenDevice
+from cloakwork.schemes.device.backend import CkksDeviceBackend
+from cloakwork.schemes.device.devices import OpenDevice
+from cloakwork.schemes.device.staying import StayingCiphertext, on_host
 from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
-from cloakwork.schemes.staying import StayingCiphertext, on_host
 from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
 
 # Bytes of evaluation keys up to which they are made with both halves, ready to be used.

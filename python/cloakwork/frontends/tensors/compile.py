@@ -16,7 +16,7 @@ from cloakwork.plan.tensors.pipeline import tensor_program
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.devices import CPU, device_name, open_device
+from cloakwork.schemes.device.devices import CPU, device_name, open_device
 
 
 @names_memory("compile")

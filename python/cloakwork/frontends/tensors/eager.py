@@ -55,7 +55,7 @@ from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.base import SlotScheme, levels_of
 from cloakwork.schemes.ckks_estimates import CkksEstimates
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 
 # A level is worth more rotations than any plan has.
 _LEVELS_FIRST = 1e6

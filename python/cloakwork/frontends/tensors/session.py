@@ -63,8 +63,8 @@ from cloakwork.schemes.base import (
 )
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
-from cloakwork.schemes.devices import CPU, OpenDevice, device_name, open_device
-from cloakwork.schemes.staying import StayingCiphertext
+from cloakwork.schemes.device.devices import CPU, OpenDevice, device_name, open_device
+from cloakwork.schemes.device.staying import StayingCiphertext
 
 SESSION_KIND = "session file"
 EVALUATOR_KIND = "session evaluator file"

@@ -31,7 +31,7 @@ from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_key
 from cloakwork.programs.ir.tensor_function import TensorFunction
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.devices import CPU
+from cloakwork.schemes.device.devices import CPU
 
 
 def tensor_program(function: TensorFunction, options: RealOptions, device: str) -> Program:

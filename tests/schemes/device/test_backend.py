@@ -49,9 +49,9 @@ from cloakwork.runtime.executor import run
 from cloakwork.runtime.on_device import run_on_device
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.ckks import Ckks
-from cloakwork.schemes.ckks_device import CkksDeviceBackend, require_device_operations
-from cloakwork.schemes.devices import OpenDevice
-from cloakwork.schemes.staying import on_host
+from cloakwork.schemes.device.backend import CkksDeviceBackend, require_device_operations
+from cloakwork.schemes.device.devices import OpenDevice
+from cloakwork.schemes.device.staying import on_host
 from tests.devices import needs_software, software
 from tests.runtime.slot_programs import programs
 from tests.schemes.ckks_secret import CkksSecret

@@ -30,9 +30,9 @@ class OpenDevice:
         name: What it was asked for by.
         native: The device.
         turn: Held by the one program that runs there.
-        staying: What programs of sessions have left there; see `schemes.staying`.
+        staying: What programs of sessions have left there; see `schemes.device.staying`.
         recorded: The programs that are recorded there, the one that ran last at the end; see
-            `schemes.recorded_runs`.
+            `schemes.device.recorded_runs`.
         lost: Set once it has failed: nothing that was there can be used.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cloakwork._native import Ciphertext, CkksEstimate, DeviceCiphertext
 from cloakwork.errors import DeviceLostError
-from cloakwork.schemes.devices import OpenDevice
+from cloakwork.schemes.device.devices import OpenDevice
 
 # Of all devices: held where what stays there is listed.
 _listing = threading.Lock()
@@ -23,7 +23,7 @@ class StayingCiphertext:
     Example:
         >>> import numpy as np
         >>> from cloakwork._native import DeviceParameters, Parameters, SecretKey
-        >>> from cloakwork.schemes.devices import open_device
+        >>> from cloakwork.schemes.device.devices import open_device
         >>> device, p = open_device("software"), Parameters(levels=1, log_n=10, insecure=True)
         >>> secret = SecretKey.generate(p)
         >>> x = secret.encrypt(p.encode(np.array([0.5]), level=1, bound=1.0))

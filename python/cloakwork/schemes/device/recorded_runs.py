@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, ref
 from cloakwork._native import DeviceCiphertext, DeviceRecorded, DeviceRecording
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.slots import Input, Output, SlotProgram
-from cloakwork.schemes.devices import OpenDevice
+from cloakwork.schemes.device.devices import OpenDevice
 
 # A program whose recordings served no later run so often is not recorded again.
 _ATTEMPTS = 3
@@ -52,7 +52,7 @@ class RecordedRuns:
         >>> import numpy as np
         >>> from cloakwork._native import DeviceEvaluator, DeviceParameters, Parameters, SecretKey
         >>> from cloakwork.programs.slots import Add
-        >>> from cloakwork.schemes.devices import open_device
+        >>> from cloakwork.schemes.device.devices import open_device
         >>> device, p = open_device("software"), Parameters(levels=1, log_n=10, insecure=True)
         >>> secret = SecretKey.generate(p)
         >>> there = DeviceParameters(device.native, p)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cloakwork.programs.slots import Input, Neg, Output, SlotProgram
-from cloakwork.schemes.device_cache import DeviceCache
+from cloakwork.schemes.device.cache import DeviceCache
 
 
 def _program() -> SlotProgram:

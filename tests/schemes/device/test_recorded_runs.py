@@ -14,8 +14,8 @@ from cloakwork.errors import DeviceOperationError, InvalidArgumentError, MemoryB
 from cloakwork.programs.slots import Add, Input, Output, SlotProgram
 from cloakwork.runtime import on_device
 from cloakwork.runtime.executor import run
-from cloakwork.schemes import recorded_runs
-from cloakwork.schemes.staying import on_host
+from cloakwork.schemes.device import recorded_runs
+from cloakwork.schemes.device.staying import on_host
 from tests.devices import needs_software
 from tests.families import NETWORKS, TENSORS, Family
 

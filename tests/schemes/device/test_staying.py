@@ -7,8 +7,8 @@ import pytest
 
 from cloakwork._native import Ciphertext, DeviceCiphertext, DeviceParameters, Parameters, SecretKey
 from cloakwork.errors import DeviceLostError
-from cloakwork.schemes.devices import SOFTWARE, OpenDevice, open_device
-from cloakwork.schemes.staying import StayingCiphertext, all_leave, give_up, on_host
+from cloakwork.schemes.device.devices import SOFTWARE, OpenDevice, open_device
+from cloakwork.schemes.device.staying import StayingCiphertext, all_leave, give_up, on_host
 from tests.devices import needs_software
 
 pytestmark = needs_software

@@ -45,10 +45,10 @@ from cloakwork.programs.slots import (
     Vector,
 )
 from cloakwork.schemes.base import Backend, Sums, Transform
-from cloakwork.schemes.device_cache import DeviceCache
-from cloakwork.schemes.devices import OpenDevice, open_device
-from cloakwork.schemes.recorded_runs import RecordedRuns, give_up_recordings
-from cloakwork.schemes.staying import give_up
+from cloakwork.schemes.device.cache import DeviceCache
+from cloakwork.schemes.device.devices import OpenDevice, open_device
+from cloakwork.schemes.device.recorded_runs import RecordedRuns, give_up_recordings
+from cloakwork.schemes.device.staying import give_up
 from cloakwork.schemes.transform_cache import (
     ciphertext_bytes,
     native_diagonals,
@@ -108,7 +108,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     Example:
         >>> import numpy as np
         >>> from cloakwork._native import SecretKey
-        >>> from cloakwork.schemes.devices import open_device
+        >>> from cloakwork.schemes.device.devices import open_device
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> secret = SecretKey.generate(p)
         >>> keys = secret.evaluation_keys(
