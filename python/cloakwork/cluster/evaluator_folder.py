@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from typing import Any
 from weakref import WeakKeyDictionary, finalize
 
 from cloakwork.base.record import digest_of
 from cloakwork.cluster.evaluator_files import is_whole, write_evaluator
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.folder import Folder
 
-_folders: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
-_names: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_folders: WeakKeyDictionary[Evaluator, str] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Evaluator, str] = WeakKeyDictionary()
 
 
-def own_folder(evaluator: Any) -> str:
+def own_folder(evaluator: Evaluator) -> str:
     """A temporary folder for the runs of an evaluator on clusters of this machine."""
     if evaluator not in _folders:
         _folders[evaluator] = folder = tempfile.mkdtemp(prefix="cloakwork-")
@@ -23,14 +23,14 @@ def own_folder(evaluator: Any) -> str:
     return _folders[evaluator]
 
 
-def file_name(evaluator: Any) -> str:
+def file_name(evaluator: Evaluator) -> str:
     """What an evaluator's files are called where workers read them: by what is in them."""
     if evaluator not in _names:
         _names[evaluator] = f"evaluator-{digest_of(evaluator._record())[:32]}"
     return _names[evaluator]
 
 
-def kept_in(folder: Folder, evaluator: Any, action: str) -> str:
+def kept_in(folder: Folder, evaluator: Evaluator, action: str) -> str:
     """The name of an evaluator's files in a folder, written where they are not there."""
     name = file_name(evaluator)
     if not folder.has(name):
@@ -38,7 +38,7 @@ def kept_in(folder: Folder, evaluator: Any, action: str) -> str:
     return name
 
 
-def restored_in(folder: Folder, evaluator: Any, action: str) -> bool:
+def restored_in(folder: Folder, evaluator: Evaluator, action: str) -> bool:
     """Write an evaluator's files anew where those there cannot be read; whether that was so."""
     if is_whole(folder, file_name(evaluator)):
         return False
@@ -46,6 +46,6 @@ def restored_in(folder: Folder, evaluator: Any, action: str) -> bool:
     return True
 
 
-def _write(folder: Folder, evaluator: Any, action: str) -> None:
+def _write(folder: Folder, evaluator: Evaluator, action: str) -> None:
     folder.require_space(evaluator.key_bytes, action)
     write_evaluator(folder, file_name(evaluator), evaluator)

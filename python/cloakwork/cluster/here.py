@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import perf_counter, time
-from typing import Any, Self
+from typing import Self
 
 from cloakwork.base.progress import progress_bar
 from cloakwork.cluster.cut import Grain
@@ -20,11 +20,12 @@ from cloakwork.cluster.moved import Moved, Receipt, fill
 from cloakwork.cluster.placing import Placed
 from cloakwork.cluster.work import Work
 from cloakwork.errors import RunCancelledError
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.profile import Profile
 
 
 def run_jobs_here(
-    evaluator: Any,
+    evaluator: Evaluator,
     placed: Sequence[Placed],
     most_bytes: int,
     kept_bytes: int,

@@ -20,6 +20,7 @@ from cloakwork.cluster.required_keys import require_keys
 from cloakwork.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
 from cloakwork.cluster.scheduler import Scheduler
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.stored import StoredEncrypted
 
 
@@ -64,7 +65,7 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
 
 
 def _most_on_workers(
-    evaluator: Any, workers: Workers, action: str
+    evaluator: Evaluator, workers: Workers, action: str
 ) -> tuple[int | None, Callable[[int], str]]:
     """What the values of a grain may take by the limits of workers and of the evaluator.
 

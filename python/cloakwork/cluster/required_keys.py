@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
 from weakref import WeakSet
 
 from cloakwork.errors import MissingKeyError
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.evaluator import Evaluator
 
 # Evaluators that have been looked at: a large program has keys for a tenth of a second's search.
-_with_all_keys: WeakSet[Any] = WeakSet()
+_with_all_keys: WeakSet[Evaluator] = WeakSet()
 
 
-def require_keys(evaluator: Any, action: str) -> None:
+def require_keys(evaluator: Evaluator, action: str) -> None:
     """Refuse an evaluator whose keys are fewer than its program needs; each is looked at once.
 
     Raises:

@@ -23,6 +23,7 @@ from cloakwork.cluster.placing import Placed, place
 from cloakwork.cluster.required_keys import require_keys
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.folder import Folder
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.stored import (
@@ -47,7 +48,7 @@ class Asked:
     """Runs of a program in grains.
 
     Args:
-        evaluator: A `runtime.evaluator.Evaluator`.
+        evaluator: The evaluator.
         inputs: The inputs, in memory or in folders, of each as many runs.
         folder: A folder for the evaluator's file.
         jobs: One for all else; what it has of an earlier attempt is taken from there.
@@ -55,7 +56,7 @@ class Asked:
         cancel: Set from another thread, it stops the runs after the grains under way.
     """
 
-    evaluator: Any
+    evaluator: Evaluator
     inputs: Sequence[Encrypted]
     folder: Folder
     jobs: Folder
@@ -87,8 +88,7 @@ class Ran:
         evaluator, count = self.asked.evaluator, self.asked.inputs[0].count
         if stay:
             return self.stored(evaluator._results([], count))
-        found: Encrypted = evaluator._results(map(dict, map(enumerate, self.outputs())), count)
-        return found
+        return evaluator._results([dict(enumerate(each)) for each in self.outputs()], count)
 
     def outputs(self) -> list[list[Any]]:
         """The outputs of every run, read from their files; what led to them is removed."""
@@ -152,7 +152,7 @@ class Ran:
 
 def results(
     done: Callable[[Asked], Ran],
-    evaluator: Any,
+    evaluator: Evaluator,
     inputs: Sequence[Encrypted],
     folder: str | os.PathLike[str] | None,
     profile: Profile,
