@@ -19,11 +19,16 @@ settings.load_profile("repeatable")
 _KEPT = "cloakwork/seconds of files"
 
 
+def _cache(config: pytest.Config) -> pytest.Cache | None:
+    """Where pytest keeps what it knows; None where its plugin is switched off."""
+    return getattr(config, "cache", None)
+
+
 class _Seconds:
     """What each file took, of this run and of those before it."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self._cache = config.cache
+        self._cache = _cache(config)
         self._now: defaultdict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -44,5 +49,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the files first that take longest."""
-    kept = {} if config.cache is None else config.cache.get(_KEPT, {})
+    cache = _cache(config)
+    kept = {} if cache is None else cache.get(_KEPT, {})
     items.sort(key=lambda item: -kept.get(item.nodeid.partition("::")[0], 0))
