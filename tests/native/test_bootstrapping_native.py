@@ -1,5 +1,6 @@
 """Bootstrapping through the bindings: it refreshes, and refuses by name what it cannot."""
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -89,15 +90,22 @@ def test_damaged_parameters_are_refused_or_other_parameters() -> None:
 
 
 def test_secure_sets_exist_for_three_rings() -> None:
-    for log_n, least in ((15, 89), (16, 380), (17, 1590)):
+    for log_n, least, weight, failure_bits in (
+        (15, 89, 40, 178),
+        (16, 380, 32, 128),
+        (17, 1590, 32, math.inf),
+    ):
         parameters = BootstrappingParameters(log_n)
         assert not parameters.parameters.insecure
         assert parameters.bits_left >= least
-        assert parameters.failure_bits >= 64
+        assert parameters.sparse_weight == weight
+        assert parameters.failure_bits >= failure_bits
     with pytest.raises(InvalidParametersError):
         BootstrappingParameters(14)
     with pytest.raises(InsecureParametersError):
         BootstrappingParameters(16, sparse_weight=16)
+    with pytest.raises(InsecureParametersError, match="use a weight of 40"):
+        BootstrappingParameters(15, sparse_weight=32)
 
 
 def test_wrong_use_is_refused_by_name(secret: SecretKey) -> None:

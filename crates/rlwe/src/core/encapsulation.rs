@@ -26,7 +26,7 @@ use crate::ring::kernels;
 use crate::ring::modulus::product;
 use crate::ring::poly::{Basis, Poly, SecretPoly};
 use crate::sampling::{self, Generator, Seed};
-use crate::security::max_log_q_sparse;
+use crate::security::{max_log_q_sparse, sparse_weight};
 use crate::tables::EncapsulationTable;
 use crate::{Error, Result};
 
@@ -90,10 +90,16 @@ impl Parameters {
                 "a sparse secret of weight {weight} is secure up to a modulus of {most} bits at log_n = {}, and level 0 with its key-switching primes has {bits:.1}; take a smaller level 0",
                 self.log_n()
             ))),
-            None => Err(Error::InsecureParameters(format!(
-                "the security table has no sparse secret of weight {weight} at log_n = {}; use a weight of 32 from log_n = 15 on",
-                self.log_n()
-            ))),
+            None => {
+                let advice = match sparse_weight(self.log_n()) {
+                    Some(own) => format!("use a weight of {own}"),
+                    None => "use log_n = 15, 16 or 17".into(),
+                };
+                Err(Error::InsecureParameters(format!(
+                    "the security table has no sparse secret of weight {weight} at log_n = {}; {advice}",
+                    self.log_n()
+                )))
+            }
         }
     }
 }

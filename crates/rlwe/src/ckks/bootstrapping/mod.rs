@@ -13,7 +13,7 @@
 //! transforms factored as the Fourier transform is ([`fourier`]), on the double-hoisted linear
 //! transform (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux 2021); the modulus raised under a sparse
 //! secret (eprint 2022/024; [`crate::core::encapsulation`]); the sine as a cosine with double
-//! angles (Han, Ki 2020; [`cosine`]), over a range that overflows leave with a chance below 2^-64
+//! angles (Han, Ki 2020; [`cosine`]), over a range that overflows leave with a chance below 2^-128
 //! ([`overflow`]).
 
 mod circuit;

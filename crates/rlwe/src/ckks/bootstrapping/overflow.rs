@@ -15,12 +15,12 @@
 //! ```
 //!
 //! and 2 n coefficients are at most 2 n times as likely to leave the range as one. For h = 32 no
-//! |I| exceeds 16, whatever is drawn; 14 is left with a chance below 2^-76 a ciphertext of
-//! N = 2^16. (Irwin-Hall sums are exact where this is a bound; they and h + 1 terms are in eprint
-//! 2022/024, equation 1.)
+//! |I| exceeds 16, whatever is drawn; 15 is left with a chance below 2^-128 a ciphertext of
+//! N = 2^16. For h = 40 and N = 2^15 19 is left with one below 2^-178. (Irwin-Hall sums are exact
+//! where this is a bound; they and h + 1 terms are in eprint 2022/024, equation 1.)
 
 /// A bootstrapping goes wrong by an overflow with a chance below 2^-so many.
-pub const OVERFLOW_FAILURE_BITS: f64 = 64.0;
+pub const OVERFLOW_FAILURE_BITS: f64 = 128.0;
 
 /// Chernoff's bound on the chance that a sum of `terms` uniform numbers in [-1/2, 1/2) reaches
 /// `threshold` in absolute value, as log2.
@@ -80,12 +80,17 @@ mod tests {
     }
 
     #[test]
-    fn a_weight_of_32_overflows_14_times_at_most() {
-        for log_n in [15, 16, 17] {
-            assert_eq!(most_overflows(32, 1 << log_n, 2f64.powi(-10)), 14);
-        }
-        assert!(log2_failure(32, 1 << 16, 14, 2f64.powi(-10)) < -76.0);
-        assert!(log2_failure(32, 1 << 16, 13, 2f64.powi(-10)) > -64.0);
+    fn overflows_are_bounded_by_ring_and_weight() {
+        let part = 2f64.powi(-10);
+        assert_eq!(most_overflows(40, 1 << 15, part), 19);
+        assert_eq!(most_overflows(32, 1 << 16, part), 15);
+        // No more ever come.
+        assert_eq!(most_overflows(32, 1 << 17, part), 16);
+        assert!(log2_failure(40, 1 << 15, 19, part) < -178.0);
+        assert!(log2_failure(40, 1 << 15, 18, part) > -128.0);
+        assert!(log2_failure(32, 1 << 16, 15, part) < -128.0);
+        assert!(log2_failure(32, 1 << 16, 14, part) > -128.0);
+        assert_eq!(log2_failure(32, 1 << 17, 16, part), f64::NEG_INFINITY);
         assert!(most_overflows(64, 1 << 16, 0.001) > 16);
         assert_eq!(most_overflows(1, 1 << 16, 0.001), 1);
     }

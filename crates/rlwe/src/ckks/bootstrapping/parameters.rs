@@ -11,7 +11,7 @@ use crate::ckks::parameters::Parameters;
 use crate::ckks::polynomial::Polynomial;
 use crate::core::SecretDistribution;
 use crate::ring::primes::WORD_BITS;
-use crate::security::{SPARSE_WEIGHT, max_log_qp};
+use crate::security::max_log_qp;
 use crate::{Error, Result};
 
 /// What the range of the reduction has beyond overflows and messages: noise of CoeffsToSlots.
@@ -89,7 +89,7 @@ impl Default for BootstrappingLiteral {
             reduction_bits: 59.7,
             double_angles: 2,
             digits: Some(3),
-            sparse_weight: SPARSE_WEIGHT,
+            sparse_weight: 32,
             insecure: false,
         }
     }
@@ -119,6 +119,7 @@ impl BootstrappingLiteral {
                 transform_bits: 51.0,
                 reduction_bits: 51.0,
                 digits: None,
+                sparse_weight: 40,
                 ..Self::default()
             }),
             16 => Ok(Self::default()),
