@@ -29,7 +29,7 @@ NAMED = {job.name: job for job in JOBS}
 ADDER = NAMED["adder-32-bristol"]
 
 # Seconds as on a Zen 3, so that what is chosen does not depend on the machine.
-SECONDS = {"space4": 0.0054, "space8": 0.0079, "space16": 0.0096}
+SECONDS = {"space4": 0.0054, "space4x2": 0.0079, "space8": 0.0086, "space16": 0.0096}
 SETS = [
     BitCosts.from_seconds(noise_of(name), {"bootstrap": [seconds] * 3, "linear": 2e-7})
     for name, seconds in SECONDS.items()
@@ -46,11 +46,11 @@ def costlier(costs: BitCosts) -> BitCosts:
 MOST = {
     "adder-32-bristol": (32, 32),
     "adder-64": (64, 64),
-    "calculator": (279, 27),
+    "calculator": (250, 28),
     "relu": (48, 1),
-    "sort": (439, 58),
-    "pir-100": (1149, 8),
-    "pir-100-table": (54, 6),
+    "sort": (349, 106),
+    "pir-100": (1191, 7),
+    "pir-100-table": (90, 6),
     # A bootstrap for each of 3,199 ANDs was twice as many, and gate by gate there are 6,399.
     "pir-100-member": (1009, 6),
     "aes-encrypt": (5126, 167),
@@ -77,7 +77,7 @@ def test_bootstraps_that_programs_take(name: str) -> None:
     found = bootstrap_statistics_of(mapped.program)
     assert found.bootstraps <= MOST[name][0]
     assert found.depth <= MOST[name][1]
-    assert mapped.failure.worst <= -64
+    assert mapped.failure.worst <= -128
 
 
 @pytest.mark.slow

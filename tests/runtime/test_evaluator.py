@@ -526,7 +526,9 @@ def test_every_parameter_set_runs_programs_mapped_for_it(name: str) -> None:
         assert made["differ"].tolist() == [(a ^ b) >> bit & 1 for bit in range(4)]
 
 
-@pytest.mark.parametrize(("name", "bootstraps"), [("space4", 7), ("space8", 7), ("space16", 3)])
+@pytest.mark.parametrize(
+    ("name", "bootstraps"), [("space4", 7), ("space4x2", 7), ("space8", 4), ("space16", 3)]
+)
 def test_ands_that_share_an_operand_are_right_on_ciphertexts(name: str, bootstraps: int) -> None:
     client, evaluator = roles(rectifier(1, 8), name)
     body = client.program.body

@@ -21,10 +21,12 @@ _VERSION = 2
 _REPETITIONS = 15
 
 # CPU seconds of a bootstrap of one, two and four tables among four made together, and of a term of
-# a sum, on a core of Zen 3 on which nothing else runs. Only their ratios matter.
+# a sum, on a core of Zen 3 on which nothing else runs; those of space8 are of space4x2, which has
+# the same rings, by the dimension of its small key. Only their ratios matter.
 _STATED: dict[str, tuple[tuple[float, float, float], float]] = {
     "space4": ((0.0054, 0.0055, 0.0056), 2e-7),
-    "space8": ((0.0079, 0.0080, 0.0081), 3e-7),
+    "space4x2": ((0.0079, 0.0080, 0.0081), 3e-7),
+    "space8": ((0.0086, 0.0087, 0.0088), 3e-7),
     "space16": ((0.0096, 0.0097, 0.0098), 3e-7),
 }
 
