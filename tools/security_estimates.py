@@ -25,8 +25,9 @@ _HEADING = """# Estimates of security
 
 Every parameter set of Cloakwork by the lattice estimator (Albrecht, Player, Scott, eprint 2015/046;
 github.com/malb/lattice-estimator), with its model of lattice reduction, MATZOV's. A row is of the
-largest modulus that a set may have; smaller ones are no weaker. `tools/security_estimates.py` makes
-the rows, and tests compare them with the sets that the engines have.
+largest modulus that a set may have; under a smaller one security is not less.
+`tools/security_estimates.py` makes the rows, and tests compare them with the sets that the engines
+have.
 
 Security is log2 of the operations of the best attack. Of sparse secrets that is one of two hybrid
 attacks, which guess a part of the secret and solve the rest by BDD: the estimator's, and one by
