@@ -46,7 +46,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_files_that_design_pages_name_are_there() -> None:
-    folders = (ROOT / name for name in ("python", "crates", "tests"))
+    folders = (ROOT / name for name in ("python", "crates", "tests", "tools"))
     files = [f"{path}/" for folder in folders for path in folder.rglob("*.*")]
     for page in _DESIGN.glob("*.md"):
         for number, line in prose_of(page):
