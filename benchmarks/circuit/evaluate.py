@@ -18,7 +18,7 @@ from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
-from cloakwork.programs.ir.circuits import Circuit, CircuitInput, evaluate
+from cloakwork.programs.ir.circuits import CircuitInput, ScalarCircuit, evaluate
 from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.packing.results import Leaf, Sequenced
@@ -188,14 +188,14 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
 
 
 def _compiled(
-    lanes: Sequence[LaneProgram], circuit: Circuit, bounds: Mapping[str, tuple[int, int]]
+    lanes: Sequence[LaneProgram], circuit: ScalarCircuit, bounds: Mapping[str, tuple[int, int]]
 ) -> Program:
     count = sum(output.count for output in circuit.outputs)
     form = Sequenced(tuple(map(Leaf, range(count))))
     return compiled(lanes, circuit, form, bounds, IntegerOptions(BITS))
 
 
-def _inputs(circuit: Circuit) -> tuple[dict[str, list[int]], dict[str, tuple[int, int]]]:
+def _inputs(circuit: ScalarCircuit) -> tuple[dict[str, list[int]], dict[str, tuple[int, int]]]:
     """Random scalars whose results fit the bits, and the range that each input has."""
     generator = random.Random(_SEED)
     limit = 1 << BITS - 1

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     CircuitBuilder,
     CircuitInput,
     Difference,
     Integer,
-    Product,
+    ScalarCircuit,
+    ScalarProduct,
     Sum,
 )
 
@@ -30,7 +30,7 @@ class CircuitJob:
 
     name: str
     replication: str
-    circuit: Circuit
+    circuit: ScalarCircuit
 
 
 def small_jobs() -> Iterator[CircuitJob]:
@@ -66,7 +66,7 @@ def polynomial_jobs() -> Iterator[CircuitJob]:
             yield CircuitJob(f"polynomial.{depth}", regime, random_polynomial(depth, regime, 7))
 
 
-def matrix_product(size: int, left: bool, right: bool) -> Circuit:
+def matrix_product(size: int, left: bool, right: bool) -> ScalarCircuit:
     """Two square matrices multiplied; `left` and `right` say which are replicated."""
     builder = CircuitBuilder(f"mm.{size}")
     a = builder.input(CircuitInput("a", (size, size), replicated=left))
@@ -76,7 +76,7 @@ def matrix_product(size: int, left: bool, right: bool) -> Circuit:
     return builder.finish()
 
 
-def dot(length: int) -> Circuit:
+def dot(length: int) -> ScalarCircuit:
     """The inner product of two vectors."""
     builder = CircuitBuilder(f"dot.{length}")
     a = builder.input(CircuitInput("a", (length,)))
@@ -85,7 +85,7 @@ def dot(length: int) -> Circuit:
     return builder.finish()
 
 
-def convolution(length: int, taps: int, kernel: bool, signal: bool) -> Circuit:
+def convolution(length: int, taps: int, kernel: bool, signal: bool) -> ScalarCircuit:
     """A signal under a kernel at every place where all of the kernel fits."""
     builder = CircuitBuilder(f"conv.{length}.{taps}")
     x = builder.input(CircuitInput("x", (length,), replicated=signal))
@@ -96,7 +96,7 @@ def convolution(length: int, taps: int, kernel: bool, signal: bool) -> Circuit:
     return builder.finish()
 
 
-def distances(length: int, left: bool, right: bool) -> Circuit:
+def distances(length: int, left: bool, right: bool) -> ScalarCircuit:
     """The squared differences of all pairs of one number from each of two vectors."""
     builder = CircuitBuilder(f"dist.{length}")
     xs = builder.input(CircuitInput("x", (length,), replicated=left))
@@ -105,12 +105,12 @@ def distances(length: int, left: bool, right: bool) -> Circuit:
     for x in xs:
         for y in ys:
             difference = builder.append(Difference(x, y))
-            entries.append(builder.append(Product(difference, difference)))
+            entries.append(builder.append(ScalarProduct(difference, difference)))
     builder.output("d", (length, length), entries)
     return builder.finish()
 
 
-def sort_3(bits: bool, labels: bool, *, grouped: bool = True) -> Circuit:
+def sort_3(bits: bool, labels: bool, *, grouped: bool = True) -> ScalarCircuit:
     """Which of six labels belongs to the order of three numbers, from their comparisons."""
     builder = CircuitBuilder("sort[3]")
     c12, c23, c13 = _input(builder, "c", 3, bits, grouped)
@@ -121,7 +121,7 @@ def sort_3(bits: bool, labels: bool, *, grouped: bool = True) -> Circuit:
     return builder.finish()
 
 
-def max_5(bits: bool, labels: bool, *, grouped: bool = True) -> Circuit:
+def max_5(bits: bool, labels: bool, *, grouped: bool = True) -> ScalarCircuit:
     """Which of five labels belongs to the largest of five numbers, from their comparisons."""
     builder = CircuitBuilder("max[5]")
     c12, c13, c23, c14, c34, c24, c15, c45, c35, c25 = _input(builder, "c", 10, bits, grouped)
@@ -136,7 +136,7 @@ def max_5(bits: bool, labels: bool, *, grouped: bool = True) -> Circuit:
     return builder.finish()
 
 
-def random_polynomial(depth: int, regime: str, seed: int) -> Circuit:
+def random_polynomial(depth: int, regime: str, seed: int) -> ScalarCircuit:
     """A random tree of sums and products over different scalars, each in any ciphertext.
 
     Args:
@@ -165,7 +165,7 @@ def random_polynomial(depth: int, regime: str, seed: int) -> Circuit:
             numbers.append(next(leaves))
             continue
         left, right = numbers[entry[0]], numbers[entry[1]]
-        numbers.append(builder.append(Product(left, right) if entry[2] else Sum(left, right)))
+        numbers.append(builder.append(ScalarProduct(left, right) if entry[2] else Sum(left, right)))
     builder.output("y", (), (numbers[-1],))
     return builder.finish()
 
@@ -179,7 +179,7 @@ def _products(builder: CircuitBuilder, size: int, a: Sequence[int], b: Sequence[
 
 
 def _inner(builder: CircuitBuilder, left: Sequence[int], right: Sequence[int]) -> int:
-    products = [builder.append(Product(x, y)) for x, y in zip(left, right, strict=True)]
+    products = [builder.append(ScalarProduct(x, y)) for x, y in zip(left, right, strict=True)]
     return _total(builder, products)
 
 
@@ -192,7 +192,7 @@ def _total(builder: CircuitBuilder, values: Sequence[int]) -> int:
 
 def _select(builder: CircuitBuilder, bit: int, one: int, other: int) -> int:
     inverse = builder.append(Difference(builder.append(Integer(1)), bit))
-    first, second = Product(bit, one), Product(inverse, other)
+    first, second = ScalarProduct(bit, one), ScalarProduct(inverse, other)
     return builder.append(Sum(builder.append(first), builder.append(second)))
 
 
@@ -202,7 +202,7 @@ def _input(
     return builder.input(CircuitInput(name, (count,), replicated=replicated, grouped=grouped))
 
 
-def _split_matrix_product(split: Callable[[str, int, int], tuple[str, int]]) -> Circuit:
+def _split_matrix_product(split: Callable[[str, int, int], tuple[str, int]]) -> ScalarCircuit:
     """The product of two 3 x 3 matrices whose entries are scalars of other inputs.
 
     Args:
@@ -240,7 +240,7 @@ def _flags(first_replicated: int) -> dict[str, tuple[bool, bool]]:
 
 
 # Which of the two inputs is replicated in part.
-_REPLICATED: Sequence[tuple[str, int, Callable[[bool, bool], Circuit]]] = (
+_REPLICATED: Sequence[tuple[str, int, Callable[[bool, bool], ScalarCircuit]]] = (
     ("conv.4.2", 0, lambda kernel, signal: convolution(4, 2, kernel, signal)),
     ("conv.5.3", 0, lambda kernel, signal: convolution(5, 3, kernel, signal)),
     ("dist.3", 0, lambda left, right: distances(3, left, right)),

@@ -65,7 +65,7 @@ def _convolution(
 ) -> Callable[[], Case]:
     down, right = padding
     square = Weights().convolution(outer, shape[0], max(kernel))
-    layer = g.Convolution(
+    layer = g.ConvolutionLayer(
         square.weight[:, :, : kernel[0], : kernel[1]],
         square.bias,
         stride,

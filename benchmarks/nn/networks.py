@@ -8,13 +8,13 @@ import numpy as np
 
 from cloakwork.programs.ir import layers as g
 
-SQUARE = g.Polynomial((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf)
+SQUARE = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf)
 
 
 def network(shape: g.Shape, *layers: g.Operation) -> g.Graph:
     """Layers one after another, numbered."""
-    nodes = [g.node("input", g.Input(shape, 1.0), (), [])]
-    for number, layer in enumerate((*layers, g.Output())):
+    nodes = [g.node("input", g.InputLayer(shape, 1.0), (), [])]
+    for number, layer in enumerate((*layers, g.OutputLayer())):
         nodes.append(g.node(str(number), layer, (len(nodes) - 1,), nodes))
     return g.build(nodes)
 
@@ -25,14 +25,14 @@ class Weights:
     def __init__(self, seed: int = 0) -> None:
         self._generator = np.random.default_rng(seed)
 
-    def linear(self, outer: int, inner: int) -> g.Linear:
-        return g.Linear(self._normal((outer, inner), inner), self._normal((outer,), 100))
+    def linear(self, outer: int, inner: int) -> g.LinearLayer:
+        return g.LinearLayer(self._normal((outer, inner), inner), self._normal((outer,), 100))
 
     def convolution(
         self, outer: int, inner: int, kernel: int, stride: int = 1, padding: int = 0
-    ) -> g.Convolution:
+    ) -> g.ConvolutionLayer:
         shape = (outer, inner, kernel, kernel)
-        return g.Convolution(
+        return g.ConvolutionLayer(
             self._normal(shape, prod(shape[1:])),
             self._normal((outer,), 100),
             (stride, stride),

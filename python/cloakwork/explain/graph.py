@@ -29,7 +29,7 @@ _WEIGHTIEST = (
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphNode:
     """One operation, or several that are drawn as one.
 
     Args:
@@ -49,7 +49,7 @@ class Node:
     parents: tuple[int, ...]
 
 
-def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[Node]:
+def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[GraphNode]:
     """The nodes of a program in order; constants are left out.
 
     Args:
@@ -79,14 +79,16 @@ def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[Node
     levels = [program.states[numbers[-1]].level or 0 for _, numbers in groups]
     tracks = _tracks(levels, parents)
     return [
-        Node(numbers, _kind(program, numbers), level, track, stage, above)
+        GraphNode(numbers, _kind(program, numbers), level, track, stage, above)
         for (stage, numbers), level, track, above in zip(
             groups, levels, tracks, parents, strict=True
         )
     ]
 
 
-def nodes_of_bootstraps(program: BootstrapProgram, *, most: int = _MOST_OPERATIONS) -> list[Node]:
+def nodes_of_bootstraps(
+    program: BootstrapProgram, *, most: int = _MOST_OPERATIONS
+) -> list[GraphNode]:
     """The bootstraps of a program over bits, in order; of long ones those of a level are one node.
 
     Args:
@@ -116,7 +118,7 @@ def nodes_of_bootstraps(program: BootstrapProgram, *, most: int = _MOST_OPERATIO
     ]
     tracks = _tracks([top - level for (level, _), _ in ordered], [sorted(p) for p in parents])
     return [
-        Node(
+        GraphNode(
             tuple(nodes),
             "bootstrap" if any(kinds[node] for node in nodes) else "add",
             top - level,
@@ -182,11 +184,11 @@ def _tracks(levels: Sequence[int], parents: Sequence[Sequence[int]]) -> list[int
     return tracks
 
 
-def seconds_of_nodes(nodes: Sequence[Node], seconds: Mapping[int, float]) -> list[float]:
+def seconds_of_nodes(nodes: Sequence[GraphNode], seconds: Mapping[int, float]) -> list[float]:
     """The seconds of every node, given those of operations; what is not given took nothing.
 
     Example:
-        >>> seconds_of_nodes([Node((1, 2), "add", 0, 0, 1, ())], {1: 0.5, 2: 0.25})
+        >>> seconds_of_nodes([GraphNode((1, 2), "add", 0, 0, 1, ())], {1: 0.5, 2: 0.25})
         [0.75]
     """
     return [sum(seconds.get(number, 0.0) for number in node.numbers) for node in nodes]

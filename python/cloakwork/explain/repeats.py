@@ -11,7 +11,7 @@ _LONGEST = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Repeat:
     """Neighbours that come again and again.
 
     Args:
@@ -25,21 +25,23 @@ class Run:
     times: int
 
 
-def runs_of(things: Sequence[str]) -> list[Run]:
+def runs_of(things: Sequence[str]) -> list[Repeat]:
     """Split a row into runs, each as long as it goes on repeating; a single thing is a run too.
 
     Example:
         >>> [(run.length, run.times) for run in runs_of("cababab")]
         [(1, 1), (2, 3)]
     """
-    runs: list[Run] = []
+    runs: list[Repeat] = []
     start = 0
     while start < len(things):
         most = min(_LONGEST, (len(things) - start) // _FEWEST)
-        found = [Run(start, length, _times(things, start, length)) for length in range(1, most + 1)]
+        found = [
+            Repeat(start, length, _times(things, start, length)) for length in range(1, most + 1)
+        ]
         repeated = [run for run in found if run.times >= _FEWEST]
         # Of those that reach as far the shortest, which says the same in less.
-        run = max(repeated, key=lambda run: run.length * run.times, default=Run(start, 1, 1))
+        run = max(repeated, key=lambda run: run.length * run.times, default=Repeat(start, 1, 1))
         runs.append(run)
         start += run.length * run.times
     return runs

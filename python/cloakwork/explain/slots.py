@@ -9,7 +9,7 @@ from typing import Any
 
 from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import size
-from cloakwork.explain.repeats import Run, runs_of
+from cloakwork.explain.repeats import Repeat, runs_of
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of
 from cloakwork.explain.strips import strip_lines
@@ -131,7 +131,7 @@ def _plan(program: SlotProgram) -> list[str]:
     return lines
 
 
-def _again(run: Run) -> str:
+def _again(run: Repeat) -> str:
     first, last = run.start + 1, run.start + run.length
     which = f"{first}" if first == last else f"{first} to {last}"
     more = run.times - 1

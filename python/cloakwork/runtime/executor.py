@@ -180,7 +180,7 @@ def run_in_order(
         [2.0, 4.0]
     """
     plan = schedule(program)
-    values = _Kept(plan, dict(zip(plan.inputs, inputs, strict=True)))
+    values = _KeptValues(plan, dict(zip(plan.inputs, inputs, strict=True)))
     for numbers in plan.tasks:
         made = _made(numbers, program, plan, backend, values)
         if bounds is not None:
@@ -190,7 +190,7 @@ def run_in_order(
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept(Generic[W]):
+class _KeptValues(Generic[W]):
     """Values that nobody frees."""
 
     plan: Schedule

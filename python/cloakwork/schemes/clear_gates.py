@@ -30,7 +30,7 @@ _PIECE_WORDS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _ClearStep:
     """Gates of one kind at one level.
 
     Args:
@@ -194,7 +194,7 @@ def _assigned_rows(program: GateProgram, order: NDArray[np.intp]) -> tuple[_Rows
     return row_of, rows
 
 
-def _steps(program: GateProgram, order: NDArray[np.intp], row_of: _Rows) -> Iterator[_Step]:
+def _steps(program: GateProgram, order: NDArray[np.intp], row_of: _Rows) -> Iterator[_ClearStep]:
     """The gates in steps, by level and then by kind."""
     kinds = program.kinds[order]
     levels = program.levels[program.input_bits :][order]
@@ -205,7 +205,7 @@ def _steps(program: GateProgram, order: NDArray[np.intp], row_of: _Rows) -> Iter
         kind = GateKind(int(kinds[start]))
         gates, first = order[start:end], starts[start:end]
         used = tuple(row_of[program.operands[first + place]] for place in range(ARITIES[kind]))
-        yield _Step(kind, row_of[gates + program.input_bits], used, program.tables[gates])
+        yield _ClearStep(kind, row_of[gates + program.input_bits], used, program.tables[gates])
 
 
 def _packed(runs: Bits, words: int) -> Words:

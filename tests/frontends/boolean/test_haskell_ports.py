@@ -9,16 +9,16 @@ from cloakwork.frontends.boolean.haskell_types import (
     Constructed,
     Constructor,
     Field,
+    HaskellScalar,
+    HaskellSignature,
+    HaskellVector,
     Meaning,
-    Scalar,
-    Signature,
-    Vector,
 )
 from cloakwork.programs.gates import GateBuilder, GateProgram
 from cloakwork.programs.port import Port
 
-BIT = Scalar("unsigned", 1)
-BYTE = Scalar("bits", 8)
+BIT = HaskellScalar("unsigned", 1)
+BYTE = HaskellScalar("bits", 8)
 UNIT = Constructed((Constructor("()", ()),))
 
 
@@ -35,8 +35,8 @@ def newtype(name: str, field: Meaning | tuple[str, Meaning]) -> Constructed:
     return Constructed((held(name, field),), is_newtype=True)
 
 
-PAIR = product("(,)", Scalar("signed", 3), BIT)
-POINT = product("Point", ("x", Scalar("signed", 3)), ("y", BIT))
+PAIR = product("(,)", HaskellScalar("signed", 3), BIT)
+POINT = product("Point", ("x", HaskellScalar("signed", 3)), ("y", BIT))
 MAYBE = Constructed((held("Nothing"), held("Just", BYTE)))
 SHAPE = Constructed((held("Dot"), held("Line", BIT, POINT), held("Disc", ("size", BYTE))))
 
@@ -50,7 +50,7 @@ def copied(meaning: Meaning) -> GateProgram:
 
 
 def names_of(meaning: Meaning, name: Name = None, annotated: tuple[Name, ...] = ()) -> list[str]:
-    signature = Signature(("", ""), (meaning, meaning), annotated)
+    signature = HaskellSignature(("", ""), (meaning, meaning), annotated)
     program = with_haskell_ports(copied(meaning), "f", [name], signature)
     return [port.name for port in program.inputs]
 
@@ -71,19 +71,19 @@ def names_of(meaning: Meaning, name: Name = None, annotated: tuple[Name, ...] = 
         (product("Box", POINT, BIT), Pattern("Box", [["a", "b"], "c"]), ["a", "b", "c"]),
         (product("One", BYTE), "o", ["o"]),
         (product("One", ("it", BYTE)), "o", ["o_it"]),
-        (newtype("Key", Vector(2, BYTE)), Pattern("Key", ["k"]), ["k"]),
-        (newtype("Key", Vector(2, BYTE)), Pattern("Key", [None]), ["x0"]),
+        (newtype("Key", HaskellVector(2, BYTE)), Pattern("Key", ["k"]), ["k"]),
+        (newtype("Key", HaskellVector(2, BYTE)), Pattern("Key", [None]), ["x0"]),
         (newtype("Key", ("unKey", BYTE)), "key", ["key"]),
         (newtype("Wrapped", POINT), Pattern("Wrapped", [Pattern("Point", ["a", "b"])]), ["a", "b"]),
-        (Vector(2, POINT), "ps", ["ps_x", "ps_y"]),
-        (Vector(2, Vector(3, PAIR)), "ps", ["ps_0", "ps_1"]),
-        (Vector(3, newtype("Byte", BYTE)), "text", ["text"]),
+        (HaskellVector(2, POINT), "ps", ["ps_x", "ps_y"]),
+        (HaskellVector(2, HaskellVector(3, PAIR)), "ps", ["ps_0", "ps_1"]),
+        (HaskellVector(3, newtype("Byte", BYTE)), "text", ["text"]),
         (MAYBE, "m", ["m", "m_Just"]),
         (MAYBE, Pattern("Just", ["m"]), ["x0", "x0_Just"]),
         (SHAPE, "s", ["s", "s_Line_0", "s_Line_1_x", "s_Line_1_y", "s_Disc_size"]),
         (product("(,)", UNIT, BIT), "p", ["p_1"]),
-        (product("(,)", Vector(0, PAIR), BIT), "p", ["p_1"]),
-        (product("(,)", Scalar("bits", 0), BIT), "p", ["p_1"]),
+        (product("(,)", HaskellVector(0, PAIR), BIT), "p", ["p_1"]),
+        (product("(,)", HaskellScalar("bits", 0), BIT), "p", ["p_1"]),
     ],
 )
 def test_names(meaning: Meaning, name: Name, names: list[str]) -> None:
@@ -94,11 +94,11 @@ def test_an_annotation_goes_before_the_equations() -> None:
     assert names_of(POINT, "p", (["a", "b"], "out")) == ["a", "b"]
     assert names_of(POINT, "p", ("q", "out")) == ["q_x", "q_y"]
     assert names_of(POINT, "p", (None, "out")) == ["p_x", "p_y"]
-    assert names_of(Scalar("bits", 2), "p", (["a", "b"], "out")) == ["a_b"]
+    assert names_of(HaskellScalar("bits", 2), "p", (["a", "b"], "out")) == ["a_b"]
 
 
 def test_two_ports_of_one_name_are_refused() -> None:
-    signature = Signature(("",) * 3, (BIT, BIT, BIT), ())
+    signature = HaskellSignature(("",) * 3, (BIT, BIT, BIT), ())
     builder = GateBuilder("", [Port("x0", "unsigned", 1), Port("x1", "unsigned", 1)])
     builder.output(Port("out", "unsigned", 1), [0])
     with pytest.raises(InvalidProgramError, match="'a' comes twice among its inputs"):
@@ -107,22 +107,24 @@ def test_two_ports_of_one_name_are_refused() -> None:
 
 def test_widths_that_differ_from_those_of_the_types_are_refused() -> None:
     with pytest.raises(HaskellError, match=r"expected widths of \[8\] bits, got \[1\]"):
-        with_haskell_ports(copied(BIT), "f", ["a"], Signature(("", ""), (BYTE, BIT), ()))
+        with_haskell_ports(copied(BIT), "f", ["a"], HaskellSignature(("", ""), (BYTE, BIT), ()))
 
 
-@pytest.mark.parametrize("meaning", [UNIT, Vector(0, BIT), product("(,)", UNIT, Scalar("bits", 0))])
+@pytest.mark.parametrize(
+    "meaning", [UNIT, HaskellVector(0, BIT), product("(,)", UNIT, HaskellScalar("bits", 0))]
+)
 def test_types_without_bits_are_refused_by_name(meaning: Meaning) -> None:
     with pytest.raises(NotBitsError, match=r"argument key: its type has no bits: T; leave it out"):
-        require_bits(["key"], Signature(("T", "Bit"), (meaning, BIT), ()))
+        require_bits(["key"], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
     with pytest.raises(NotBitsError, match=r"argument x0: its type has no bits: T; leave it out"):
-        require_bits([], Signature(("T", "Bit"), (meaning, BIT), ()))
+        require_bits([], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
     with pytest.raises(NotBitsError, match=r"of the result: its type has no bits: T; expected"):
-        require_bits(["key"], Signature(("Bit", "T"), (BIT, meaning), ()))
+        require_bits(["key"], HaskellSignature(("Bit", "T"), (BIT, meaning), ()))
 
 
 def test_the_first_component_has_the_most_significant_bits() -> None:
-    packed = Scalar("bits", 15)
-    signature = Signature(("", ""), (SHAPE, packed), ())
+    packed = HaskellScalar("bits", 15)
+    signature = HaskellSignature(("", ""), (SHAPE, packed), ())
     program = with_haskell_ports(copied(packed), "f", ["s"], signature)
     # Where each bit comes from among those of 2, 1, 3, 1 and 8 bits of the inputs in their order.
     number, line, x, y, size = [0, 1], [2], [3, 4, 5], [6], [7, 8, 9, 10, 11, 12, 13, 14]

@@ -419,14 +419,14 @@ def test_weights_that_are_not_finite_are_refused_by_name() -> None:
 def test_every_way_to_square_is_one_polynomial(function: Any) -> None:
     graph = capture(Function(function).eval(), IMAGE)
     [polynomial] = [node.operation for node in graph.nodes[1:-1]]
-    assert isinstance(polynomial, g.Polynomial)
+    assert isinstance(polynomial, g.PolynomialLayer)
     np.testing.assert_allclose(polynomial.coefficients, (0.0, 0.0, 1.0))
 
 
 def test_a_polynomial_written_out_is_one_node() -> None:
     graph = capture(Function(lambda x: 1 + x * (0.5 + x * (0.25 - x / 8))).eval(), IMAGE)
     [polynomial] = [node.operation for node in graph.nodes[1:-1]]
-    assert isinstance(polynomial, g.Polynomial)
+    assert isinstance(polynomial, g.PolynomialLayer)
     np.testing.assert_allclose(polynomial.coefficients, (1.0, 0.5, 0.25, -0.125))
 
 

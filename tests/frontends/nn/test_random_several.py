@@ -32,10 +32,10 @@ RINGS = st.sampled_from([(7, 1), (8, 2), (10, 3)])
 ACTIVATIONS: list[g.Operation] = [
     g.Activation("silu"),
     g.Activation("tanh"),
-    g.Polynomial((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf),
-    g.Polynomial((0.5, -1.0, 0.25, 0.125), "monomial", -np.inf, np.inf),
+    g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf),
+    g.PolynomialLayer((0.5, -1.0, 0.25, 0.125), "monomial", -np.inf, np.inf),
 ]
-JOINS: list[g.Operation] = [g.Add(), g.Multiply(), g.Concatenate(0)]
+JOINS: list[g.Operation] = [g.AddLayer(), g.Multiply(), g.Concatenate(0)]
 
 
 @st.composite
@@ -48,7 +48,7 @@ def networks(draw: st.DrawFn) -> tuple[g.Graph, list[np.ndarray]]:
     scales = [draw(st.sampled_from([0.1, 1.0, 8.0])) for _ in shapes]
     nodes: list[g.Node] = []
     for number, shape in enumerate(shapes):
-        nodes.append(g.node(f"input {number}", g.Input(shape), (), nodes))
+        nodes.append(g.node(f"input {number}", g.InputLayer(shape), (), nodes))
     for _ in range(draw(st.integers(1, 7))):
         operand = draw(st.integers(0, len(nodes) - 1))
         shape = nodes[operand].shape
@@ -59,7 +59,7 @@ def networks(draw: st.DrawFn) -> tuple[g.Graph, list[np.ndarray]]:
         match kind:
             case "linear":
                 outer = draw(st.integers(1, 4))
-                layer = g.Linear(
+                layer = g.LinearLayer(
                     generator.normal(size=(outer, shape[-1])), generator.normal(size=outer)
                 )
             case "activation":
@@ -73,7 +73,7 @@ def networks(draw: st.DrawFn) -> tuple[g.Graph, list[np.ndarray]]:
     results = draw(st.lists(st.integers(0, len(nodes) - 1), min_size=1, max_size=3))
     last = [*results[1:], len(nodes) - 1]
     for number, operand in enumerate(last):
-        nodes.append(g.node(f"result {number}", g.Output(), (operand,), nodes))
+        nodes.append(g.node(f"result {number}", g.OutputLayer(), (operand,), nodes))
     samples = [
         scale * generator.normal(size=(5, *shape))
         for scale, shape in zip(scales, shapes, strict=True)
@@ -138,11 +138,14 @@ def test_equals_the_layers_on_ciphertexts(
 
 
 def test_worst_cases_reach_the_bound_of_each_input() -> None:
-    nodes = [g.node("x", g.Input((4,), 1.0), (), []), g.node("y", g.Input((2,), 100.0), (), [])]
+    nodes = [
+        g.node("x", g.InputLayer((4,), 1.0), (), []),
+        g.node("y", g.InputLayer((2,), 100.0), (), []),
+    ]
     for name, layer, inputs in (
         ("both", g.Concatenate(0), (0, 1)),
         ("square", ACTIVATIONS[2], (2,)),
-        ("result", g.Output(), (3,)),
+        ("result", g.OutputLayer(), (3,)),
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)

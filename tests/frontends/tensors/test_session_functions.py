@@ -19,7 +19,7 @@ from cloakwork.errors import (
     PrecisionLostError,
 )
 from cloakwork.plan.functions.choose import chosen
-from cloakwork.plan.functions.recipes import Asked
+from cloakwork.plan.functions.recipes import Request
 from cloakwork.programs.slots import Bootstrap
 from tests.thoroughness import slow
 
@@ -88,7 +88,7 @@ def test_functions_deeper_than_what_a_bootstrap_leaves_are_bootstrapped_within(g
     a = np.linspace(-1, 1, 16)
     x = session.encrypt(a, bound=1)
     made = cw.greater(x, 0, gap=gap)
-    fit = chosen(Asked("step", -1.0, 1.0, 2.0**-10, given_gap=gap))
+    fit = chosen(Request("step", -1.0, 1.0, 2.0**-10, given_gap=gap))
     assert x.level - fit.depth < refreshing.input_level
     assert made.level >= refreshing.input_level
     assert np.abs(session.decrypt(made) - (a > 0)).max() <= 2.0**-made.precision

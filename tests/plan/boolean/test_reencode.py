@@ -5,12 +5,12 @@ import pytest
 from cloakwork.plan.boolean.cover_state import Progress
 from cloakwork.plan.boolean.planes import Planes
 from cloakwork.plan.boolean.reencode import Reencodings
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.xag import XorAndGraph
 
 
 @pytest.mark.parametrize(("slack", "made"), [(0.0, 1), (3.0, 1), (4.0, 2)])
 def test_a_pair_is_re_encoded_where_neither_comes_late_for_it(slack: float, made: int) -> None:
-    network = Network(8)
+    network = XorAndGraph(8)
     bits = network.inputs()
     late, early, with_late, with_early = map(network.land, bits[::2], bits[1::2])
     both = network.xor(late, early)

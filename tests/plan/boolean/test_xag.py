@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.tables import fewest_ands
-from cloakwork.plan.boolean.xag import Network, and_count, network_of
+from cloakwork.plan.boolean.xag import XorAndGraph, and_count, network_of
 from cloakwork.programs.gates import GateProgram
 from tests.plan.boolean import circuits
 from tests.programs.random_gates import evaluated, gate_programs
 
 
-def outputs_of(network: Network, bits: list[int]) -> list[int]:
+def outputs_of(network: XorAndGraph, bits: list[int]) -> list[int]:
     """The outputs, node by node."""
     values = [0, *bits]
     for node in range(len(values), len(network)):
@@ -51,7 +51,7 @@ def test_ands_of_tables_of_three_bits() -> None:
 @settings(deadline=None, max_examples=30)
 def test_tables(case: tuple[int, int]) -> None:
     size, table = case
-    network = Network(size)
+    network = XorAndGraph(size)
     network.outputs = [network.table(table, network.inputs())]
     for row, bits in enumerate(itertools.product((0, 1), repeat=size)):
         assert outputs_of(network, list(bits[::-1])) == [table >> row & 1]
@@ -67,7 +67,7 @@ def test_ands_of_known_circuits(gates: GateProgram, ands: int) -> None:
 
 
 def test_forms_longer_than_followed() -> None:
-    network = Network(500)
+    network = XorAndGraph(500)
     total = 0
     for literal in network.inputs():
         total = network.xor(total, literal)

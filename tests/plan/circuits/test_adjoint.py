@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 
 from benchmarks.circuit.jobs import convolution, max_5, sort_3
 from cloakwork.plan.circuits.adjoint import cut_forms
-from cloakwork.plan.circuits.forms import Form, Forms, InputNode, ProductNode, SumNode
+from cloakwork.plan.circuits.forms import Forms, InputNode, LinearForm, ProductNode, SumNode
 from cloakwork.plan.circuits.forms import forms_of_circuit as written
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     CircuitBuilder,
     CircuitInput,
     Difference,
     Integer,
-    Product,
+    ScalarCircuit,
+    ScalarProduct,
     Sum,
     evaluate,
 )
@@ -28,7 +28,7 @@ def results(forms: Forms, inputs: dict[str, list[int]]) -> list[int]:
     """What the outputs of forms come to."""
     values: list[int] = []
 
-    def value(form: Form) -> int:
+    def value(form: LinearForm) -> int:
         return form.constant + sum(factor * values[node] for node, factor in form.terms)
 
     for node in forms.nodes:
@@ -47,7 +47,7 @@ def depth(forms: Forms) -> int:
 
 
 @st.composite
-def linear_circuits(draw: st.DrawFn) -> Circuit:
+def linear_circuits(draw: st.DrawFn) -> ScalarCircuit:
     """Values that depend on the labels are chosen by bits, multiplied by them, and added."""
     builder = CircuitBuilder("linear")
     bits = builder.input(CircuitInput("c", (BITS,)))
@@ -55,7 +55,7 @@ def linear_circuits(draw: st.DrawFn) -> Circuit:
     one = builder.append(Integer(1))
 
     def times(bit: int, value: int) -> int:
-        return builder.append(Product(bit, value))
+        return builder.append(ScalarProduct(bit, value))
 
     for _ in range(draw(st.integers(1, 12))):
         bit, first, second = (draw(st.sampled_from(each)) for each in (bits, values, values))
@@ -77,7 +77,9 @@ def linear_circuits(draw: st.DrawFn) -> Circuit:
 
 
 @given(linear_circuits(), st.booleans(), st.integers(0, 2**32))
-def test_a_cut_computes_the_same_in_less_depth(circuit: Circuit, factors: bool, seed: int) -> None:
+def test_a_cut_computes_the_same_in_less_depth(
+    circuit: ScalarCircuit, factors: bool, seed: int
+) -> None:
     generator = random.Random(seed)
     inputs = {
         each.name: [generator.randint(-9, 9) for _ in range(each.count)] for each in circuit.inputs
@@ -99,7 +101,7 @@ def test_a_cut_computes_the_same_in_less_depth(circuit: Circuit, factors: bool, 
     ],
 )
 def test_chains_of_choices_lose_a_level(
-    circuit: Circuit, deep: int, shallow: int, products: int
+    circuit: ScalarCircuit, deep: int, shallow: int, products: int
 ) -> None:
     forms = written(circuit, factors=True, shares_inputs=True)
     cuts = list(cut_forms(forms))
@@ -119,7 +121,7 @@ def test_a_long_chain_is_cut_without_recursion() -> None:
     bits = builder.input(CircuitInput("b", (600,)))
     value = x
     for bit in bits:
-        value = builder.append(Sum(bit, builder.append(Product(bit, value))))
+        value = builder.append(Sum(bit, builder.append(ScalarProduct(bit, value))))
     builder.output("y", (), (value,))
     forms = written(builder.finish(), factors=False, shares_inputs=False)
     inputs = {"x": [3], "b": [1] * 600}

@@ -15,14 +15,14 @@ from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
-from cloakwork.programs.ir.circuits import Circuit
+from cloakwork.programs.ir.circuits import ScalarCircuit
 
 
-def circuit(function: Any) -> Circuit:
+def circuit(function: Any) -> ScalarCircuit:
     return staged(function, {"x": scalar(), "y": scalar()}).circuit
 
 
-def horner(times: int) -> Circuit:
+def horner(times: int) -> ScalarCircuit:
     def function(x: Any, y: Any) -> Any:
         value = x
         for _ in range(times):

@@ -14,23 +14,23 @@ from cloakwork.plan.circuits.cost import LaneCosts, cost_of
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import vectorise
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     CircuitBuilder,
     CircuitInput,
     Difference,
     Integer,
     Negative,
-    Product,
+    ScalarCircuit,
+    ScalarProduct,
     Sum,
 )
-from cloakwork.programs.ir.vectors import Packed
+from cloakwork.programs.ir.vectors import PackedLanes
 from tests.plan.circuits.vector_evaluation import assert_right
 from tests.thoroughness import part
 
 MOST_DEGREE = 16
 
 
-def random_circuit(generator: random.Random, operations: int) -> Circuit:
+def random_circuit(generator: random.Random, operations: int) -> ScalarCircuit:
     """A circuit of up to so many operations, most of them needed, of small degree."""
     builder = CircuitBuilder("random")
     values: list[int] = []
@@ -50,7 +50,7 @@ def random_circuit(generator: random.Random, operations: int) -> Circuit:
             kind = "+"
         degree = max(degrees[left], degrees[right])
         if kind == "*":
-            number = builder.append(Product(left, right))
+            number = builder.append(ScalarProduct(left, right))
             degree = degrees[left] + degrees[right]
         elif kind == "~":
             number = builder.append(Negative(left))
@@ -132,9 +132,9 @@ def test_costs_decide() -> None:
     free = LaneCosts(rotation=100.0, hoisted=100.0, summed=100.0)
     ungrouped = CircuitBuilder("dot")
     x, y = (ungrouped.input(CircuitInput(each, (6,), grouped=False)) for each in "xy")
-    total = ungrouped.append(Product(x[0], y[0]))
+    total = ungrouped.append(ScalarProduct(x[0], y[0]))
     for one, other in zip(x[1:], y[1:], strict=True):
-        total = ungrouped.append(Sum(total, ungrouped.append(Product(one, other))))
+        total = ungrouped.append(Sum(total, ungrouped.append(ScalarProduct(one, other))))
     ungrouped.output("z", (), (total,))
     assert vectorise(ungrouped.finish(), costs=free, effort=0.1).counts["rotate"] == 0
 
@@ -149,7 +149,7 @@ def test_powers_are_made_by_squaring() -> None:
     (x,) = builder.input(CircuitInput("x"))
     power = x
     for _ in range(7):
-        power = builder.append(Product(power, x))
+        power = builder.append(ScalarProduct(power, x))
     builder.output("y", (), (power,))
     assert vectorise(builder.finish()).counts["mul"] == 3
 
@@ -169,13 +169,13 @@ def test_slots_that_the_caller_fixes_are_kept() -> None:
     builder = CircuitBuilder("fixed")
     x = builder.input(CircuitInput("x", (3,), slots=slots))
     y = builder.input(CircuitInput("y", (3,)))
-    products = [builder.append(Product(a, b)) for a, b in zip(x, y, strict=True)]
+    products = [builder.append(ScalarProduct(a, b)) for a, b in zip(x, y, strict=True)]
     builder.output("z", (3,), products)
     program = vectorise(builder.finish())
     placed = {
         scalar.index: scalar.slot
         for operation in program.operations
-        if isinstance(operation, Packed)
+        if isinstance(operation, PackedLanes)
         for scalar in operation.scalars
         if scalar.input == "x"
     }

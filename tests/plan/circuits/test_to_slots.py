@@ -17,10 +17,10 @@ from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
 from cloakwork.programs.ir.vectors import (
     LaneProgram,
-    Masked,
+    MaskedLanes,
     Multiple,
     Offset,
-    Packed,
+    PackedLanes,
     Place,
     PlacedScalar,
 )
@@ -84,7 +84,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
 
 
 def lanes_of(*operations: Operation, place: int) -> LaneProgram:
-    packed = Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
+    packed = PackedLanes((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 1)))
     inputs = (CircuitInput("x", (2,)),)
     outputs = (CircuitOutput("y", (), (0,)),)
     return LaneProgram(
@@ -118,7 +118,7 @@ CLEAR = st.integers(-(2**300), 2**300) | st.sampled_from([0, 2**63 - 1, -(2**63)
 def test_clear_integers_may_be_of_any_size(factor: int, mask: int, addend: int, x: int) -> None:
     lanes = lanes_of(
         Multiple(0, factor),
-        Masked(1, ((0, 5), (1, mask))),
+        MaskedLanes(1, ((0, 5), (1, mask))),
         Offset(2, ((0, -1), (1, addend))),
         place=3,
     )

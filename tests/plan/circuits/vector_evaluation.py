@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.ir.circuits import Circuit, evaluate
-from cloakwork.programs.ir.vectors import Clear, LaneProgram, Masked, Multiple, Offset, Packed
+from cloakwork.programs.ir.circuits import ScalarCircuit, evaluate
+from cloakwork.programs.ir.vectors import (
+    Clear,
+    LaneProgram,
+    MaskedLanes,
+    Multiple,
+    Offset,
+    PackedLanes,
+)
 from cloakwork.programs.operations import Add, Mul, Neg, Rotate, Sub
 
 
-def random_inputs(circuit: Circuit, generator: random.Random) -> dict[str, list[int]]:
+def random_inputs(circuit: ScalarCircuit, generator: random.Random) -> dict[str, list[int]]:
     return {
         each.name: [generator.randrange(-99, 100) for _ in range(each.count)]
         for each in circuit.inputs
@@ -28,14 +35,14 @@ def vectors_in_clear(
 
     Args:
         program: The program.
-        rows: For the number of every `Packed`, the row that the client sends.
+        rows: For the number of every `PackedLanes`, the row that the client sends.
         slots: Slots of a row.
         starts: The slot at which each evaluation starts.
     """
     values: list[NDArray[Any]] = []
     for number, operation in enumerate(program.operations):
         match operation:
-            case Packed():
+            case PackedLanes():
                 row = np.array(rows[number], dtype=object)
             case Add(left=left, right=right):
                 row = values[left] + values[right]
@@ -49,7 +56,7 @@ def vectors_in_clear(
                 row = np.roll(values[operand], -steps)
             case Multiple(operand=operand, factor=factor):
                 row = values[operand] * factor
-            case Masked(operand=operand, integers=pairs):
+            case MaskedLanes(operand=operand, integers=pairs):
                 row = values[operand] * _repeated(pairs, slots, starts)
             case Offset(operand=operand, integers=pairs):
                 row = values[operand] + _repeated(pairs, slots, starts)
@@ -83,7 +90,7 @@ def results(
     """
     rows: dict[int, list[int]] = {}
     for number, operation in enumerate(program.operations):
-        if isinstance(operation, Packed):
+        if isinstance(operation, PackedLanes):
             row = [0] * slots
             for slot, value in (dirt or {}).get(number, {}).items():
                 row[slot] = value
@@ -106,7 +113,7 @@ def results(
     }
 
 
-def assert_right(circuit: Circuit, program: LaneProgram, generator: random.Random) -> None:
+def assert_right(circuit: ScalarCircuit, program: LaneProgram, generator: random.Random) -> None:
     """One evaluation on the shortest row; several, back to back; one amid numbers of others."""
     width = program.width
     spare = generator.choice((0, 1, 5))
@@ -120,7 +127,7 @@ def assert_right(circuit: Circuit, program: LaneProgram, generator: random.Rando
 
 
 def _assert_right_amid_dirt(
-    circuit: Circuit, program: LaneProgram, generator: random.Random
+    circuit: ScalarCircuit, program: LaneProgram, generator: random.Random
 ) -> None:
     """No slot that an evaluation depends on receives what is as far off as another may be."""
     width, start = program.width, program.width
@@ -128,7 +135,7 @@ def _assert_right_amid_dirt(
     held = program.supports
     dirt: dict[int, dict[int, int]] = {}
     for number, operation in enumerate(program.operations):
-        if isinstance(operation, Packed):
+        if isinstance(operation, PackedLanes):
             # Wherever another evaluation, any distance of a width or more away, has numbers.
             reach = {
                 (slot + distance + start) % slots

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.functions.choose import Fit, chosen
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.recipes import GAP, Asked
+from cloakwork.plan.functions.recipes import GAP, Request
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.tensors.lower import lower
 from cloakwork.programs.functions import FUNCTIONS
@@ -45,7 +45,7 @@ def test_functions_are_as_near_as_asked(
     low, high = ends[0], ends[0] + ends[1]
     if function in POSITIVE or function in ("sqrt", "log1p"):
         low, high = abs(low) + 0.125, abs(low) + 0.125 + ends[1]
-    fit = chosen(Asked(function, low, high, 2.0**-bits))
+    fit = chosen(Request(function, low, high, 2.0**-bits))
     random = np.random.default_rng(seed).uniform(low, high, 1000)
     numbers = np.concatenate([[low, high], random])
     numbers = numbers[np.abs(numbers) >= fit.asked.gap]
@@ -60,7 +60,7 @@ def test_functions_are_as_near_as_asked(
 def test_jumps_rise_from_one_value_to_the_other_within_their_gap(
     function: str, bits: int, ends: tuple[float, float]
 ) -> None:
-    fit = chosen(Asked(function, *ends, 2.0**-bits))
+    fit = chosen(Request(function, *ends, 2.0**-bits))
     assert fit.asked.gap == GAP * max(map(abs, ends))
     numbers = np.linspace(-fit.asked.gap, fit.asked.gap, 1001)
     found = computed(fit, numbers)
@@ -72,8 +72,8 @@ def test_jumps_rise_from_one_value_to_the_other_within_their_gap(
 
 
 def test_only_jumps_that_are_in_the_range_have_a_gap() -> None:
-    assert Asked("step", 0.5, 1.0, 0.1).gap == 0
-    assert Asked("tanh", -1.0, 1.0, 0.1).gap == 0
+    assert Request("step", 0.5, 1.0, 0.1).gap == 0
+    assert Request("tanh", -1.0, 1.0, 0.1).gap == 0
 
 
 @settings(max_examples=part(10), deadline=None)
@@ -82,7 +82,7 @@ def test_inverses_over_wide_ranges(ratio: float, bits: int, is_negative: bool) -
     low, high = 1.0, ratio
     for function in ("reciprocal",) if is_negative else ("reciprocal", "rsqrt", "sqrt"):
         ends = (-high, -low) if is_negative else (low, high)
-        fit = chosen(Asked(function, *ends, 2.0**-bits))
+        fit = chosen(Request(function, *ends, 2.0**-bits))
         numbers = np.geomspace(low, high, 999) * (-1 if is_negative else 1)
         found = computed(fit, numbers)
         assert np.abs(found - FUNCTIONS[function].value(numbers)).max() <= 2.0**-bits
@@ -91,18 +91,18 @@ def test_inverses_over_wide_ranges(ratio: float, bits: int, is_negative: bool) -
 @pytest.mark.parametrize(
     ("asked", "depth"),
     [
-        (Asked("exp", -1.0, 1.0, 2.0**-12), 3),
-        (Asked("reciprocal", 1.0, 2.0, 2.0**-20), 4),
-        (Asked("sqrt", 0.0, 1.0, 2.0**-12), 13),
-        (Asked("log", 0.01, 100.0, 2.0**-20), 13),
-        (Asked("absolute", -1.0, 1.0, 2.0**-12), 14),
-        (Asked("relu", 0.5, 1.0, 2.0**-20), 0),
-        (Asked("absolute", -2.0, -1.0, 2.0**-20), 0),
-        (Asked("step", 1.0, 2.0, 2.0**-20), 0),
-        (Asked("sigmoid", -8.0, 8.0, 2.0**-12), 6),
+        (Request("exp", -1.0, 1.0, 2.0**-12), 3),
+        (Request("reciprocal", 1.0, 2.0, 2.0**-20), 4),
+        (Request("sqrt", 0.0, 1.0, 2.0**-12), 13),
+        (Request("log", 0.01, 100.0, 2.0**-20), 13),
+        (Request("absolute", -1.0, 1.0, 2.0**-12), 14),
+        (Request("relu", 0.5, 1.0, 2.0**-20), 0),
+        (Request("absolute", -2.0, -1.0, 2.0**-20), 0),
+        (Request("step", 1.0, 2.0, 2.0**-20), 0),
+        (Request("sigmoid", -8.0, 8.0, 2.0**-12), 6),
     ],
 )
-def test_levels(asked: Asked, depth: int) -> None:
+def test_levels(asked: Request, depth: int) -> None:
     fit = chosen(asked)
     assert fit.depth == depth
     lowered = lower("", [fit.way(Source("x", (1,)))], 8, top=40)
@@ -110,14 +110,14 @@ def test_levels(asked: Asked, depth: int) -> None:
 
 
 def test_a_wide_range_is_iterated_and_a_narrow_one_is_not() -> None:
-    assert "Goldschmidt" in chosen(Asked("reciprocal", 1.0, 5000.0, 2.0**-20)).name
-    assert "Goldschmidt" not in chosen(Asked("reciprocal", 1.0, 1.5, 2.0**-20)).name
-    assert "squared" in chosen(Asked("exp", -8.0, 8.0, 2.0**-12)).name
+    assert "Goldschmidt" in chosen(Request("reciprocal", 1.0, 5000.0, 2.0**-20)).name
+    assert "Goldschmidt" not in chosen(Request("reciprocal", 1.0, 1.5, 2.0**-20)).name
+    assert "squared" in chosen(Request("exp", -8.0, 8.0, 2.0**-12)).name
 
 
 @pytest.mark.parametrize("bits", [20, *slow(24)])
 def test_absolute_values_beyond_what_exchanges_settle_for(bits: int) -> None:
-    fit = chosen(Asked("absolute", -1.0, 1.0, 2.0**-bits))
+    fit = chosen(Request("absolute", -1.0, 1.0, 2.0**-bits))
     numbers = np.concatenate([np.geomspace(1e-9, 1.0, 9999), [0.0]])
     found = computed(fit, numbers)
     assert np.abs(found - numbers).max() <= 2.0**-bits
@@ -126,16 +126,16 @@ def test_absolute_values_beyond_what_exchanges_settle_for(bits: int) -> None:
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (Asked("reciprocal", -1.0, 1.0, 0.1), "not defined on all"),
-        (Asked("reciprocal", 0.0, 1.0, 0.1), "not defined on all"),
-        (Asked("log", -0.5, 1.0, 0.1), "not defined on all"),
-        (Asked("sqrt", -0.5, 1.0, 0.1), "not defined on all"),
-        (Asked("exp", 0.0, 800.0, 0.1), "outgrow doubles"),
-        (Asked("tanh", -1e6, 1e6, 2.0**-20), "nothing comes within"),
-        (Asked("log", 1e-9, 1.0, 2.0**-20), "nothing comes within"),
+        (Request("reciprocal", -1.0, 1.0, 0.1), "not defined on all"),
+        (Request("reciprocal", 0.0, 1.0, 0.1), "not defined on all"),
+        (Request("log", -0.5, 1.0, 0.1), "not defined on all"),
+        (Request("sqrt", -0.5, 1.0, 0.1), "not defined on all"),
+        (Request("exp", 0.0, 800.0, 0.1), "outgrow doubles"),
+        (Request("tanh", -1e6, 1e6, 2.0**-20), "nothing comes within"),
+        (Request("log", 1e-9, 1.0, 2.0**-20), "nothing comes within"),
     ],
 )
-def test_refusals_name_the_function_and_its_range(asked: Asked, reason: str) -> None:
+def test_refusals_name_the_function_and_its_range(asked: Request, reason: str) -> None:
     with pytest.raises(ActivationFitError, match=reason) as caught:
         chosen(asked)
     assert str(caught.value).startswith(f"cannot compute {asked.function} of numbers from")

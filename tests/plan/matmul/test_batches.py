@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import cloakwork as cw
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.batches import Batch, batches
-from cloakwork.plan.matmul.expression import Chain, matrix_expression
+from cloakwork.plan.matmul.expression import MatrixChain, matrix_expression
 from cloakwork.plan.matmul.lanes import lane_choices
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.tree import lowered_expressions
@@ -70,7 +70,7 @@ def test_batches_are_right_in_all_lanes(name: str, data: st.DataObject) -> None:
     found = ((matrix_expression([node]), batch) for node, batch in batches(graph.results))
     expression, batch = next(pair for pair in found if pair[0] is not None)
     assert expression is not None
-    inner = expression.sizes[1:-1] if isinstance(expression, Chain) else [1]
+    inner = expression.sizes[1:-1] if isinstance(expression, MatrixChain) else [1]
     lanes = data.draw(st.sampled_from(list(lane_choices(expression.shape, inner, SLOTS))))
     ordering = Ordering(expression, lanes, data.draw(st.integers(0, 2)), COSTS, LEVELS)
     lowered = lowered_expressions("test", [(ordering, batch)])

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from cloakwork.plan.matmul.expression import (
-    Chain,
     Combination,
     Matrix,
+    MatrixChain,
     Pointwise,
     Spread,
     Transposed,
@@ -28,7 +28,7 @@ def transpose(node: Node) -> Contract:
 
 def names(chain: object) -> list[str]:
     """The matrices of a chain, transposed ones in capitals."""
-    assert isinstance(chain, Chain)
+    assert isinstance(chain, MatrixChain)
     factors = [each.factor for each in chain.factors if isinstance(each, Matrix)]
     return [each.source.name.upper() if each.transposed else each.source.name for each in factors]
 
@@ -46,7 +46,7 @@ def test_transposes_go_to_the_matrices_from_outside() -> None:
 def test_a_product_that_is_used_twice_is_computed_once() -> None:
     shared = product(A, B)
     found = matrix_expression([product(transpose(shared), shared)])
-    assert isinstance(found, Chain)
+    assert isinstance(found, MatrixChain)
     left, right = found.factors
     assert isinstance(left, Transposed)
     assert left.of is right
@@ -120,7 +120,7 @@ def test_a_matrix_of_a_tensor_is_one_wherever_it_is_taken() -> None:
     found = matrix_expression(
         [product(product(matrix_of(whole, 1), transpose(matrix_of(whole, 2))), matrix_of(whole, 1))]
     )
-    assert isinstance(found, Chain)
+    assert isinstance(found, MatrixChain)
     assert names(found) == ["t[1]", "T[2]", "t[1]"]
     first, _, last = (each.factor.source for each in found.factors if isinstance(each, Matrix))
     assert first is last

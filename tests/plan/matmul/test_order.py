@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.brackets import bracketed
-from cloakwork.plan.matmul.expression import Chain, Matrix
+from cloakwork.plan.matmul.expression import Matrix, MatrixChain
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.product import HANDLING, KEY
@@ -28,9 +28,9 @@ COSTS = modelled([2, 3, 4, 6, 9, 10, 12], 2, log_n=13, word_bits=24)
 SLOTS = 256
 
 
-def chain_of(sizes: list[int]) -> Chain:
+def chain_of(sizes: list[int]) -> MatrixChain:
     shapes = enumerate(pairwise(sizes))
-    return Chain(
+    return MatrixChain(
         tuple(Matrix(Factor(Source(f"x{number}", shape), False)) for number, shape in shapes), ""
     )
 

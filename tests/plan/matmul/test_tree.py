@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.chain import bounds_in
-from cloakwork.plan.matmul.expression import Chain, Combination, Expression, matrix_expression
+from cloakwork.plan.matmul.expression import Combination, Expression, MatrixChain, matrix_expression
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.tree import lowered_expressions
@@ -41,7 +41,7 @@ def inner_sizes(expression: Expression) -> list[int]:
     outer = [expression]
     if isinstance(expression, Combination):
         outer += [each for _, each in expression.terms]
-    return [s for each in outer if isinstance(each, Chain) for s in each.sizes[1:-1]] or [1]
+    return [s for each in outer if isinstance(each, MatrixChain) for s in each.sizes[1:-1]] or [1]
 
 
 def program_of(ordering: Ordering) -> SlotProgram:

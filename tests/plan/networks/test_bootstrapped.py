@@ -18,7 +18,7 @@ from cloakwork import errors
 from cloakwork.plan.networks import bootstrapped
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.stages import (
-    Activation,
+    ActivationStage,
     CiphertextProduct,
     MatrixProduct,
     stages_within_one,
@@ -307,20 +307,20 @@ def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:
 
 def test_stages_within_one_compute_the_same() -> None:
     """Every polynomial's result and every product is within 1, and results keep their size."""
-    nodes = [g.node("x", g.Input((3,), 2.0), (), [])]
+    nodes = [g.node("x", g.InputLayer((3,), 2.0), (), [])]
     rng = np.random.default_rng(0)
 
     def append(name: str, layer: g.Operation, *operands: int) -> int:
         nodes.append(g.node(name, layer, operands, nodes))
         return len(nodes) - 1
 
-    first = append("first", g.Linear(rng.normal(size=(3, 3)), rng.normal(size=3)), 0)
-    cubic = g.Polynomial((3.0, -20.0, 5.0, 7.0), "chebyshev", -8.0, 8.0)
+    first = append("first", g.LinearLayer(rng.normal(size=(3, 3)), rng.normal(size=3)), 0)
+    cubic = g.PolynomialLayer((3.0, -20.0, 5.0, 7.0), "chebyshev", -8.0, 8.0)
     cubed = append("cubic", cubic, first)
-    square = append("square", g.Polynomial((1.0, 3.0, -2.0), "monomial", -8.0, 8.0), first)
+    square = append("square", g.PolynomialLayer((1.0, 3.0, -2.0), "monomial", -8.0, 8.0), first)
     product = append("product", g.Multiply(), cubed, square)
-    last = append("last", g.Linear(rng.normal(size=(2, 3)), rng.normal(size=2)), product)
-    append("y", g.Output(), last)
+    last = append("last", g.LinearLayer(rng.normal(size=(2, 3)), rng.normal(size=2)), product)
+    append("y", g.OutputLayer(), last)
     graph = g.build(nodes)
     stages = stages_within_one(graph)
     # Of inputs that lead to operands in the middle of their ranges.
@@ -328,7 +328,7 @@ def test_stages_within_one_compute_the_same() -> None:
     results: list[np.ndarray] = []
     for stage in stages.all:
         match stage:
-            case Activation(operand=operand):
+            case ActivationStage(operand=operand):
                 domain = np.polynomial.Chebyshev if stage.basis == "chebyshev" else None
                 evaluated = domain or np.polynomial.Polynomial
                 results.append(np.asarray(evaluated(stage.coefficients)(results[operand])))
@@ -339,7 +339,7 @@ def test_stages_within_one_compute_the_same() -> None:
                 results.append(total + stage.bias)
             case _:
                 results.append(x)
-        if isinstance(stage, Activation | CiphertextProduct):
+        if isinstance(stage, ActivationStage | CiphertextProduct):
             assert np.abs(results[-1]).max() <= 1.0
     wanted = evaluate(graph, x)
     np.testing.assert_allclose(results[stages.outputs[0]], wanted, rtol=0, atol=1e-9)

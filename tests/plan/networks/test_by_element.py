@@ -37,20 +37,20 @@ def small() -> g.Graph:
 def branched() -> g.Graph:
     """Of polynomials, products of values, sums without a matrix and joins."""
     w = Weights()
-    smooth = g.Polynomial((0.1, 0.5, 0.2, 0.1, 0.05), "chebyshev", -4.0, 2.0)
-    nodes = [g.node("x", g.Input((12,), 1.0), (), [])]
+    smooth = g.PolynomialLayer((0.1, 0.5, 0.2, 0.1, 0.05), "chebyshev", -4.0, 2.0)
+    nodes = [g.node("x", g.InputLayer((12,), 1.0), (), [])]
     for name, layer, inputs in (
         ("first", w.linear(12, 12), (0,)),
         ("smooth", smooth, (1,)),
         ("second", w.linear(12, 12), (2,)),
-        ("add", g.Add(), (3, 1)),
+        ("add", g.AddLayer(), (3, 1)),
         ("multiply", g.Multiply(), (4, 0)),
         ("square", SQUARE, (0,)),
         ("difference", g.Affine(np.full(1, -1.0), np.full(1, 0.5)), (0,)),
-        ("sum", g.Add(), (6, 7)),
+        ("sum", g.AddLayer(), (6, 7)),
         ("squared", SQUARE, (8,)),
         ("join", g.Concatenate(0), (5, 2, 9)),
-        ("output", g.Output(), (10,)),
+        ("output", g.OutputLayer(), (10,)),
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     return g.build(nodes)

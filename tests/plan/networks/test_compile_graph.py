@@ -29,7 +29,7 @@ from cloakwork.plan.networks import pipeline
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.depth import parameters_of
-from cloakwork.plan.networks.errors.expected import Run, SimulatedInputs
+from cloakwork.plan.networks.errors.expected import ClearRun, SimulatedInputs
 from cloakwork.plan.networks.lower import _operands_of_nonlinear
 from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
@@ -101,7 +101,7 @@ def test_computes_on_ciphertexts_what_the_layers_compute(compiled: cw.Program) -
 
 
 def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
-    graph = network((256,), g.Linear(np.full((1, 256), 5.5), np.zeros(1)))
+    graph = network((256,), g.LinearLayer(np.full((1, 256), 5.5), np.zeros(1)))
     scales = [
         compile_graph(
             graph, images(graph), NetworkOptions(public_inputs=each, insecure=True, log_n=10)
@@ -165,7 +165,7 @@ def test_keeps_a_scale_where_a_smaller_one_has_no_parameters(
 def test_noise_that_outgrows_accepted_inputs_is_refused(
     monkeypatch: pytest.MonkeyPatch, plan: ModuleType
 ) -> None:
-    def expected_error(_network: object, runs: list[Run], _noise: NoiseModel) -> float:
+    def expected_error(_network: object, runs: list[ClearRun], _noise: NoiseModel) -> float:
         return 2.0**-20 if runs else math.inf
 
     monkeypatch.setattr(plan, "expected_error", expected_error)
@@ -208,16 +208,16 @@ def test_computes_a_batch_at_once() -> None:
 
 def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
     w = Weights()
-    smooth = g.Polynomial((0.1, 0.5, 0.2, 0.1, 0.05), "chebyshev", -4.0, 2.0)
-    nodes = [g.node("x", g.Input((12,), 1.0), (), [])]
+    smooth = g.PolynomialLayer((0.1, 0.5, 0.2, 0.1, 0.05), "chebyshev", -4.0, 2.0)
+    nodes = [g.node("x", g.InputLayer((12,), 1.0), (), [])]
     for name, layer, inputs in (
         ("first", w.linear(12, 12), (0,)),
         ("smooth", smooth, (1,)),
         ("second", w.linear(12, 12), (2,)),
-        ("add", g.Add(), (3, 1)),
+        ("add", g.AddLayer(), (3, 1)),
         ("multiply", g.Multiply(), (4, 0)),
         ("join", g.Concatenate(0), (5, 2)),
-        ("output", g.Output(), (6,)),
+        ("output", g.OutputLayer(), (6,)),
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
@@ -231,14 +231,14 @@ def test_evaluates_chebyshev_polynomials_and_residual_sums() -> None:
 
 @pytest.mark.parametrize("signs", [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)])
 def test_sums_and_differences_of_stages_take_no_level(signs: tuple[float, float]) -> None:
-    nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
+    nodes = [g.node("x", g.InputLayer((3,), 1.0), (), [])]
     for name, layer, inputs in (
         ("square", SQUARE, (0,)),
         ("left", g.Affine(np.full(1, signs[0]), np.zeros(1)), (1,)),
         ("right", g.Affine(np.full(1, signs[1]), np.zeros(1)), (0,)),
-        ("sum", g.Add(), (2, 3)),
+        ("sum", g.AddLayer(), (2, 3)),
         ("squared", SQUARE, (4,)),
-        ("output", g.Output(), (5,)),
+        ("output", g.OutputLayer(), (5,)),
     ):
         nodes.append(g.node(name, layer, inputs, nodes))
     graph = g.build(nodes)
@@ -258,7 +258,7 @@ def test_simulates_with_the_errors_of_encryption(compiled: cw.Program) -> None:
 
 
 def test_simulation_names_layers_that_numbers_are_not_meant_for() -> None:
-    narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.5, 0.5)
+    narrow = g.PolynomialLayer((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.5, 0.5)
     graph = network((3,), narrow, Weights().linear(2, 3))
     made = compile_graph(graph, np.full((1, 3), 0.25), NetworkOptions(insecure=True, log_n=9))
     assert made.simulate(np.full(3, 0.25)).outside == ()
@@ -275,7 +275,7 @@ def test_refuses_inputs_that_it_was_not_compiled_for(compiled: cw.Program) -> No
 
 
 def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) -> None:
-    narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.4, 0.4)
+    narrow = g.PolynomialLayer((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.4, 0.4)
     made = compile_graph(
         network((3,), g.Affine(np.full(1, 0.5), np.zeros(1)), narrow, Weights().linear(2, 3)),
         np.full((1, 3), 0.5),
@@ -290,10 +290,10 @@ def test_a_client_from_files_refuses_what_leaves_a_layers_range(tmp_path: Path) 
 
 @pytest.mark.parametrize("degree", [8, 15])
 def test_the_error_to_expect_is_not_exceeded_by_powers(degree: int) -> None:
-    power = g.Polynomial((0.0,) * degree + (1.0,), "monomial", -2.0, 2.0)
-    nodes = [g.node("x", g.Input((6,)), (), [])]
+    power = g.PolynomialLayer((0.0,) * degree + (1.0,), "monomial", -2.0, 2.0)
+    nodes = [g.node("x", g.InputLayer((6,)), (), [])]
     nodes.append(g.node("power", power, (0,), nodes))
-    graph = g.build([*nodes, g.node("y", g.Output(), (1,), nodes)])
+    graph = g.build([*nodes, g.node("y", g.OutputLayer(), (1,), nodes)])
     x = np.random.default_rng(3).uniform(-1.3, 1.3, (32, 6))
     made = compile_graph(graph, x, NetworkOptions(batch=32, insecure=True, log_n=11))
     client, evaluator = made.keygen()

@@ -132,8 +132,8 @@ def test_counts_products_and_given_degrees(layers: list[nn.Module], levels: int)
 @pytest.mark.parametrize("width", [0.01, 0.5, 2.0, 8.0])
 @pytest.mark.parametrize("precision", [4, 10, 16])
 def test_no_fit_takes_fewer_levels(function: str, width: float, precision: int) -> None:
-    nodes = [g.node("x", g.Input((1,)), (), [])]
-    for name, layer in ("act", g.Activation(function)), ("y", g.Output()):
+    nodes = [g.node("x", g.InputLayer((1,)), (), [])]
+    for name, layer in ("act", g.Activation(function)), ("y", g.OutputLayer()):
         nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
     graph = g.build(nodes)
     for middle in (0.0, width / 2, -3 * width):

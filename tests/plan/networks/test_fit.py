@@ -25,9 +25,9 @@ from tests.thoroughness import part
 
 
 def activation(function: str, *parameters: float) -> g.Graph:
-    nodes = [g.node("x", g.Input((1,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((1,)), (), [])]
     nodes.append(g.node("act", g.Activation(function, parameters), (0,), nodes))
-    nodes.append(g.node("y", g.Output(), (1,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
     return g.build(nodes)
 
 

@@ -20,32 +20,32 @@ from tests.thoroughness import slow
 
 SIZE = 16
 PRECISION = 10
-SQUARE = g.Polynomial((0.0, 0.0, 1.0), "monomial", -4.0, 4.0)
+SQUARE = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -4.0, 4.0)
 
 
 def network(*layers: g.Operation) -> g.Graph:
-    nodes = [g.node("x", g.Input((SIZE,)), (), [])]
-    for number, layer in enumerate((*layers, g.Output())):
+    nodes = [g.node("x", g.InputLayer((SIZE,)), (), [])]
+    for number, layer in enumerate((*layers, g.OutputLayer())):
         nodes.append(g.node(f"layer {number}", layer, (number,), nodes))
     return g.build(nodes)
 
 
-def dense(seed: int) -> g.Linear:
+def dense(seed: int) -> g.LinearLayer:
     chance = np.random.default_rng(seed)
-    return g.Linear(chance.normal(size=(SIZE, SIZE)) / 4, chance.normal(size=SIZE) / 4)
+    return g.LinearLayer(chance.normal(size=(SIZE, SIZE)) / 4, chance.normal(size=SIZE) / 4)
 
 
 def residual() -> g.Graph:
     """A product of two branches and a sum around it, by one dense layer each."""
-    nodes = [g.node("x", g.Input((SIZE,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((SIZE,)), (), [])]
     parts: list[tuple[str, g.Operation, tuple[int, ...]]] = [
         ("left", dense(1), (0,)),
         ("right", dense(2), (0,)),
         ("bend", g.Activation("tanh"), (1,)),
         ("product", g.Multiply(), (3, 2)),
-        ("around", g.Add(), (4, 0)),
+        ("around", g.AddLayer(), (4, 0)),
         ("last", dense(3), (5,)),
-        ("y", g.Output(), (6,)),
+        ("y", g.OutputLayer(), (6,)),
     ]
     for name, layer, operands in parts:
         nodes.append(g.node(name, layer, operands, nodes))

@@ -28,8 +28,8 @@ def dense(width: int, functions: tuple[str, ...], scale: float) -> g.Graph:
     layers: list[g.Operation] = []
     for function in functions:
         weight = random.normal(size=(width, width)) * scale / np.sqrt(width)
-        layers += [g.Linear(weight, random.normal(size=width)), g.Activation(function)]
-    layers.append(g.Linear(random.normal(size=(3, width)), np.zeros(3)))
+        layers += [g.LinearLayer(weight, random.normal(size=width)), g.Activation(function)]
+    layers.append(g.LinearLayer(random.normal(size=(3, width)), np.zeros(3)))
     return bounded(network((width,), *layers), [1.25])
 
 
@@ -88,13 +88,13 @@ def test_where_results_are_as_precise_polynomials_take_a_level_less() -> None:
 
 
 def test_an_activation_without_a_bend_stays_as_it_is() -> None:
-    nodes = [g.node("input", g.Input((4,), 1.0), (), [])]
-    nodes.append(g.node("below", g.Linear(np.eye(4), np.full(4, -9.0)), (0,), nodes))
+    nodes = [g.node("input", g.InputLayer((4,), 1.0), (), [])]
+    nodes.append(g.node("below", g.LinearLayer(np.eye(4), np.full(4, -9.0)), (0,), nodes))
     nodes.append(g.node("relu", g.Activation("relu"), (1,), nodes))
-    nodes.append(g.node("wide", g.Linear(9 * np.eye(4), np.zeros(4)), (0,), nodes))
+    nodes.append(g.node("wide", g.LinearLayer(9 * np.eye(4), np.zeros(4)), (0,), nodes))
     nodes.append(g.node("silu", g.Activation("silu"), (3,), nodes))
     nodes.append(g.node("both", g.Concatenate(0), (2, 4), nodes))
-    nodes.append(g.node("output", g.Output(), (5,), nodes))
+    nodes.append(g.node("output", g.OutputLayer(), (5,), nodes))
     graph, samples = g.build(nodes), uniform(200, 4)
     relu, silu = refit(graph, samples, 8).fits
     assert (relu.depth, relu.error) == (0, 0.0)
@@ -124,8 +124,13 @@ def test_sums_of_powers_stay_above_zero() -> None:
     """The sums of a softmax reach from 6 to 200, so that coarse powers outweigh the least."""
     samples = uniform(300, 8)
     matrix = np.random.default_rng(1).normal(size=(8, 8))
-    ones = g.Linear(np.ones((8, 8)), np.zeros(8))
-    layers = (g.Linear(matrix, np.zeros(8)), g.Activation("exp"), ones, g.Activation("reciprocal"))
+    ones = g.LinearLayer(np.ones((8, 8)), np.zeros(8))
+    layers = (
+        g.LinearLayer(matrix, np.zeros(8)),
+        g.Activation("exp"),
+        ones,
+        g.Activation("reciprocal"),
+    )
     graph = bounded(network((8,), *layers), [1.25])
     fitted = refit(graph, samples, 4)
     assert np.abs(evaluate(fitted.graph, samples) - evaluate(graph, samples)).max() <= 2.0**-4
@@ -190,12 +195,12 @@ def test_errors_grow_by_no_more_than_is_told_of_steep_activations(slope: float) 
 def test_products_are_taken_to_be_as_large_as_they_may_be() -> None:
     # (the sum of 64 elements) * tanh(the first)
     first = np.eye(1, 64)
-    nodes = [g.node("input", g.Input((64,), 1.0), (), [])]
-    nodes.append(g.node("sum", g.Linear(np.ones((1, 64)), np.zeros(1)), (0,), nodes))
-    nodes.append(g.node("first", g.Linear(first, np.zeros(1)), (0,), nodes))
+    nodes = [g.node("input", g.InputLayer((64,), 1.0), (), [])]
+    nodes.append(g.node("sum", g.LinearLayer(np.ones((1, 64)), np.zeros(1)), (0,), nodes))
+    nodes.append(g.node("first", g.LinearLayer(first, np.zeros(1)), (0,), nodes))
     nodes.append(g.node("tanh", g.Activation("tanh"), (2,), nodes))
     nodes.append(g.node("product", g.Multiply(), (1, 3), nodes))
-    nodes.append(g.node("output", g.Output(), (4,), nodes))
+    nodes.append(g.node("output", g.OutputLayer(), (4,), nodes))
     graph = g.build(nodes)
     samples = np.random.default_rng(5).choice([-1.0, 1.0], (200, 64))
     fitted = refit(graph, samples, 8, {"tanh": 3})
@@ -212,7 +217,11 @@ def test_errors_that_add_up_on_purpose_are_told(function: str) -> None:
     random = np.random.default_rng(3)
     turn = 2 * np.linalg.qr(random.normal(size=(width, width)))[0]
     last = random.normal(size=(1, width))
-    layers = g.Linear(turn, np.zeros(width)), g.Activation(function), g.Linear(last, np.zeros(1))
+    layers = (
+        g.LinearLayer(turn, np.zeros(width)),
+        g.Activation(function),
+        g.LinearLayer(last, np.zeros(1)),
+    )
     graph = bounded(network((width,), *layers), [2.0])
     fitted = refit(graph, samples, 8)
     # Of every element the number where its polynomial errs most in the direction of its weight.

@@ -18,7 +18,7 @@ SIZE = 5
 
 def softmax(mask: np.ndarray | None = None, *, shows_powers: bool = False) -> g.Graph:
     """A softmax of five scores; `shows_powers` makes the powers a result, too."""
-    nodes = [g.node("x", g.Input((SIZE,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((SIZE,)), (), [])]
 
     def append(operation: g.Operation, *inputs: int) -> int:
         nodes.append(g.node("softmax", operation, inputs, nodes))
@@ -26,12 +26,12 @@ def softmax(mask: np.ndarray | None = None, *, shows_powers: bool = False) -> g.
 
     powers = append(g.Activation("exp", unit=1.0), 0)
     counted = powers if mask is None else append(g.Affine(mask, np.zeros(1)), powers)
-    sums = append(g.Linear(np.ones((SIZE, SIZE)), np.zeros(SIZE)), counted)
+    sums = append(g.LinearLayer(np.ones((SIZE, SIZE)), np.zeros(SIZE)), counted)
     parts = append(g.Activation("reciprocal"), sums)
     found = append(g.Multiply(), counted, parts)
-    nodes.append(g.node("y", g.Output(), (found,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (found,), nodes))
     if shows_powers:
-        nodes.append(g.node("powers", g.Output(), (powers,), nodes))
+        nodes.append(g.node("powers", g.OutputLayer(), (powers,), nodes))
     return g.build(nodes)
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.frontends.tensors.einsum_syntax import parse
-from cloakwork.plan.tensors.arrangement import Clear, Encrypted, Free
-from cloakwork.plan.tensors.contraction import Packing, Way, contract
+from cloakwork.plan.tensors.arrangement import ClearOperand, EncryptedOperand, Free
+from cloakwork.plan.tensors.contraction import ContractionWay, UnpackedInput, contract
 from cloakwork.plan.tensors.placed import Placed, level_of
 from cloakwork.plan.tensors.strategies import contracted, ways
 from cloakwork.programs.layout import Axis, Layout, default_layout
@@ -43,7 +43,7 @@ def check(case: RandomEinsum, data: st.DataObject, choice: int) -> None:
     text, arrays, encrypted = case
     expression = parse(text, tuple(array.ndim for array in arrays))
     bench = Bench()
-    operands: list[Placed | Packing | np.ndarray] = []
+    operands: list[Placed | UnpackedInput | np.ndarray] = []
     for array, hidden in zip(arrays, encrypted, strict=True):
         if not hidden:
             operands.append(array)
@@ -91,16 +91,16 @@ def test_every_way_is_right(
     expected = np.einsum(f"{terms[0]},{terms[1]}->{output}", *arrays)
     layout = default_layout(shapes[0], SLOTS)
     second = {
-        "both": Encrypted(terms[1], default_layout(shapes[1], SLOTS), LEVEL),
-        "clear": Clear(terms[1], shapes[1]),
+        "both": EncryptedOperand(terms[1], default_layout(shapes[1], SLOTS), LEVEL),
+        "clear": ClearOperand(terms[1], shapes[1]),
         "free": Free(terms[1], shapes[1]),
     }[kind]
-    known = ways((Encrypted(terms[0], layout, LEVEL), second), output, SLOTS, EVERY)
+    known = ways((EncryptedOperand(terms[0], layout, LEVEL), second), output, SLOTS, EVERY)
     assert len(set(known)) == len(known) > 1
     for way in known[:40]:
         bench = Bench()
         x = bench.place(arrays[0], layout)
-        other: dict[str, Placed | Packing | np.ndarray] = {
+        other: dict[str, Placed | UnpackedInput | np.ndarray] = {
             "both": bench.place(arrays[1], default_layout(shapes[1], SLOTS)),
             "clear": arrays[1],
             "free": Unpacked(bench, arrays[1]),
@@ -108,18 +108,18 @@ def test_every_way_is_right(
         bench.check(contract(bench.builder, [x, other[kind]], terms, output, way), expected)
 
 
-def encrypted(labels: str, *shape: int, level: int = 3) -> Encrypted:
-    return Encrypted(labels, default_layout(shape, 8192), level)
+def encrypted(labels: str, *shape: int, level: int = 3) -> EncryptedOperand:
+    return EncryptedOperand(labels, default_layout(shape, 8192), level)
 
 
 def work(
-    operands: tuple[Encrypted | Clear, ...], output: str, slots: int = 8192
+    operands: tuple[EncryptedOperand | ClearOperand, ...], output: str, slots: int = 8192
 ) -> tuple[Counter[type[Operation]], Placed, int]:
     """What the cheapest way does, where its result lies and at which level."""
     builder = Bench(slots)
-    parts: list[Placed | Packing | np.ndarray] = [
+    parts: list[Placed | UnpackedInput | np.ndarray] = [
         builder.place(np.ones(each.layout.shape), each.layout, each.level)
-        if isinstance(each, Encrypted)
+        if isinstance(each, EncryptedOperand)
         else np.ones(each.shape)
         for each in operands
     ]
@@ -159,13 +159,13 @@ def test_a_sum_over_ciphertexts_adds_them_first() -> None:
 
 
 def test_a_clear_factor_of_the_same_shape_is_one_product() -> None:
-    done, _, level = work((encrypted("ij", 8, 9), Clear("ij", (8, 9))), "ij")
+    done, _, level = work((encrypted("ij", 8, 9), ClearOperand("ij", (8, 9))), "ij")
     assert (done[Mul], done[Rotate], done[Linear]) == (1, 0, 0)
     assert level == 2
 
 
 def test_an_inner_product_with_a_clear_vector_is_a_product_and_a_sum() -> None:
-    done, _, _ = work((encrypted("i", 1024), Clear("i", (1024,))), "")
+    done, _, _ = work((encrypted("i", 1024), ClearOperand("i", (1024,))), "")
     assert (done[Mul], done[Rotate], done[Linear]) == (1, 10, 0)
 
 
@@ -204,14 +204,14 @@ def test_too_few_levels_says_how_many() -> None:
 
 
 def test_a_way_that_takes_fewer_levels_is_taken_where_they_are_few() -> None:
-    operands = (encrypted("ij", 64, 64, level=1), Clear("jk", (64, 64)))
+    operands = (encrypted("ij", 64, 64, level=1), ClearOperand("jk", (64, 64)))
     done, _, level = work(operands, "ik")
     assert level == 0
     assert done[Linear] == 1
 
 
 def test_one_operand_has_one_way() -> None:
-    assert ways((encrypted("ij", 3, 4),), "j", 8192, 5) == (Way(()),)
+    assert ways((encrypted("ij", 3, 4),), "j", 8192, 5) == (ContractionWay(()),)
 
 
 @settings(deadline=None, max_examples=part(100))

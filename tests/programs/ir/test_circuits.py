@@ -6,16 +6,16 @@ import pytest
 
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     CircuitBuilder,
     CircuitInput,
     CircuitOutput,
     Difference,
     Integer,
     Negative,
-    Product,
     Scalar,
+    ScalarCircuit,
     ScalarOperation,
+    ScalarProduct,
     Sum,
     evaluate,
     needed_values,
@@ -25,8 +25,8 @@ X = CircuitInput("x", (2,))
 FIRST = Scalar("x", 0)
 
 
-def circuit(*operations: ScalarOperation, output: int = 0) -> Circuit:
-    return Circuit("t", (X,), operations, (CircuitOutput("y", (), (output,)),))
+def circuit(*operations: ScalarOperation, output: int = 0) -> ScalarCircuit:
+    return ScalarCircuit("t", (X,), operations, (CircuitOutput("y", (), (output,)),))
 
 
 def test_every_operation_is_exact() -> None:
@@ -40,7 +40,7 @@ def test_every_operation_is_exact() -> None:
         (
             total,
             builder.append(Difference(x, y)),
-            builder.append(Product(total, y)),
+            builder.append(ScalarProduct(total, y)),
             builder.append(Negative(y)),
         ),
     )
@@ -67,7 +67,7 @@ def test_needed_values_leave_out_what_no_output_uses() -> None:
 
 @pytest.mark.parametrize(
     "operation",
-    [Sum(0, 1), Product(-1, 0), Negative(5), Scalar("x", 2), Scalar("z", 0), Integer(True)],
+    [Sum(0, 1), ScalarProduct(-1, 0), Negative(5), Scalar("x", 2), Scalar("z", 0), Integer(True)],
 )
 def test_operations_on_what_does_not_exist_are_refused(operation: ScalarOperation) -> None:
     with pytest.raises(InvalidProgramError, match="%1"):
@@ -89,9 +89,9 @@ def test_senseless_inputs_are_refused() -> None:
 
 def test_senseless_circuits_are_refused() -> None:
     with pytest.raises(InvalidProgramError, match="no output"):
-        Circuit("t", (X,), (FIRST,), ())
+        ScalarCircuit("t", (X,), (FIRST,), ())
     with pytest.raises(InvalidProgramError, match="share a name"):
-        Circuit("t", (X, X), (FIRST,), (CircuitOutput("y", (), (0,)),))
+        ScalarCircuit("t", (X, X), (FIRST,), (CircuitOutput("y", (), (0,)),))
     with pytest.raises(InvalidProgramError, match="not before"):
         circuit(FIRST, output=1)
     with pytest.raises(InvalidProgramError, match="has 2 scalars"):

@@ -9,10 +9,10 @@ from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
 from cloakwork.programs.ir.vectors import (
     Clear,
     LaneProgram,
-    Masked,
+    MaskedLanes,
     Multiple,
     Offset,
-    Packed,
+    PackedLanes,
     Place,
     PlacedScalar,
 )
@@ -22,7 +22,7 @@ from tests.plan.circuits.vector_evaluation import vectors_in_clear
 
 X = CircuitInput("x", (3,))
 Y = CircuitInput("y", (3,))
-PACKED = Packed(tuple(PlacedScalar(slot, "x", slot) for slot in range(3)))
+PACKED = PackedLanes(tuple(PlacedScalar(slot, "x", slot) for slot in range(3)))
 
 
 def program(
@@ -42,7 +42,7 @@ def test_every_operation_runs_over_the_whole_row() -> None:
         Mul(2, 3),
         Neg(4),
         Multiple(5, 2),
-        Masked(6, ((0, 1), (2, -3))),
+        MaskedLanes(6, ((0, 1), (2, -3))),
         Offset(7, ((1, 9),)),
     )
     assert vectors_in_clear(made, {0: [1, 2, 3, 0]}, 4, [0]) == [
@@ -74,7 +74,7 @@ def test_every_operation_runs_over_the_whole_row() -> None:
 
 
 def test_slot_programs_have_none_of_the_operations_of_lanes_alone() -> None:
-    for operation in (PACKED, Multiple(0, 2), Masked(0, ((0, 1),)), Offset(0, ((0, 1),))):
+    for operation in (PACKED, Multiple(0, 2), MaskedLanes(0, ((0, 1),)), Offset(0, ((0, 1),))):
         with pytest.raises(InvalidProgramError, match=f"cannot use {operation.kind}: "):
             SlotProgram("t", 4, (Input("x", 0), operation), (None,) * 2, numbers="integer")
 
@@ -95,12 +95,12 @@ def test_slots_that_may_hold_something_are_known() -> None:
     ("operations", "slot", "width"),
     [
         ((PACKED,), 0, 3),
-        ((PACKED, Masked(0, ((0, 1),))), 0, 3),
+        ((PACKED, MaskedLanes(0, ((0, 1),))), 0, 3),
         ((PACKED, Rotate(0, 1), Add(0, 1)), 0, 3),
         ((PACKED, Rotate(0, 1), Mul(0, 1)), 0, 3),
         # What moves in from another evaluation must be a known zero or not there.
         ((PACKED, Rotate(0, 1), Add(0, 1)), 2, 4),
-        ((Packed(PACKED.scalars[:1]), Rotate(0, -9)), 9, 1),
+        ((PackedLanes(PACKED.scalars[:1]), Rotate(0, -9)), 9, 1),
     ],
 )
 def test_width_is_as_far_as_a_result_could_be_disturbed(
@@ -120,12 +120,12 @@ def test_clear_results_need_no_vector() -> None:
     [
         ((PACKED, Rotate(0, 0)), "does not move"),
         ((PACKED, Add(0, 1)), "not before it"),
-        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(0, "x", 1))),), "in one slot"),
-        ((Packed((PlacedScalar(0, "x", 3),)),), "no input has"),
-        ((Packed((PlacedScalar(0, "q", 0),)),), "no input has"),
-        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 0))),), "not replicated"),
-        ((Packed((PlacedScalar(0, "x", 0), PlacedScalar(1, "y", 0))),), "grouped input"),
-        ((PACKED, Packed((PlacedScalar(3, "x", 2),))), "not replicated"),
+        ((PackedLanes((PlacedScalar(0, "x", 0), PlacedScalar(0, "x", 1))),), "in one slot"),
+        ((PackedLanes((PlacedScalar(0, "x", 3),)),), "no input has"),
+        ((PackedLanes((PlacedScalar(0, "q", 0),)),), "no input has"),
+        ((PackedLanes((PlacedScalar(0, "x", 0), PlacedScalar(1, "x", 0))),), "not replicated"),
+        ((PackedLanes((PlacedScalar(0, "x", 0), PlacedScalar(1, "y", 0))),), "grouped input"),
+        ((PACKED, PackedLanes((PlacedScalar(3, "x", 2),))), "not replicated"),
     ],
 )
 def test_illegal_programs_are_refused(operations: tuple[Operation, ...], reason: str) -> None:
@@ -134,7 +134,7 @@ def test_illegal_programs_are_refused(operations: tuple[Operation, ...], reason:
 
 
 def test_wishes_of_inputs_are_kept() -> None:
-    apart = (Packed((PlacedScalar(0, "x", 0),)), Packed((PlacedScalar(0, "x", 1),)))
+    apart = (PackedLanes((PlacedScalar(0, "x", 0),)), PackedLanes((PlacedScalar(0, "x", 1),)))
     program(*apart, inputs=(CircuitInput("x", (2,), grouped=False),))
     with pytest.raises(InvalidProgramError, match="2 ciphertexts"):
         program(*apart, inputs=(CircuitInput("x", (2,)),))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.transforms import blended_transform_factory
 
-from cloakwork.explain.graph import Node
+from cloakwork.explain.graph import GraphNode
 
 COLOURS: Mapping[str, str] = {
     "input": "#222222",
@@ -39,7 +39,7 @@ _HEADROOM = 0.08
 _WRITTEN = 0.018
 
 
-def draw_graph(axes: Axes, nodes: Sequence[Node], operations: int) -> None:
+def draw_graph(axes: Axes, nodes: Sequence[GraphNode], operations: int) -> None:
     """Draw the nodes by order and level, coloured by kind, and the edges between them.
 
     Args:
@@ -103,7 +103,7 @@ def draw_graph(axes: Axes, nodes: Sequence[Node], operations: int) -> None:
     )
 
 
-def _draw_stages(axes: Axes, nodes: Sequence[Node]) -> None:
+def _draw_stages(axes: Axes, nodes: Sequence[GraphNode]) -> None:
     """Lines between stages, and at the top their numbers, as `explain` has them."""
     places: dict[int, list[int]] = {}
     for place, node in enumerate(nodes):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from cloakwork.explain.figures.graph import COLOURS
-from cloakwork.explain.graph import Node
+from cloakwork.explain.graph import GraphNode
 from cloakwork.explain.quantities import duration
 
 
 def draw_times(
     axes: Axes,
-    nodes: Sequence[Node],
+    nodes: Sequence[GraphNode],
     measured: Sequence[float] | None,
     modelled: Sequence[float] | None,
 ) -> None:

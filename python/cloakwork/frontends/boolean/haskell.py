@@ -27,7 +27,7 @@ from cloakwork.frontends.boolean.haskell_refusals import (
     refused_type,
     refused_warning,
 )
-from cloakwork.frontends.boolean.haskell_types import Signature, read_signature
+from cloakwork.frontends.boolean.haskell_types import HaskellSignature, read_signature
 from cloakwork.frontends.boolean.verilog import from_verilog
 from cloakwork.programs.gates import GateProgram
 
@@ -73,7 +73,7 @@ def from_haskell(
     return with_haskell_ports(program, top, names, signature)
 
 
-def _signature(run: ClashRun, module: str, top: str, names: Sequence[Name]) -> Signature:
+def _signature(run: ClashRun, module: str, top: str, names: Sequence[Name]) -> HaskellSignature:
     """The types of the function; a refusal of Clash is raised."""
     if run.refused.exists():
         raise refused_type(module, top, names, json.loads(run.refused.read_text(encoding="utf-8")))

@@ -17,16 +17,16 @@ from cloakwork.frontends.boolean.haskell_names import Name, Pattern
 from cloakwork.frontends.boolean.haskell_types import (
     Constructed,
     Constructor,
+    HaskellScalar,
+    HaskellSignature,
+    HaskellVector,
     Meaning,
-    Scalar,
-    Signature,
-    Vector,
 )
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import Port
 
 _RESULT = "out"
-_BYTE = Scalar("bits", 8)
+_BYTE = HaskellScalar("bits", 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class _Part:
 
 
 def with_haskell_ports(
-    program: GateProgram, title: str, names: Sequence[Name], signature: Signature
+    program: GateProgram, title: str, names: Sequence[Name], signature: HaskellSignature
 ) -> GateProgram:
     """The program with the ports of the function that was wrapped.
 
@@ -59,8 +59,9 @@ def with_haskell_ports(
         >>> from cloakwork.programs.gates import GateBuilder
         >>> builder = GateBuilder("", [Port("x0", "unsigned", 6)])
         >>> builder.output(Port("out", "unsigned", 4), [0] * 4)
-        >>> meanings = (Vector(2, Scalar("unsigned", 3)), Scalar("signed", 4, fraction=1))
-        >>> signature = Signature(("Vec 2 (Unsigned 3)", "SFixed 3 1"), meanings, ())
+        >>> pair = HaskellVector(2, HaskellScalar("unsigned", 3))
+        >>> meanings = (pair, HaskellScalar("signed", 4, fraction=1))
+        >>> signature = HaskellSignature(("Vec 2 (Unsigned 3)", "SFixed 3 1"), meanings, ())
         >>> print(with_haskell_ports(builder.finish(), "f", ["pair"], signature))
         f
           input pair: 2 x unsigned, 3 bits
@@ -84,7 +85,7 @@ def with_haskell_ports(
     )
 
 
-def require_bits(names: Sequence[Name], signature: Signature) -> None:
+def require_bits(names: Sequence[Name], signature: HaskellSignature) -> None:
     """Check that every argument and the result have bits: Clash omits ports without bits.
 
     Args:
@@ -117,7 +118,7 @@ class _Typed:
     missing: str
 
 
-def _typed(names: Sequence[Name], signature: Signature) -> list[_Typed]:
+def _typed(names: Sequence[Name], signature: HaskellSignature) -> list[_Typed]:
     """The arguments and the result. Names of an annotation go before those of equations."""
     count = len(signature.meanings) - 1
     missing = [*(f"x{number}" for number in range(count)), _RESULT]
@@ -155,12 +156,12 @@ def _parts(whole: _Typed) -> list[_Part]:
     """The ports of one type; empty for a type without bits."""
     whole = _bare(whole)
     match whole.meaning:
-        case Scalar(width=0) | Vector(length=0):
+        case HaskellScalar(width=0) | HaskellVector(length=0):
             return []
-        case Scalar(kind, width, fraction):
+        case HaskellScalar(kind, width, fraction):
             port = Port(_text(whole), kind, width, fraction=fraction)
             return [_Part(port, np.arange(width))]
-        case Vector(length, element):
+        case HaskellVector(length, element):
             each = _bare(replace(whole, meaning=element))
             return _bytes(whole, length) if each.meaning == _BYTE else _vector(each, length)
         case Constructed(constructors=(only,)):

@@ -14,7 +14,7 @@ from cloakwork.programs.port import PortKind
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class HaskellScalar:
     """A number, with a fraction of its bits after the point, or bits without a meaning."""
 
     kind: PortKind
@@ -23,7 +23,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class HaskellVector:
     """Elements of one type."""
 
     length: int
@@ -72,11 +72,11 @@ _QUALIFIER = re.compile(r"\b(?:[A-Z]\w*\.)+(?=[A-Za-z(+*^-])")
 _UNIQUE = re.compile(r"\b([a-z]\w*?)_\d+\b")
 _KINDED = re.compile(r"[({]([a-z]\w*) :: [^(){}]*[)}]")
 
-Meaning = Scalar | Vector | Constructed
+Meaning = HaskellScalar | HaskellVector | Constructed
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class HaskellSignature:
     """The arguments of a function and, last, its result.
 
     Args:
@@ -101,7 +101,7 @@ def plain_type(text: str) -> str:
     return _KINDED.sub(r"\1", without)
 
 
-def read_signature(types: Path, meanings: Path) -> Signature:
+def read_signature(types: Path, meanings: Path) -> HaskellSignature:
     """Read the two files that describe a function.
 
     Args:
@@ -110,7 +110,7 @@ def read_signature(types: Path, meanings: Path) -> Signature:
     """
     description = json.loads(types.read_text(encoding="utf-8"))
     read = json.loads(meanings.read_text(encoding="utf-8"))
-    return Signature(
+    return HaskellSignature(
         tuple(plain_type(each) for each in description["types"]),
         tuple(_meaning(each) for each in read),
         tuple(_name(each) for each in description["names"]),
@@ -121,12 +121,12 @@ def _meaning(description: Mapping[str, Any]) -> Meaning:
     """
     Example:
         >>> _meaning({"length": 2, "element": {"kind": "signed", "width": 8, "fraction": 3}})
-        Vector(length=2, element=Scalar(kind='signed', width=8, fraction=3))
+        HaskellVector(length=2, element=HaskellScalar(kind='signed', width=8, fraction=3))
     """
     if "length" in description:
-        return Vector(description["length"], _meaning(description["element"]))
+        return HaskellVector(description["length"], _meaning(description["element"]))
     if "kind" in description:
-        return Scalar(description["kind"], description["width"], description["fraction"])
+        return HaskellScalar(description["kind"], description["width"], description["fraction"])
     return Constructed(
         tuple(_constructor(each["name"], each["fields"]) for each in description["constructors"]),
         description["newtype"],

@@ -29,7 +29,7 @@ from cloakwork.plan.circuits.ranges import MOST_BITS, Range, result_ranges
 from cloakwork.plan.circuits.search import candidates
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
-from cloakwork.programs.ir.circuits import Circuit
+from cloakwork.programs.ir.circuits import ScalarCircuit
 from cloakwork.programs.ir.vectors import Clear, LaneProgram
 from cloakwork.programs.packing.results import Form, Known, integers_of
 from cloakwork.programs.packing.scalar import (
@@ -184,7 +184,7 @@ class CircuitFunction:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
 
 
-def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
+def _candidates(circuit: ScalarCircuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
     """Programs for a part of a row; where there are none, for a whole one."""
     refusal: SlotMismatchError | None = None
     for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
@@ -200,7 +200,7 @@ def _candidates(circuit: Circuit, effort: float, seed: int, row: int) -> list[La
 
 def compiled(
     candidates: Sequence[LaneProgram],
-    circuit: Circuit,
+    circuit: ScalarCircuit,
     form: Form,
     bounds: Mapping[str, Range],
     options: IntegerOptions,
@@ -253,7 +253,9 @@ def _clamped(found: Range, within: Range) -> Range:
     return min(max(found[0], low), high), min(max(found[1], low), high)
 
 
-def _require_declared_bits(circuit: Circuit, declared: Mapping[str, Range], bits: int) -> None:
+def _require_declared_bits(
+    circuit: ScalarCircuit, declared: Mapping[str, Range], bits: int
+) -> None:
     """Refuse results that may have more bits by the ranges that inputs are declared with.
 
     What an input without a range makes of a result, the client sees in the clear.

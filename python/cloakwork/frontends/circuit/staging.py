@@ -22,7 +22,7 @@ from cloakwork.frontends.circuit.calls import Call, inlined
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.returned import form_of
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
-from cloakwork.programs.ir.circuits import Circuit, CircuitBuilder, evaluate
+from cloakwork.programs.ir.circuits import CircuitBuilder, ScalarCircuit, evaluate
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.scalar import MAX_BITS, one_evaluation
 from cloakwork.programs.port import Port
@@ -45,7 +45,7 @@ class Staged:
         form: How its results stand in lists, tuples and dicts.
     """
 
-    circuit: Circuit
+    circuit: ScalarCircuit
     form: Form
 
 

@@ -19,8 +19,8 @@ from cloakwork.programs.ir.circuits import (
     Difference,
     Integer,
     Negative,
-    Product,
     ScalarOperation,
+    ScalarProduct,
     Sum,
 )
 
@@ -64,7 +64,7 @@ class Symbol:
         return self._joined(other, Difference)
 
     def __mul__(self, other: Any) -> Any:
-        return self._joined(other, Product)
+        return self._joined(other, ScalarProduct)
 
     def __radd__(self, other: Any) -> Any:
         # sum() starts from a clear 0.
@@ -75,7 +75,7 @@ class Symbol:
         return self._joined(other, lambda a, b: Difference(b, a))
 
     def __rmul__(self, other: Any) -> Any:
-        return self._joined(other, lambda a, b: Product(b, a))
+        return self._joined(other, lambda a, b: ScalarProduct(b, a))
 
     def __matmul__(self, other: Any) -> Any:
         return _product(self, operand(other))

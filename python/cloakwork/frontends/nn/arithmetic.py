@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, Value, array_of
+from cloakwork.frontends.nn.call import TorchCall, Value, array_of
 from cloakwork.frontends.nn.known import without_batch
 from cloakwork.frontends.nn.masked import Masked, apart
 from cloakwork.frontends.nn.rearranging import spread
@@ -15,32 +15,32 @@ from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def added(call: Call) -> Value:
+def added(call: TorchCall) -> Value:
     """self + alpha * other."""
     return _weighted_sum(call, call.number("alpha"))
 
 
-def subtracted(call: Call) -> Value:
+def subtracted(call: TorchCall) -> Value:
     """self - alpha * other."""
     return _weighted_sum(call, -call.number("alpha"))
 
 
-def subtracted_from(call: Call) -> Term:
+def subtracted_from(call: TorchCall) -> Term:
     """other - alpha * self."""
     return sum_of(call, call.arguments["other"], call.arguments["self"], -call.number("alpha"))
 
 
-def negated(call: Call) -> Term:
+def negated(call: TorchCall) -> Term:
     """-self."""
     return call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
 
 
-def multiplied(call: Call) -> Term:
+def multiplied(call: TorchCall) -> Term:
     """self * other."""
     return product_of(call, call.arguments["self"], call.arguments["other"])
 
 
-def multiplied_and_added(call: Call) -> Term:
+def multiplied_and_added(call: TorchCall) -> Term:
     """self + value * tensor1 * tensor2."""
     left, right = call.arguments["tensor1"], call.arguments["tensor2"]
     product = (
@@ -51,7 +51,7 @@ def multiplied_and_added(call: Call) -> Term:
     return sum_of(call, call.arguments["self"], product, call.number("value"))
 
 
-def interpolated(call: Call) -> Term:
+def interpolated(call: TorchCall) -> Term:
     """self + weight * (end - self)."""
     start, end = call.arguments["self"], call.arguments["end"]
     step = (
@@ -62,7 +62,7 @@ def interpolated(call: Call) -> Term:
     return sum_of(call, product_of(call, step, call.arguments["weight"]), start, 1.0)
 
 
-def divided(call: Call) -> Term:
+def divided(call: TorchCall) -> Term:
     """self / other, the other known."""
     divisor = call.array("other")
     assert divisor is not None
@@ -73,12 +73,12 @@ def divided(call: Call) -> Term:
     return _affine(call, call.value(), 1.0 / divisor, np.zeros(()))
 
 
-def squared(call: Call) -> Term:
+def squared(call: TorchCall) -> Term:
     """self * self."""
     return call.trace.power(call.layer, call.value(), 2)
 
 
-def raised(call: Call) -> Term:
+def raised(call: TorchCall) -> Term:
     """self ** exponent, a whole number."""
     exponent = call.number("exponent")
     if not exponent.is_integer() or exponent < 0:
@@ -86,21 +86,21 @@ def raised(call: Call) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def chosen(call: Call) -> Value:
+def chosen(call: TorchCall) -> Value:
     """self where a known condition holds, other elsewhere."""
     condition = call.array("condition")
     assert condition is not None
     return _chosen(call, condition, call.arguments["self"], call.arguments["other"])
 
 
-def filled(call: Call) -> Value:
+def filled(call: TorchCall) -> Value:
     """A known number where a known mask holds, self elsewhere."""
     mask, number = call.array("mask"), call.number("value")
     assert mask is not None
     return _chosen(call, mask, number, call.value())
 
 
-def _weighted_sum(call: Call, factor: float) -> Value:
+def _weighted_sum(call: TorchCall, factor: float) -> Value:
     left, right = call.arguments["self"], call.arguments["other"]
     if isinstance(right, Term):
         right = call.trace.scaled(call.layer, right, factor, 0.0)
@@ -109,7 +109,7 @@ def _weighted_sum(call: Call, factor: float) -> Value:
     return _sum_with_mask(call, left, right)
 
 
-def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
+def _chosen(call: TorchCall, condition: g.Array, yes: Any, no: Any) -> Value:
     # Numbers that are not chosen may be anything.
     left, right = (
         _affine(call, each, weight, np.zeros(()))
@@ -120,7 +120,7 @@ def _chosen(call: Call, condition: g.Array, yes: Any, no: Any) -> Value:
     return _sum_with_mask(call, left, right)
 
 
-def _sum_with_mask(call: Call, left: Any, right: Any) -> Value:
+def _sum_with_mask(call: TorchCall, left: Any, right: Any) -> Value:
     """left + right, of which at least one is of the network and a known one may hide elements."""
     if not isinstance(left, Term):
         left, right = right, left
@@ -140,7 +140,7 @@ def _sum_with_mask(call: Call, left: Any, right: Any) -> Value:
     )
 
 
-def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
+def sum_of(call: TorchCall, left: Any, right: Any, factor: float) -> Term:
     """left + factor * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
         right = call.trace.scaled(call.layer, right, factor, 0.0)
@@ -152,7 +152,7 @@ def sum_of(call: Call, left: Any, right: Any, factor: float) -> Term:
     return _affine(call, right, np.full((), factor), array_of(left))
 
 
-def product_of(call: Call, left: Any, right: Any) -> Term:
+def product_of(call: TorchCall, left: Any, right: Any) -> Term:
     """left * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
         shape = _common(call, left, right)
@@ -162,7 +162,7 @@ def product_of(call: Call, left: Any, right: Any) -> Term:
     return _affine(call, value, array_of(known), np.zeros(()))
 
 
-def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:
+def _affine(call: TorchCall, value: Term, scale: g.Array, shift: g.Array) -> Term:
     if not (np.isfinite(scale).all() and np.isfinite(shift).all()):
         raise call.unsupported("a known tensor with NaN or an infinity", "leave it out")
     if (
@@ -176,7 +176,7 @@ def _affine(call: Call, value: Term, scale: g.Array, shift: g.Array) -> Term:
     return call.append(g.Affine(scale, shift), spread(call, value, full))
 
 
-def _common(call: Call, left: Term, right: Term) -> g.Shape:
+def _common(call: TorchCall, left: Term, right: Term) -> g.Shape:
     shapes = call.trace.shape(left), call.trace.shape(right)
     if len(shapes[0]) != len(shapes[1]):
         raise call.unsupported("operands with different numbers of axes")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import Call, array_of
+from cloakwork.frontends.nn.call import TorchCall, array_of
 from cloakwork.frontends.nn.contraction import contracted
 from cloakwork.frontends.nn.masked import apart
 from cloakwork.frontends.nn.norms import softmax_of_last
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def scaled_dot_product(call: Call) -> Term:
+def scaled_dot_product(call: TorchCall) -> Term:
     """softmax(query @ key.T * scale + mask) @ value, of elements that a known mask leaves in.
 
     Raises:
@@ -49,7 +49,7 @@ def scaled_dot_product(call: Call) -> Term:
     return contracted(call, [letters + "LS", letters + "SV"], letters + "LV", [weights, value])
 
 
-def _mask(call: Call, shape: g.Shape) -> g.Array:
+def _mask(call: TorchCall, shape: g.Shape) -> g.Array:
     """What is added to the scores: minus infinity where a query does not see a key."""
     given = call.arguments.get("attn_mask")
     if call.arguments.get("is_causal"):

@@ -129,7 +129,7 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TorchCall:
     """One operation of an exported network.
 
     Args:

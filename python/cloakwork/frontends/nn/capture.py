@@ -25,7 +25,7 @@ from cloakwork.errors import (
 from cloakwork.frontends.nn.attention import with_batch_first
 from cloakwork.frontends.nn.call import (
     TRACKED,
-    Call,
+    TorchCall,
     Value,
     as_written,
     unsupported_layer,
@@ -233,7 +233,7 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 values[node.name] = known[node.name]
             case "placeholder":
                 name, batch = ports[node.name]
-                values[node.name] = trace.append(name, g.Input(tuple(batch.shape[1:])))
+                values[node.name] = trace.append(name, g.InputLayer(tuple(batch.shape[1:])))
             case "call_function":
                 values[node.name] = _called(trace, node, values, inputs)
             case "output":
@@ -299,7 +299,7 @@ def _called(
     arguments = {each.name: each.default_value for each in schema.arguments}
     arguments |= dict(zip(arguments, given, strict=False)) | named
     layer, kind = _layer(node), _torch_kind(node)
-    call = Call(trace, layer, name, arguments, function, inputs.count, _stack(node), kind)
+    call = TorchCall(trace, layer, name, arguments, function, inputs.count, _stack(node), kind)
     if not _has([*given, *named.values()], Term | Masked):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
@@ -312,7 +312,7 @@ def _called(
     return READERS[name](call)
 
 
-def _require_known(call: Call, node: torch.fx.Node) -> None:
+def _require_known(call: TorchCall, node: torch.fx.Node) -> None:
     """Refuse numbers that are others at every call."""
     import torch  # noqa: PLC0415
 
@@ -331,7 +331,7 @@ def _sets(user: torch.fx.Node, tensor: torch.fx.Node) -> bool:
     return name in _SETTING and user.args[:1] == (tensor,) and tensor not in user.args[1:]
 
 
-def _require_precise(call: Call, node: torch.fx.Node, inputs: ModuleInputs) -> None:
+def _require_precise(call: TorchCall, node: torch.fx.Node, inputs: ModuleInputs) -> None:
     """Refuse an operation that rounds the network's values or cuts them to whole numbers."""
     import torch  # noqa: PLC0415
 
@@ -351,7 +351,7 @@ def _bound(argument: Any, values: dict[str, Value]) -> Any:
     return values[argument.name] if hasattr(argument, "op") else argument
 
 
-def _unmasked(call: Call, argument: Any) -> Any:
+def _unmasked(call: TorchCall, argument: Any) -> Any:
     """An argument with the numbers that stand where a mask hides elements from a softmax."""
     if isinstance(argument, list):
         return [_unmasked(call, each) for each in argument]

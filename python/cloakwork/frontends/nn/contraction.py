@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.arithmetic import sum_of
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, array_of
 from cloakwork.frontends.nn.known import first_of_batch
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -31,13 +31,13 @@ class _Labelled:
     value: Term | g.Array
 
 
-def einsum(call: Call) -> Term:
+def einsum(call: TorchCall) -> Term:
     """Sums of products by torch.einsum's letters, two operands at a time, from the left."""
     operands: list[Any] = list(call.arguments["tensors"])
     return contracted(call, *_equation(call, operands), operands)
 
 
-def matrix_product(call: Call) -> Term:
+def matrix_product(call: TorchCall) -> Term:
     """self @ other, as torch.matmul lines up their axes from the last."""
     other = "mat2" if "mat2" in call.arguments else "other"
     operands = [call.arguments["self"], call.arguments[other]]
@@ -50,7 +50,7 @@ def matrix_product(call: Call) -> Term:
     return contracted(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
 
 
-def added_product(call: Call) -> Term:
+def added_product(call: TorchCall) -> Term:
     """beta * self + alpha * the product of two matrices."""
     names = ("batch1", "batch2") if "batch1" in call.arguments else ("mat1", "mat2")
     left, right = (call.arguments[name] for name in names)
@@ -62,14 +62,14 @@ def added_product(call: Call) -> Term:
     return sum_of(call, product, call.arguments["self"], call.number("beta"))
 
 
-def _axes(call: Call, operand: Any) -> int:
+def _axes(call: TorchCall, operand: Any) -> int:
     """The axes of an operand, the batch among them."""
     if isinstance(operand, Term):
         return len(call.trace.shape(operand)) + 1
     return array_of(operand).ndim
 
 
-def _equation(call: Call, operands: Sequence[Any]) -> tuple[list[str], str]:
+def _equation(call: TorchCall, operands: Sequence[Any]) -> tuple[list[str], str]:
     """The letters of operands and result, those that an ellipsis stands for among them."""
     left, arrow, output = str(call.arguments["equation"]).replace(" ", "").partition("->")
     inputs = left.split(",")
@@ -88,7 +88,9 @@ def _equation(call: Call, operands: Sequence[Any]) -> tuple[list[str], str]:
     return inputs, output.replace(_ELLIPSIS, stand)
 
 
-def contracted(call: Call, inputs: Sequence[str], output: str, operands: Sequence[Any]) -> Term:
+def contracted(
+    call: TorchCall, inputs: Sequence[str], output: str, operands: Sequence[Any]
+) -> Term:
     """The sum of products of operands, each axis of which has a letter, the batch as well."""
     batch = output[:1]
     pairs = list(zip(inputs, operands, strict=True))
@@ -108,7 +110,7 @@ def contracted(call: Call, inputs: Sequence[str], output: str, operands: Sequenc
     return call.reshaped(value, tuple(sizes.get(letter, 1) for letter in output[1:]))
 
 
-def _labelled(call: Call, letters: str, operand: Any, batch: str) -> _Labelled:
+def _labelled(call: TorchCall, letters: str, operand: Any, batch: str) -> _Labelled:
     """An operand without its batch.
 
     Raises:
@@ -132,7 +134,7 @@ def _labelled(call: Call, letters: str, operand: Any, batch: str) -> _Labelled:
     return _Labelled("".join(once[axis] for axis in kept), known.squeeze())
 
 
-def _shape(call: Call, labelled: _Labelled) -> g.Shape:
+def _shape(call: TorchCall, labelled: _Labelled) -> g.Shape:
     value = labelled.value
     return call.trace.shape(value) if isinstance(value, Term) else value.shape
 
@@ -146,7 +148,7 @@ class _Product:
         sizes: The size of each letter's axis.
     """
 
-    call: Call
+    call: TorchCall
     sizes: Mapping[str, int]
 
     def of(self, left: _Labelled, right: _Labelled, wanted: Set[str]) -> _Labelled:
@@ -213,12 +215,14 @@ class _Product:
             lined = self.call.reshaped(
                 self._arranged(value, letters, free + gone), (*self._shape(free), columns)
             )
-            made = self.call.append(g.Linear(weights, np.zeros(rows)), lined)
+            made = self.call.append(g.LinearLayer(weights, np.zeros(rows)), lined)
             return _Labelled(free + new, self.call.reshaped(made, self._shape(free + new)))
         image = self.call.reshaped(
             self._arranged(value, letters, both + gone + free), (groups * columns, 1, others)
         )
-        layer = g.Convolution(weights[:, :, None, None], np.zeros(groups * rows), groups=groups)
+        layer = g.ConvolutionLayer(
+            weights[:, :, None, None], np.zeros(groups * rows), groups=groups
+        )
         order = both + new + free
         return _Labelled(
             order, self.call.reshaped(self.call.append(layer, image), self._shape(order))
@@ -230,7 +234,7 @@ class _Product:
         if count == 1:
             return self.call.reshaped(value, self._shape(kept))
         lined = self.call.reshaped(value, (self._size(kept), count))
-        sums = self.call.append(g.Linear(np.ones((1, count)), np.zeros(1)), lined)
+        sums = self.call.append(g.LinearLayer(np.ones((1, count)), np.zeros(1)), lined)
         return self.call.reshaped(sums, self._shape(kept))
 
     def _arranged(self, value: Term, letters: str, order: str) -> Term:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, array_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def term_of(call: Call, value: Any, like: Term) -> Term:
+def term_of(call: TorchCall, value: Any, like: Term) -> Term:
     """A value of the network as it is; a known tensor as one that is the same for every input.
 
     Args:
@@ -27,13 +27,13 @@ def term_of(call: Call, value: Any, like: Term) -> Term:
     return constant(call, without_batch(call, like, array_of(value)), like)
 
 
-def constant(call: Call, known: g.Array, like: Term) -> Term:
+def constant(call: TorchCall, known: g.Array, like: Term) -> Term:
     """Known numbers, without a batch, as a value of the network beside another one."""
     nothing = call.append(g.Rearrange(np.full(known.size, -1), known.shape), like)
     return call.append(g.Affine(np.ones((1,) * known.ndim), known), nothing)
 
 
-def terms_of(call: Call, values: list[Any]) -> list[Term]:
+def terms_of(call: TorchCall, values: list[Any]) -> list[Term]:
     """Values and known tensors, of which at least one is a value; see `term_of`."""
     for like in values:
         if isinstance(like, Term) and 0 not in call.trace.shape(like):
@@ -41,7 +41,7 @@ def terms_of(call: Call, values: list[Any]) -> list[Term]:
     raise call.unsupported("no elements")
 
 
-def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
+def without_batch(call: TorchCall, value: Term, known: g.Array) -> g.Array:
     """A known tensor with the value's axes but for the batch, along which it must not differ."""
     axes = len(call.trace.shape(value)) + 1
     if known.ndim > axes:
@@ -49,7 +49,7 @@ def without_batch(call: Call, value: Term, known: g.Array) -> g.Array:
     return first_of_batch(call, known.reshape((1,) * (axes - known.ndim) + known.shape))
 
 
-def first_of_batch(call: Call, known: g.Array) -> g.Array:
+def first_of_batch(call: TorchCall, known: g.Array) -> g.Array:
     """A known tensor without its first axis, the batch, along which it must not differ.
 
     Raises:

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def linear(call: Call) -> Term:
+def linear(call: TorchCall) -> Term:
     """input @ weight.T + bias."""
     weight, bias = call.array("weight"), call.array("bias")
     assert weight is not None
     return call.append(_linear(weight, bias), call.value())
 
 
-def convolution(call: Call) -> Term:
+def convolution(call: TorchCall) -> Term:
     """Convolution in one dimension or two, by numbers of padding or 'same' and 'valid'."""
     weight, bias = call.array("weight"), call.array("bias")
     assert weight is not None
@@ -31,7 +31,7 @@ def convolution(call: Call) -> Term:
     image = _as_image(call, value, len(kernel))
     flat = len(kernel) == 1
     dilation = _spatial(call, "dilation", flat, 1)
-    layer = g.Convolution(
+    layer = g.ConvolutionLayer(
         weight[:, :, None] if flat else weight,
         np.zeros(len(weight)) if bias is None else bias,
         _spatial(call, "stride", flat, 1),
@@ -42,7 +42,7 @@ def convolution(call: Call) -> Term:
     return _from_image(call, call.append(layer, image), flat)
 
 
-def transposed_convolution(call: Call) -> Term:
+def transposed_convolution(call: TorchCall) -> Term:
     """Transposed convolution in one dimension or two.
 
     It is the convolution of the image, with zeros between its pixels and around them, by the
@@ -66,12 +66,12 @@ def transposed_convolution(call: Call) -> Term:
     of_groups = weight.reshape(groups, -1, *weight.shape[1:]).swapaxes(1, 2)
     turned = of_groups.reshape(-1, *of_groups.shape[2:])[:, :, ::-1, ::-1]
     shift = np.zeros(len(turned)) if bias is None else bias
-    layer = g.Convolution(turned, shift, dilation=dilation, groups=groups)
+    layer = g.ConvolutionLayer(turned, shift, dilation=dilation, groups=groups)
     wide = call.append(g.Rearrange(indices.ravel(), indices.shape), image)
     return _from_image(call, call.append(layer, wide), flat)
 
 
-def batch_norm(call: Call) -> Term:
+def batch_norm(call: TorchCall) -> Term:
     """(input - mean) / sqrt(variance + eps) * weight + bias, each per channel."""
     if call.arguments.get("training"):
         raise call.unsupported("statistics of the batch")
@@ -93,7 +93,7 @@ def batch_norm(call: Call) -> Term:
     return call.append(g.Affine(scale.reshape(along), shift.reshape(along)), value)
 
 
-def average_pool(call: Call) -> Term:
+def average_pool(call: TorchCall) -> Term:
     """Means over windows."""
     flat = call.name.endswith("1d")
     value = call.value()
@@ -113,7 +113,7 @@ def average_pool(call: Call) -> Term:
     return _from_image(call, call.append(pool, image), flat)
 
 
-def adaptive_average_pool(call: Call) -> Term:
+def adaptive_average_pool(call: TorchCall) -> Term:
     """Means over a number of windows; windows of one size are an average pool."""
     flat = call.name.endswith("1d")
     image = _as_image(call, call.value(), 1 if flat else 2)
@@ -127,7 +127,7 @@ def adaptive_average_pool(call: Call) -> Term:
     return _from_image(call, call.append(g.AveragePool(window, window), image), flat)
 
 
-def mean(call: Call) -> Term:
+def mean(call: TorchCall) -> Term:
     """The mean over some axes."""
     value = call.value()
     shape = call.trace.shape(value)
@@ -137,12 +137,12 @@ def mean(call: Call) -> Term:
     return reduced(call, value, 1.0 / count)
 
 
-def total(call: Call) -> Term:
+def total(call: TorchCall) -> Term:
     """The sum over some axes."""
     return reduced(call, call.value(), 1.0)
 
 
-def running_total(call: Call) -> Term:
+def running_total(call: TorchCall) -> Term:
     """Of each number the sum with all before it along an axis."""
     value, (axis,) = call.value(), reduced_axes(call)
     last = moved_axis(call, value, axis, -1)
@@ -151,7 +151,7 @@ def running_total(call: Call) -> Term:
     return moved_axis(call, sums, -1, axis)
 
 
-def spatial_map(call: Call) -> Term:
+def spatial_map(call: TorchCall) -> Term:
     """Any linear map of a channel's pixels, found by running it on each pixel alone."""
     import torch  # noqa: PLC0415
 
@@ -167,11 +167,11 @@ def spatial_map(call: Call) -> Term:
     return call.reshaped(result, (channels, *images.shape[2:]))
 
 
-def _linear(weight: g.Array, bias: g.Array | None) -> g.Linear:
-    return g.Linear(weight, np.zeros(len(weight)) if bias is None else bias)
+def _linear(weight: g.Array, bias: g.Array | None) -> g.LinearLayer:
+    return g.LinearLayer(weight, np.zeros(len(weight)) if bias is None else bias)
 
 
-def reduced_axes(call: Call) -> tuple[int, ...]:
+def reduced_axes(call: TorchCall) -> tuple[int, ...]:
     """The axes that a reduction takes, counted without the batch."""
     axes = len(call.trace.shape(call.value())) + 1
     asked = call.arguments.get("dim")
@@ -183,7 +183,7 @@ def reduced_axes(call: Call) -> tuple[int, ...]:
     return tuple(axis - 1 for axis in taken)
 
 
-def reduced(call: Call, value: Term, factor: float) -> Term:
+def reduced(call: TorchCall, value: Term, factor: float) -> Term:
     """The sum over axes, times a factor: a linear map of those axes, brought to the end."""
     shape = call.trace.shape(value)
     taken = reduced_axes(call)
@@ -197,7 +197,7 @@ def reduced(call: Call, value: Term, factor: float) -> Term:
     return call.reshaped(sums, ones if call.arguments["keepdim"] else lead)
 
 
-def moved_axis(call: Call, value: Term, source: int, target: int) -> Term:
+def moved_axis(call: TorchCall, value: Term, source: int, target: int) -> Term:
     """A value with an axis in another place, counted without the batch."""
     shape = call.trace.shape(value)
     numbers = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), source, target)
@@ -217,7 +217,7 @@ def _widened(
     return np.where(np.expand_dims(inside, [each for each in range(3) if each != axis]), taken, -1)
 
 
-def image_shape(call: Call, value: Term, dimensions: int) -> g.Shape:
+def image_shape(call: TorchCall, value: Term, dimensions: int) -> g.Shape:
     """Channels and sizes of an image, which has so many dimensions.
 
     Raises:
@@ -229,23 +229,23 @@ def image_shape(call: Call, value: Term, dimensions: int) -> g.Shape:
     return shape
 
 
-def _as_image(call: Call, value: Term, dimensions: int) -> Term:
+def _as_image(call: TorchCall, value: Term, dimensions: int) -> Term:
     shape = image_shape(call, value, dimensions)
     return call.reshaped(value, (shape[0], 1, shape[1])) if dimensions == 1 else value
 
 
-def _from_image(call: Call, image: Term, flat: bool) -> Term:
+def _from_image(call: TorchCall, image: Term, flat: bool) -> Term:
     channels, _, width = call.trace.shape(image)
     return call.reshaped(image, (channels, width)) if flat else image
 
 
-def _spatial(call: Call, argument: str, flat: bool, upright: int) -> g.Pair:
+def _spatial(call: TorchCall, argument: str, flat: bool, upright: int) -> g.Pair:
     """An argument for down and to the right; of one dimension, `upright` stands for down."""
     down, right = call.pair(argument)
     return (upright if flat else down), right
 
 
-def _padding(call: Call, kernel: tuple[int, ...], dilation: g.Pair, flat: bool) -> g.Sides:
+def _padding(call: TorchCall, kernel: tuple[int, ...], dilation: g.Pair, flat: bool) -> g.Sides:
     if call.arguments["padding"] == "valid":
         return ((0, 0), (0, 0))
     if call.arguments["padding"] == "same":

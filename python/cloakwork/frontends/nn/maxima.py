@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn import arithmetic
-from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.call import TorchCall
 from cloakwork.frontends.nn.layers import image_shape, reduced_axes
 from cloakwork.frontends.nn.quotients import NEXT_TO_ZERO, is_root
 from cloakwork.frontends.nn.trace import Term
@@ -21,24 +21,24 @@ from cloakwork.programs.ir import layers as g
 _HARD_SLOPE, _HARD_MIDDLE = 1.0 / 6.0, 0.5
 
 
-def rectified(call: Call, value: Term) -> Term:
+def rectified(call: TorchCall, value: Term) -> Term:
     """The larger of a value and 0."""
     return call.append(g.Activation("relu"), value)
 
 
-def absolute(call: Call) -> Term:
+def absolute(call: TorchCall) -> Term:
     """|self| = 2 relu(self) - self."""
     value = call.value()
     twice = call.trace.scaled(call.layer, rectified(call, value), 2.0, 0.0)
     return _minus(call, twice, value)
 
 
-def maximum(call: Call) -> Term:
+def maximum(call: TorchCall) -> Term:
     """The larger of self and other: other + relu(self - other)."""
     return _larger(call, call.arguments["self"], call.arguments["other"])
 
 
-def minimum(call: Call) -> Term:
+def minimum(call: TorchCall) -> Term:
     """The smaller of self and other: self - relu(self - other)."""
     left, right = call.arguments["self"], call.arguments["other"]
     if not isinstance(left, Term):
@@ -47,29 +47,29 @@ def minimum(call: Call) -> Term:
     return _minus(call, left, above)
 
 
-def clamped(call: Call) -> Term:
+def clamped(call: TorchCall) -> Term:
     """self, but no lower than one number and no higher than another."""
     low, high = (_end(call, *names) for names in (("min", "min_val"), ("max", "max_val")))
     return _between(call, call.value(), low, high)
 
 
-def relu6(call: Call) -> Term:
+def relu6(call: TorchCall) -> Term:
     """self, but no lower than 0 and no higher than 6."""
     return _between(call, call.value(), 0.0, 6.0)
 
 
-def hard_sigmoid(call: Call) -> Term:
+def hard_sigmoid(call: TorchCall) -> Term:
     """self / 6 + 1/2, but no lower than 0 and no higher than 1."""
     line = call.trace.scaled(call.layer, call.value(), _HARD_SLOPE, _HARD_MIDDLE)
     return _between(call, line, 0.0, 1.0)
 
 
-def hard_swish(call: Call) -> Term:
+def hard_swish(call: TorchCall) -> Term:
     """self * hardsigmoid(self)."""
     return call.trace.product(call.layer, call.value(), hard_sigmoid(call))
 
 
-def soft_shrink(call: Call) -> Term:
+def soft_shrink(call: TorchCall) -> Term:
     """self brought nearer to 0 by a number, and 0 where it was nearer."""
     value, width = call.value(), call.number("lambd")
     above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -width))
@@ -77,7 +77,7 @@ def soft_shrink(call: Call) -> Term:
     return _minus(call, above, below)
 
 
-def max_pool(call: Call) -> Term:
+def max_pool(call: TorchCall) -> Term:
     """The largest number in each window."""
     value = call.value()
     channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
@@ -98,7 +98,7 @@ def max_pool(call: Call) -> Term:
     return _largest_in(call, value, channels, sizes, taken)
 
 
-def adaptive_max_pool(call: Call) -> list[Any]:
+def adaptive_max_pool(call: TorchCall) -> list[Any]:
     """The largest number in each of some windows; torch's second result, their places, is none."""
     value = call.value()
     channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
@@ -109,32 +109,32 @@ def adaptive_max_pool(call: Call) -> list[Any]:
     return [_largest_in(call, value, channels, sizes, taken)]
 
 
-def largest(call: Call) -> Term | list[Any]:
+def largest(call: TorchCall) -> Term | list[Any]:
     """The larger of two, or the largest along an axis; of these, the places are no result."""
     if "other" in call.arguments:
         return maximum(call)
     return [largest_over_axes(call)]
 
 
-def smallest(call: Call) -> Term | list[Any]:
+def smallest(call: TorchCall) -> Term | list[Any]:
     """The smaller of two, or the smallest along an axis; of these, the places are no result."""
     if "other" in call.arguments:
         return minimum(call)
     return [smallest_over_axes(call)]
 
 
-def smallest_over_axes(call: Call) -> Term:
+def smallest_over_axes(call: TorchCall) -> Term:
     """The smallest number along some axes."""
     found = _over_axes(call, call.trace.scaled(call.layer, call.value(), -1.0, 0.0))
     return call.trace.scaled(call.layer, found, -1.0, 0.0)
 
 
-def largest_over_axes(call: Call) -> Term:
+def largest_over_axes(call: TorchCall) -> Term:
     """The largest number along some axes."""
     return _over_axes(call, call.value())
 
 
-def _over_axes(call: Call, value: Term) -> Term:
+def _over_axes(call: TorchCall, value: Term) -> Term:
     """The largest number of a value along the axes that are asked for."""
     shape = call.trace.shape(value)
     taken = reduced_axes(call)
@@ -146,13 +146,13 @@ def _over_axes(call: Call, value: Term) -> Term:
     return call.reshaped(found, ones if call.arguments["keepdim"] else lead)
 
 
-def _end(call: Call, *names: str) -> float | None:
+def _end(call: TorchCall, *names: str) -> float | None:
     """One end of a range, under either of torch's names."""
     name = next((name for name in names if call.arguments.get(name) is not None), None)
     return None if name is None else call.number(name)
 
 
-def _between(call: Call, value: Term, low: float | None, high: float | None) -> Term:
+def _between(call: TorchCall, value: Term, low: float | None, high: float | None) -> Term:
     """A value, but no lower than one number and no higher than another, which wins."""
     if high is not None:
         low = None if low is None else min(low, high)
@@ -162,18 +162,18 @@ def _between(call: Call, value: Term, low: float | None, high: float | None) -> 
     return value if low is None else _at_least(call, value, low)
 
 
-def _at_least(call: Call, value: Term, low: float) -> Term:
+def _at_least(call: TorchCall, value: Term, low: float) -> Term:
     if low <= NEXT_TO_ZERO and is_root(call, value):
         return value
     above = rectified(call, call.trace.scaled(call.layer, value, 1.0, -low))
     return call.trace.scaled(call.layer, above, 1.0, low)
 
 
-def _minus(call: Call, left: Term, right: Term) -> Term:
+def _minus(call: TorchCall, left: Term, right: Term) -> Term:
     return call.trace.sum(call.layer, left, call.trace.scaled(call.layer, right, -1.0, 0.0))
 
 
-def _larger(call: Call, left: Any, right: Any) -> Term:
+def _larger(call: TorchCall, left: Any, right: Any) -> Term:
     """The larger of two, of which at least one is of the network."""
     if not isinstance(left, Term):
         left, right = right, left
@@ -181,11 +181,11 @@ def _larger(call: Call, left: Any, right: Any) -> Term:
     return arithmetic.sum_of(call, above, right, 1.0)
 
 
-def _numbers(call: Call, argument: str, axes: int) -> tuple[int, ...]:
+def _numbers(call: TorchCall, argument: str, axes: int) -> tuple[int, ...]:
     return call.pair(argument)[-axes:]
 
 
-def _windows(call: Call, value: Term) -> g.Shape:
+def _windows(call: TorchCall, value: Term) -> g.Shape:
     """How many windows there are along each axis, as torch has them."""
     import torch  # noqa: PLC0415
 
@@ -210,7 +210,7 @@ def _shares(size: int, count: int) -> NDArray[np.int64]:
 
 
 def _largest_in(
-    call: Call,
+    call: TorchCall,
     value: Term,
     channels: int,
     sizes: Sequence[int],
@@ -225,7 +225,7 @@ def _largest_in(
     return _tournament(call, value, np.stack(windows))
 
 
-def _tournament(call: Call, value: Term, numbers: NDArray[np.int64]) -> Term:
+def _tournament(call: TorchCall, value: Term, numbers: NDArray[np.int64]) -> Term:
     """The largest along the first axis of a value's elements, given by their numbers.
 
     Half of them meet the other half; where they are odd in number, one meets itself.

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
 from cloakwork.frontends.nn.layers import batch_norm, moved_axis, reduced_axes
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.trace import Term
@@ -22,36 +22,36 @@ from cloakwork.programs.ir import layers as g
 _FACTORS = "weight", "bias"
 
 
-def layer_norm(call: Call) -> Term:
+def layer_norm(call: TorchCall) -> Term:
     """(x - mean) / sqrt(variance + eps) * weight + bias over the last axes of each input."""
     return _over_last_axes(call, _normalised)
 
 
-def native_layer_norm(call: Call) -> list[Value]:
+def native_layer_norm(call: TorchCall) -> list[Value]:
     """Torch's form that gives mean and deviation as well, which nothing uses."""
     return [layer_norm(call)]
 
 
-def group_norm(call: Call) -> Term:
+def group_norm(call: TorchCall) -> Term:
     """(x - mean) / sqrt(variance + eps) over groups of channels, * weight + bias per channel."""
     return _over_groups(call, int(call.arguments["num_groups"]))
 
 
-def instance_norm(call: Call) -> Term:
+def instance_norm(call: TorchCall) -> Term:
     """A group norm in which each channel is a group; batch norm where its statistics are known."""
     if not call.arguments["use_input_stats"]:
         return batch_norm(call)
     return _over_groups(call, call.trace.shape(call.value())[0])
 
 
-def rms_norm(call: Call) -> Term:
+def rms_norm(call: TorchCall) -> Term:
     """x / sqrt(the mean of squares + eps) * weight over the last axes of each input."""
     given = call.arguments["eps"]
     eps = float(np.finfo(np.float32).eps) if given is None else float(given)
     return _over_last_axes(call, partial(_of_mean_square_one, eps=eps))
 
 
-def softmax(call: Call) -> Term:
+def softmax(call: TorchCall) -> Term:
     """exp(x) / the sum of exp(x) along an axis."""
     first, value = next(iter(call.arguments.items()))
     if not isinstance(value, Masked):
@@ -67,13 +67,13 @@ def softmax(call: Call) -> Term:
     return _softmax(plain, mask if is_seen else None)
 
 
-def _softmax(call: Call, mask: g.Array | None) -> Term:
+def _softmax(call: TorchCall, mask: g.Array | None) -> Term:
     (axis,) = reduced_axes(call)
     last = moved_axis(call, call.value(), axis, -1)
     return moved_axis(call, softmax_of_last(call, last, mask), -1, axis)
 
 
-def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Term:
+def softmax_of_last(call: TorchCall, value: Term, mask: g.Array | None = None) -> Term:
     """The softmax along the last axis, of elements that a known mask leaves in.
 
     Subtracting the mean changes nothing, and narrows the range of the exponential.
@@ -94,7 +94,7 @@ def softmax_of_last(call: Call, value: Term, mask: g.Array | None = None) -> Ter
     return call.trace.product(call.layer, powers, parts)
 
 
-def _over_last_axes(call: Call, norm: Callable[[Call, Term], Term]) -> Term:
+def _over_last_axes(call: TorchCall, norm: Callable[[TorchCall, Term], Term]) -> Term:
     """A norm along the last axes together, weighted."""
     value = call.value()
     shape = call.trace.shape(value)
@@ -107,7 +107,7 @@ def _over_last_axes(call: Call, norm: Callable[[Call, Term], Term]) -> Term:
     return _scaled(call, found, (1,) * len(lead) + features)
 
 
-def _over_groups(call: Call, groups: int) -> Term:
+def _over_groups(call: TorchCall, groups: int) -> Term:
     """A norm along all channels and pixels of each group, weighted per channel."""
     value = call.value()
     shape = call.trace.shape(value)
@@ -116,14 +116,14 @@ def _over_groups(call: Call, groups: int) -> Term:
     return _scaled(call, found, (shape[0],) + (1,) * (len(shape) - 1))
 
 
-def _normalised(call: Call, value: Term) -> Term:
+def _normalised(call: TorchCall, value: Term) -> Term:
     """(x - mean) / sqrt(variance + eps) along the last axis."""
     size = call.trace.shape(value)[-1]
     centred = _along_last(call, value, np.eye(size) - 1.0 / size)
     return _of_mean_square_one(call, centred, call.number("eps"))
 
 
-def _of_mean_square_one(call: Call, value: Term, eps: float) -> Term:
+def _of_mean_square_one(call: TorchCall, value: Term, eps: float) -> Term:
     """x / sqrt(the mean of squares + eps) along the last axis."""
     size = call.trace.shape(value)[-1]
     squares = call.trace.power(call.layer, value, 2)
@@ -131,11 +131,11 @@ def _of_mean_square_one(call: Call, value: Term, eps: float) -> Term:
     return call.trace.product(call.layer, value, call.append(g.Activation("rsqrt"), mean))
 
 
-def _along_last(call: Call, value: Term, matrix: g.Array, shift: float = 0.0) -> Term:
-    return call.append(g.Linear(matrix, np.full(len(matrix), shift)), value)
+def _along_last(call: TorchCall, value: Term, matrix: g.Array, shift: float = 0.0) -> Term:
+    return call.append(g.LinearLayer(matrix, np.full(len(matrix), shift)), value)
 
 
-def _scaled(call: Call, value: Term, along: g.Shape) -> Term:
+def _scaled(call: TorchCall, value: Term, along: g.Shape) -> Term:
     # An RMS norm has no bias.
     weight, bias = (call.array(each) if each in call.arguments else None for each in _FACTORS)
     if weight is None and bias is None:

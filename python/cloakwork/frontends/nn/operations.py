@@ -17,7 +17,7 @@ from cloakwork.frontends.nn import (
     norms,
     quotients,
 )
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.rearranging import MOVING, moved, moved_as, padded, spread
@@ -32,18 +32,18 @@ _SELU_SCALE = 1.0507009873554805
 _MAX_JUMP = 2.0**-20
 
 
-def _same(call: Call) -> Value:
+def _same(call: TorchCall) -> Value:
     first = next(iter(call.arguments.values()))
     return first if isinstance(first, Masked) else call.value()
 
 
-def _dropout(call: Call) -> Value:
+def _dropout(call: TorchCall) -> Value:
     if call.arguments["train"]:
         raise call.unsupported("chance")
     return _same(call)
 
 
-def _overwritten(call: Call) -> Value:
+def _overwritten(call: TorchCall) -> Value:
     """What stands where a value stood, spread to its shape."""
     source, place = call.arguments["src"], call.arguments["self"]
     if not isinstance(source, Term):
@@ -52,12 +52,12 @@ def _overwritten(call: Call) -> Value:
     return spread(call, source, shape)
 
 
-def _normalised(call: Call) -> list[Value]:
+def _normalised(call: TorchCall) -> list[Value]:
     # Torch's form for inference gives the result and two tensors that nothing uses.
     return [layers.batch_norm(call)]
 
 
-def _concatenated(call: Call) -> Term:
+def _concatenated(call: TorchCall) -> Term:
     given = call.arguments["tensors"]
     # Torch takes tensors of one axis and no element beside any others.
     values = terms_of(call, [each for each in given if isinstance(each, Term) or each.numel()])
@@ -71,7 +71,7 @@ def _concatenated(call: Call) -> Term:
     return call.append(g.Concatenate(axis - 1), *filled)
 
 
-def _constant(call: Call) -> Value:
+def _constant(call: TorchCall) -> Value:
     """Known numbers in the shape of a value, or of its type."""
     import torch  # noqa: PLC0415
 
@@ -82,20 +82,20 @@ def _constant(call: Call) -> Value:
     return call.function(**arguments)  # type: ignore[no-any-return]
 
 
-def _activation(function: str, *parameters: str) -> Callable[[Call], Term]:
-    def read(call: Call) -> Term:
+def _activation(function: str, *parameters: str) -> Callable[[TorchCall], Term]:
+    def read(call: TorchCall) -> Term:
         numbers = tuple(call.number(parameter) for parameter in parameters)
         return call.append(g.Activation(function, numbers), call.value())
 
     return read
 
 
-def _gelu(call: Call) -> Term:
+def _gelu(call: TorchCall) -> Term:
     exact = call.arguments["approximate"] == "none"
     return call.append(g.Activation("gelu" if exact else "gelu_tanh"), call.value())
 
 
-def _softplus(call: Call) -> Term:
+def _softplus(call: TorchCall) -> Term:
     beta, threshold = call.number("beta"), call.number("threshold")
     if not beta:
         raise call.unsupported("beta of 0", "give Softplus a beta other than 0")
@@ -107,13 +107,13 @@ def _softplus(call: Call) -> Term:
     return call.append(g.Activation("softplus", (beta,)), call.value())
 
 
-def _elu(call: Call) -> Term:
+def _elu(call: TorchCall) -> Term:
     """scale * (x above 0, alpha * (exp(input_scale * x) - 1) below)."""
     alpha, scale = call.number("alpha"), call.number("scale")
     return _exponential(call, alpha, scale, call.number("input_scale"))
 
 
-def _celu(call: Call) -> Term:
+def _celu(call: TorchCall) -> Term:
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     alpha = call.number("alpha")
     if not alpha:
@@ -121,11 +121,11 @@ def _celu(call: Call) -> Term:
     return _exponential(call, alpha, 1.0, 1.0 / alpha)
 
 
-def _selu(call: Call) -> Term:
+def _selu(call: TorchCall) -> Term:
     return _exponential(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 
-def _exponential(call: Call, alpha: float, scale: float, inner: float) -> Term:
+def _exponential(call: TorchCall, alpha: float, scale: float, inner: float) -> Term:
     """What ELU, CELU and SELU are: smooth, and a ReLU of what they bend by at 0."""
     if inner <= 0:
         raise call.unsupported(f"an exponential of {inner:g} x", "give it a factor above 0")
@@ -139,7 +139,7 @@ def _exponential(call: Call, alpha: float, scale: float, inner: float) -> Term:
     return call.trace.sum(call.layer, found, above)
 
 
-def _gated(call: Call) -> Term:
+def _gated(call: TorchCall) -> Term:
     """The first half along an axis, times the sigmoid of the second."""
     value = call.value()
     shape = call.trace.shape(value)
@@ -152,7 +152,7 @@ def _gated(call: Call) -> Term:
     return call.trace.product(call.layer, first, gate)
 
 
-def _log_sigmoid(call: Call) -> Term:
+def _log_sigmoid(call: TorchCall) -> Term:
     """-softplus(-x)."""
     turned = call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
     soft = call.append(g.Activation("softplus", (1.0,)), turned)
@@ -162,7 +162,7 @@ def _log_sigmoid(call: Call) -> Term:
 # Operations of values with minus infinity: softmax, and what leaves them as they are.
 OF_MASKED = frozenset({"_softmax", "softmax", "_to_copy", "clone", "contiguous", "dropout", "to"})
 
-READERS: Mapping[str, Callable[[Call], Value]] = MappingProxyType(
+READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
     {
         **dict.fromkeys(MOVING, moved),
         **dict.fromkeys(("expand_as", "reshape_as", "view_as"), moved_as),

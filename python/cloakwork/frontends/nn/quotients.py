@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from cloakwork.frontends.nn import arithmetic
-from cloakwork.frontends.nn.call import Call
+from cloakwork.frontends.nn.call import TorchCall
 from cloakwork.frontends.nn.layers import reduced, reduced_axes
 from cloakwork.frontends.nn.trace import Term, is_of_node
 from cloakwork.programs.ir import layers as g
@@ -17,7 +17,7 @@ NEXT_TO_ZERO = 1e-7
 _OF_POWERS = {-1.0: "reciprocal", -0.5: "rsqrt", 0.5: "sqrt"}
 
 
-def divided(call: Call) -> Term:
+def divided(call: TorchCall) -> Term:
     """self / other."""
     other = call.arguments["other"]
     if not isinstance(other, Term):
@@ -27,7 +27,7 @@ def divided(call: Call) -> Term:
     return arithmetic.product_of(call, call.arguments["self"], _inverse(call, other))
 
 
-def raised(call: Call) -> Term:
+def raised(call: TorchCall) -> Term:
     """self ** exponent: a whole number from 0 up, -1, -1/2 or 1/2."""
     function = _OF_POWERS.get(call.number("exponent"))
     if function is None:
@@ -35,14 +35,14 @@ def raised(call: Call) -> Term:
     return call.append(g.Activation(function), call.value())
 
 
-def length(call: Call) -> Term:
+def length(call: TorchCall) -> Term:
     """The root of the sum of squares over some axes."""
     if (order := call.number("ord")) != 2:
         raise call.unsupported(f"a norm of order {order:g}", "use one of order 2")
     return call.append(g.Activation("sqrt"), _sum_of_squares(call, call.value(), 1.0))
 
 
-def similarity(call: Call) -> Term:
+def similarity(call: TorchCall) -> Term:
     """The cosine of the angle between x1 and x2 along an axis, by which neither is 0."""
     left, right = (call.arguments[each] for each in ("x1", "x2"))
     if not (isinstance(left, Term) and isinstance(right, Term)):
@@ -55,7 +55,7 @@ def similarity(call: Call) -> Term:
     return product
 
 
-def variance(call: Call) -> Term:
+def variance(call: TorchCall) -> Term:
     """The sum of squared differences from the mean over some axes, by their number."""
     value = call.value()
     count = math.prod(call.trace.shape(value)[axis] for axis in reduced_axes(call))
@@ -67,22 +67,22 @@ def variance(call: Call) -> Term:
     return _sum_of_squares(call, centred, 1.0 / left)
 
 
-def deviation(call: Call) -> Term:
+def deviation(call: TorchCall) -> Term:
     """The root of the variance."""
     return call.append(g.Activation("sqrt"), variance(call))
 
 
-def is_root(call: Call, value: Term) -> bool:
+def is_root(call: TorchCall, value: Term) -> bool:
     """Whether a value is a root, and so at least 0."""
     return is_of_node(value) and _function(call.trace.nodes[value.number]) == "sqrt"
 
 
-def _sum_of_squares(call: Call, value: Term, factor: float) -> Term:
+def _sum_of_squares(call: TorchCall, value: Term, factor: float) -> Term:
     """The sum of squares over the axes of a reduction, times a factor."""
     return reduced(call, call.trace.power(call.layer, value, 2), factor)
 
 
-def _inverse(call: Call, value: Term) -> Term:
+def _inverse(call: TorchCall, value: Term) -> Term:
     """1 / value; of a root by one function, before the root is repeated."""
     node = call.trace.nodes[value.number]
     if is_root(call, value):
@@ -98,7 +98,7 @@ def _function(node: g.Node) -> str | None:
     return node.operation.function if isinstance(node.operation, g.Activation) else None
 
 
-def _correction(call: Call) -> float:
+def _correction(call: TorchCall) -> float:
     """What is taken off the number of elements: 1 unless torch is told otherwise."""
     if "unbiased" in call.arguments:
         return float(bool(call.arguments["unbiased"]))

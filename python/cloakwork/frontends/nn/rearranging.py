@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cloakwork.frontends.nn.call import BATCH_FIRST, Call, Value, array_of
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value, array_of
 from cloakwork.frontends.nn.known import constant, first_of_batch, terms_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -84,7 +84,7 @@ MOVING = frozenset(
 _ELEMENTS = frozenset({"input", "self", "src", "tensors"})
 
 
-def moved(call: Call) -> Value:
+def moved(call: TorchCall) -> Value:
     """What an operation that only moves elements makes of its operands.
 
     Elements are numbered from 1; a 0 that the operation puts in is a zero.
@@ -114,7 +114,7 @@ def moved(call: Call) -> Value:
     return _gathered(call, source, result, starts[-1])
 
 
-def moved_as(call: Call) -> Value:
+def moved_as(call: TorchCall) -> Value:
     """What an operation that only moves elements makes of its first operand in another's shape."""
     import torch  # noqa: PLC0415
 
@@ -127,7 +127,7 @@ def moved_as(call: Call) -> Value:
     return moved(replace(call, arguments=arguments))
 
 
-def padded(call: Call) -> Value:
+def padded(call: TorchCall) -> Value:
     """What padding makes of a value: zeros, to which the number is added that stands there."""
     number = call.arguments.get("value") or 0.0
     if not np.isfinite(number):
@@ -145,7 +145,7 @@ def padded(call: Call) -> Value:
     return call.append(g.Affine(np.ones((1,) * shift.ndim), shift), value)
 
 
-def spread(call: Call, value: Term, shape: g.Shape) -> Term:
+def spread(call: TorchCall, value: Term, shape: g.Shape) -> Term:
     """A value repeated along axes of size 1, and along new ones before it, up to a shape."""
     own = call.trace.shape(value)
     if own == shape:
@@ -157,7 +157,7 @@ def spread(call: Call, value: Term, shape: g.Shape) -> Term:
     return call.append(g.Rearrange(indices.ravel(), shape), value)
 
 
-def _elements(call: Call, value: Any, like: Term) -> Any:
+def _elements(call: TorchCall, value: Any, like: Term) -> Any:
     """An argument, known tensors in it as values that are the same for every input."""
     if isinstance(value, list):
         return terms_of(call, value)
@@ -186,7 +186,7 @@ def _replaced(value: Any, numbered: dict[Term, torch.Tensor]) -> Any:
     return value
 
 
-def _numbers(call: Call, operand: Term, start: int, total: int) -> torch.Tensor:
+def _numbers(call: TorchCall, operand: Term, start: int, total: int) -> torch.Tensor:
     """The numbers of an operand's elements; those of the next input follow after `total`."""
     import torch  # noqa: PLC0415
 
@@ -197,7 +197,7 @@ def _numbers(call: Call, operand: Term, start: int, total: int) -> torch.Tensor:
     return own + (start + 1) + total * inputs
 
 
-def _joined(call: Call, operands: list[Term]) -> Term:
+def _joined(call: TorchCall, operands: list[Term]) -> Term:
     if not operands:
         raise call.unsupported("no elements")
     if len(operands) == 1:
@@ -206,7 +206,7 @@ def _joined(call: Call, operands: list[Term]) -> Term:
     return call.append(g.Concatenate(0), *flat)
 
 
-def _gathered(call: Call, source: Term, numbers: torch.Tensor, total: int) -> Term:
+def _gathered(call: TorchCall, source: Term, numbers: torch.Tensor, total: int) -> Term:
     if not numbers.shape or numbers.shape[0] != call.batch:
         raise call.unsupported(
             f"a result of shape {tuple(numbers.shape)} from a batch of {call.batch}: the first "

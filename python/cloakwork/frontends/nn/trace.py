@@ -53,12 +53,14 @@ class Trace:
             for each in map(self.nodes.__getitem__, needed)
         ]
         for name, number in zip(results, settled, strict=True):
-            self.nodes.append(g.node(name, g.Output(), (places[number],), self.nodes))
+            self.nodes.append(g.node(name, g.OutputLayer(), (places[number],), self.nodes))
 
     def _needed(self, numbers: Sequence[int]) -> list[int]:
         """The nodes that some are computed from, these and all inputs of the network among them."""
         found = {
-            number for number, each in enumerate(self.nodes) if isinstance(each.operation, g.Input)
+            number
+            for number, each in enumerate(self.nodes)
+            if isinstance(each.operation, g.InputLayer)
         }
         left = [*numbers]
         while left:
@@ -98,7 +100,7 @@ class Trace:
         if left.number == right.number:
             total = monomials.polyadd(left.coefficients, right.coefficients)
             return Term(left.number, _trimmed(total), name)
-        return self.append(name, g.Add(), left, right)
+        return self.append(name, g.AddLayer(), left, right)
 
     def product(self, name: str, left: Term, right: Term) -> Term:
         """left * right, of one shape."""
@@ -125,7 +127,7 @@ def is_of_node(value: Term) -> bool:
 
 def _operation(coefficients: tuple[float, ...], axes: int) -> g.Operation:
     if len(coefficients) > 2:
-        return g.Polynomial(coefficients, "monomial", -np.inf, np.inf)
+        return g.PolynomialLayer(coefficients, "monomial", -np.inf, np.inf)
     shift, scale = (*coefficients, 0.0)[:2]
     return g.Affine(np.full((1,) * axes, scale), np.full((1,) * axes, shift))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from cloakwork.plan.boolean.sum_tests import Condition, SignTest, sign_test_of
-from cloakwork.plan.boolean.xag import Form, Network, only_above
+from cloakwork.plan.boolean.xag import Form, XorAndGraph, only_above
 
 # Majorities whose chain is worth a look.
 _LEAST_LENGTH = 3
@@ -34,7 +34,9 @@ class _Majority:
     length: int
 
 
-def comparisons_of(network: Network, message_bits: int) -> dict[int, tuple[SignTest, list[int]]]:
+def comparisons_of(
+    network: XorAndGraph, message_bits: int
+) -> dict[int, tuple[SignTest, list[int]]]:
     """The nodes that are comparisons which tests do in fewer bootstraps than there are ANDs.
 
     Args:
@@ -45,7 +47,7 @@ def comparisons_of(network: Network, message_bits: int) -> dict[int, tuple[SignT
         The tests of each, with the nodes that are needed for nothing else.
 
     Example:
-        >>> network = Network(32)
+        >>> network = XorAndGraph(32)
         >>> bits = network.inputs()
         >>> carry = 0
         >>> for a, b in zip(bits[:16], bits[16:], strict=True):
@@ -71,7 +73,7 @@ def comparisons_of(network: Network, message_bits: int) -> dict[int, tuple[SignT
     return found
 
 
-def _chains(network: Network) -> dict[int, _Majority]:
+def _chains(network: XorAndGraph) -> dict[int, _Majority]:
     """The last majority of every chain, by its node."""
     chains: dict[int, _Majority] = {}
     for node, used in enumerate(network.used()):
@@ -87,7 +89,7 @@ def _chains(network: Network) -> dict[int, _Majority]:
     return chains
 
 
-def _parts(network: Network, node: int) -> Iterator[tuple[tuple[int, int], int]]:
+def _parts(network: XorAndGraph, node: int) -> Iterator[tuple[tuple[int, int], int]]:
     """Two inputs and a third node, each of which an AND may be the majority of, but for XORs."""
     first, second = (network.forms[child] for child in network.children(node))
     for pair, other in ((first ^ second, first), (first, second), (second, first)):
@@ -100,7 +102,7 @@ def _parts(network: Network, node: int) -> Iterator[tuple[tuple[int, int], int]]
 
 
 def _majorities(
-    network: Network, node: int, inputs: tuple[int, int], before: int
+    network: XorAndGraph, node: int, inputs: tuple[int, int], before: int
 ) -> Iterator[tuple[int, tuple[int, int, int]]]:
     """Nodes that are an AND XOR some of three, and their majority; and what is complemented."""
     parts = [network.forms[each] for each in (*inputs, before)]
@@ -125,7 +127,7 @@ def _majorities(
                 yield made, (inverted[0], inverted[1], inverted[2])
 
 
-def _value(network: Network, node: int, parts: list[Form], row: tuple[int, ...]) -> int:
+def _value(network: XorAndGraph, node: int, parts: list[Form], row: tuple[int, ...]) -> int:
     """An AND of sums of some parts, where these are the bits of a row."""
     value = 1
     for literal in network.operands[node] or ():

@@ -19,8 +19,8 @@ from itertools import islice
 from cloakwork.plan.boolean.cover_state import URGENT, Progress, RequiredEncodings, Sharing
 from cloakwork.plan.boolean.planes import Planes
 from cloakwork.plan.boolean.reencode import Reencodings
-from cloakwork.plan.boolean.steps import Cover, Majority, Product, SharedProducts, Step
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.steps import AndStep, Cover, Majority, SharedProducts, Step
+from cloakwork.plan.boolean.xag import XorAndGraph
 
 # Ready ANDs that are looked at to choose the next bootstrap.
 _WINDOW = 256
@@ -43,7 +43,7 @@ class Abilities:
     most_shared: int
 
 
-def cover(network: Network, abilities: Abilities, slack: float, *, generous: bool) -> Cover:
+def cover(network: XorAndGraph, abilities: Abilities, slack: float, *, generous: bool) -> Cover:
     """Plan the bootstraps of a network.
 
     Args:
@@ -55,7 +55,7 @@ def cover(network: Network, abilities: Abilities, slack: float, *, generous: boo
             re-encoding as part of a majority.
 
     Example:
-        >>> network = Network(3)
+        >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()
         >>> network.outputs = [network.land(a, c), network.land(b, c)]
         >>> for most_shared in (1, 2):
@@ -68,7 +68,7 @@ def cover(network: Network, abilities: Abilities, slack: float, *, generous: boo
 
 class _Planner:
     def __init__(
-        self, network: Network, abilities: Abilities, slack: float, *, generous: bool
+        self, network: XorAndGraph, abilities: Abilities, slack: float, *, generous: bool
     ) -> None:
         self._network = network
         self._abilities = abilities
@@ -243,16 +243,16 @@ class _Planner:
             makes += [each for each in shifted if each is not None and self._required.weight(each)]
         return makes
 
-    def _product(self, node: int, x: int, y: int, makes: Sequence[int]) -> Product:
+    def _product(self, node: int, x: int, y: int, makes: Sequence[int]) -> AndStep:
         for each in makes:
             if each not in self._planes.plane[node]:
                 self._progress.chain[each] = self._progress.chain.get(x, 0) + 1
         inverted = self._planes.inverted(node, x), self._planes.inverted(node, y)
-        return Product(node, x, y, *inverted, tuple(makes))
+        return AndStep(node, x, y, *inverted, tuple(makes))
 
     def _do_shared(self, shared: int) -> None:
         chosen = self._sharing.sharers(shared)
-        products: list[Product] = []
+        products: list[AndStep] = []
         for node, x in chosen:
             made = {each for product in products for each in product.makes}
             makes = [each for each in self._could_make(node, x) if each not in made]

@@ -8,7 +8,7 @@ cryptography and security applications", DAC 2019, with tables of up to four bit
 from __future__ import annotations
 
 from cloakwork.plan.boolean.tables import fewest_ands, spread
-from cloakwork.plan.boolean.xag import Network, and_count, only_above
+from cloakwork.plan.boolean.xag import XorAndGraph, and_count, only_above
 
 _LEAVES = 4
 # Cuts kept of each node.
@@ -18,11 +18,11 @@ _PASSES = 3
 _Cut = tuple[tuple[int, ...], int]
 
 
-def with_fewer_ands(network: Network) -> Network:
+def with_fewer_ands(network: XorAndGraph) -> XorAndGraph:
     """A network of the same outputs with as many ANDs or fewer.
 
     Example:
-        >>> network = Network(3)
+        >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()
         >>> carry = network.lor(network.land(a, b), network.land(c, network.xor(a, b)))
         >>> network.outputs = [carry]
@@ -38,7 +38,7 @@ def with_fewer_ands(network: Network) -> Network:
     return best
 
 
-def _chosen(network: Network) -> list[_Cut | None]:
+def _chosen(network: XorAndGraph) -> list[_Cut | None]:
     """For every node the cut to make it from, where that saves ANDs."""
     used, uses = network.used(), network.uses()
     cuts: list[list[_Cut]] = []
@@ -60,7 +60,7 @@ def _chosen(network: Network) -> list[_Cut | None]:
     return chosen
 
 
-def _cuts(network: Network, node: int, cuts: list[list[_Cut]]) -> list[_Cut]:
+def _cuts(network: XorAndGraph, node: int, cuts: list[list[_Cut]]) -> list[_Cut]:
     left, right = network.operands[node] or (0, 0)
     is_and = network.is_and[node]
     if not is_and:
@@ -86,7 +86,7 @@ def _cuts(network: Network, node: int, cuts: list[list[_Cut]]) -> list[_Cut]:
     return sorted(found.items(), key=lambda cut: (len(cut[0]), sum(cut[0])))[:_CUTS]
 
 
-def _rebuilt(network: Network, chosen: list[_Cut | None]) -> Network:
+def _rebuilt(network: XorAndGraph, chosen: list[_Cut | None]) -> XorAndGraph:
     """The nodes that are needed, some made from other nodes."""
     sources: list[tuple[int, ...]] = [
         cut[0] if cut else network.children(node) for node, cut in enumerate(chosen)
@@ -98,7 +98,7 @@ def _rebuilt(network: Network, chosen: list[_Cut | None]) -> Network:
         if needed[node]:
             for source in sources[node]:
                 needed[source] = True
-    made = Network(network.input_count)
+    made = XorAndGraph(network.input_count)
     literal_of = [0, *made.inputs()]
     for node in range(len(literal_of), len(network)):
         if not needed[node]:

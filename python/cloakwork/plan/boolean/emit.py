@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean.inputs import Inputs
-from cloakwork.plan.boolean.steps import Cover, Majority, Product, Reencoding, SharedProducts
-from cloakwork.plan.boolean.sums import Sums, Term
+from cloakwork.plan.boolean.steps import AndStep, Cover, Majority, Reencoding, SharedProducts
+from cloakwork.plan.boolean.sums import SignalSums, Term
 from cloakwork.plan.boolean.uses import OWN, StepUses, Use, Uses, plane_of, shared_encodings
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.programs.bootstraps import (
@@ -36,14 +36,14 @@ def written_out(
     Raises:
         NoiseBudgetError: A bootstrap's sum is too noisy even of fresh signals.
     """
-    writer = _Writer(program, wide, cover, noise)
+    writer = _StepWriter(program, wide, cover, noise)
     for at, step in enumerate(cover.steps):
         uses = writer.uses.steps[at]
         if not (uses.finest or uses.alone):
             continue
         if isinstance(step, Majority):
             writer.majority(at, step)
-        elif isinstance(step, Product):
+        elif isinstance(step, AndStep):
             writer.product(at, step)
         elif isinstance(step, SharedProducts):
             writer.shared(at, step)
@@ -52,7 +52,7 @@ def written_out(
     return writer.finish()
 
 
-class _Writer:
+class _StepWriter:
     def __init__(
         self, program: GateProgram, wide: WideNetwork, cover: Cover, noise: BitNoise
     ) -> None:
@@ -65,7 +65,7 @@ class _Writer:
         self._program = program
         self._network = wide.network
         self._noise = noise
-        self._sums = Sums(program, noise)
+        self._sums = SignalSums(program, noise)
         self._inputs = Inputs(wide, self._sums, noise, self.uses.inputs)
         # Nodes in half encoding, and by step those made in finer ones, as terms with encodings.
         self._own: dict[int, Term] = {}
@@ -98,7 +98,7 @@ class _Writer:
                 parts.append(self._fine(uses.fine[step.last], HALF))
             self._own[step.node] = self._sum(parts if made != step.node else parts[:1])
 
-    def product(self, at: int, step: Product) -> None:
+    def product(self, at: int, step: AndStep) -> None:
         """An AND, and operands and shifted ANDs in finer encodings."""
         uses = self.uses.steps[at]
         _, y, third = plane_of(self._network, step)
@@ -145,7 +145,7 @@ class _Writer:
                 self._keep_product(at, product, node, encoding, parts)
 
     def _functions(
-        self, uses: StepUses, product: Product, size: int, place: int
+        self, uses: StepUses, product: AndStep, size: int, place: int
     ) -> Iterator[tuple[int, int, list[int]]]:
         """What a product among several makes: nodes, encodings, functions of the message."""
         bits = [message * (2 << place) // size & 1 for message in range(size)]
@@ -158,7 +158,7 @@ class _Writer:
             first, second = self._table(product, OWN, HALF)
             yield OWN, HALF, [second if bit else first for bit in bits]
 
-    def _table(self, step: Product, node: int, encoding: int) -> tuple[int, int]:
+    def _table(self, step: AndStep, node: int, encoding: int) -> tuple[int, int]:
         """What a bootstrap gives for x = 0 and 1, y being 0, to make a node."""
         _, y, third = plane_of(self._network, step)
         half = encoding // 2
@@ -169,7 +169,7 @@ class _Writer:
         return size * a, size * (1 - a)
 
     def _keep_product(
-        self, at: int, step: Product, node: int, encoding: int, parts: Sequence[Term]
+        self, at: int, step: AndStep, node: int, encoding: int, parts: Sequence[Term]
     ) -> None:
         """An AND, alone or XOR operands of its own: x, or its complement, less the parts."""
         a, _, inverted = self._shifted(step, node)
@@ -232,7 +232,7 @@ class _Writer:
             return signal
         return self._sums.linear([(signal, weight)], constant)
 
-    def _shifted(self, step: Product, node: int) -> tuple[int, int, int]:
+    def _shifted(self, step: AndStep, node: int) -> tuple[int, int, int]:
         """The product whose value, inverted or not, is an AND XOR operands of its own.
 
         Returns:

@@ -7,7 +7,7 @@ products of both ways, which are added. Look-up tables are taken apart into gate
 
 from __future__ import annotations
 
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.xag import XorAndGraph
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.programs.gates import GateKind, GateProgram
 
@@ -39,10 +39,10 @@ def gate_by_gate(program: GateProgram) -> BootstrapProgram:
         >>> gate_by_gate(builder.finish()).bootstrap_count
         1
     """
-    return _Writer(program).write()
+    return _GateWriter(program).write()
 
 
-class _Writer:
+class _GateWriter:
     def __init__(self, program: GateProgram) -> None:
         self._program = program
         self._builder = BootstrapBuilder(program.title, program.inputs)
@@ -97,7 +97,7 @@ class _Writer:
         return self._builder.linear([(way[0], 1) for way in ways if way[0] is not None], 0), 0
 
     def _table(self, used: list[_Bit], table: int) -> _Bit:
-        network = Network(len(used))
+        network = XorAndGraph(len(used))
         root = network.table(table, network.inputs())
         values: list[_Bit] = [(None, 0), *used]
         for node in range(len(values), len(network)):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean.sum_tests import Condition, SignTest, ZeroTest
-from cloakwork.plan.boolean.sums import Sums, Term
+from cloakwork.plan.boolean.sums import SignalSums, Term
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.programs.bootstraps import HALF
 from cloakwork.schemes.tfhe_noise import BitNoise
@@ -23,7 +23,7 @@ class Inputs:
     """
 
     def __init__(
-        self, wide: WideNetwork, sums: Sums, noise: BitNoise, finest: Mapping[int, int]
+        self, wide: WideNetwork, sums: SignalSums, noise: BitNoise, finest: Mapping[int, int]
     ) -> None:
         self._sums = sums
         self._noise = noise

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.xag import XorAndGraph
 
 
 class Planes:
@@ -25,14 +25,14 @@ class Planes:
         in_coset: By node the ANDs in whose cosets it is.
 
     Example:
-        >>> network = Network(2)
+        >>> network = XorAndGraph(2)
         >>> a, b = network.inputs()
         >>> network.outputs = [network.land(a, b)]
         >>> Planes(network).plane
         {4: (1, 2, 3)}
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: XorAndGraph) -> None:
         self.network = network
         used = network.used()
         self.ands = [node for node in range(len(network)) if used[node] and network.is_and[node]]

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class AndStep:
     """An AND, (x XOR x_inverted) AND (y XOR y_inverted), of x in quarter and y in half encoding.
 
     Args:
@@ -53,7 +53,7 @@ class SharedProducts:
         products: Each AND with its x, and with what is made by its product.
     """
 
-    products: tuple[Product, ...]
+    products: tuple[AndStep, ...]
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ class Reencoding:
         return ()
 
 
-Step = Product | SharedProducts | Majority | Reencoding
+Step = AndStep | SharedProducts | Majority | Reencoding
 
 
 @dataclass(slots=True)

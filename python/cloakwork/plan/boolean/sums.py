@@ -18,7 +18,7 @@ _MOST_TERMS = 1 << 12
 Term = tuple[int, int]
 
 
-class Sums:
+class SignalSums:
     """The signals of a bootstrap program, each a sum of encrypted inputs and bootstraps' outputs.
 
     Args:

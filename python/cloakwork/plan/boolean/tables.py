@@ -14,7 +14,7 @@ _PAIRED = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TableSplit:
     """How a table is taken apart.
 
     Args:
@@ -31,14 +31,14 @@ class Split:
 
 
 @lru_cache(maxsize=1 << 18)
-def best_split(table: int, size: int) -> Split:
+def best_split(table: int, size: int) -> TableSplit:
     """The split of a table that takes the fewest ANDs.
 
     Example:
         >>> best_split(0xE8, 3).ands
         1
     """
-    best: Split | None = None
+    best: TableSplit | None = None
     for variable in range(size):
         partners: list[int | None] = [None]
         if size <= _PAIRED:
@@ -52,7 +52,7 @@ def best_split(table: int, size: int) -> Split:
             for from_one, part in ((False, zero), (True, one)):
                 ands = product + fewest_ands(part, size - 1)
                 if best is None or ands < best.ands:
-                    best = Split(ands, variable, partner, from_one)
+                    best = TableSplit(ands, variable, partner, from_one)
     assert best is not None
     return best
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cloakwork.plan.boolean.steps import Cover, Majority, Product, SharedProducts, Step
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.steps import AndStep, Cover, Majority, SharedProducts, Step
+from cloakwork.plan.boolean.xag import XorAndGraph
 from cloakwork.programs.bootstraps import HALF, QUARTER
 
 # What stands for the step that made a node, where a sum, an AND's own bootstrap or an input does.
@@ -51,7 +51,7 @@ class Uses:
         inputs: For inputs that are needed in finer encodings than half the finest of these.
     """
 
-    def __init__(self, network: Network, cover: Cover) -> None:
+    def __init__(self, network: XorAndGraph, cover: Cover) -> None:
         self._network = network
         self._cover = cover
         self._maker: dict[int, int] = {}
@@ -119,7 +119,7 @@ class Uses:
                 continue
             if isinstance(step, SharedProducts):
                 products = shared_encodings(step, uses)
-            elif isinstance(step, Product):
+            elif isinstance(step, AndStep):
                 products = [(step, QUARTER)]
             else:
                 products = []
@@ -139,20 +139,20 @@ class Uses:
         finest[node] = min(encoding, finest.get(node, encoding))
 
 
-def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[Product, int]]:
+def shared_encodings(step: SharedProducts, uses: StepUses) -> list[tuple[AndStep, int]]:
     """The products that are needed, and in which encodings the bootstrap takes their x."""
     needed = uses.alone | uses.finest.keys()
     products = [each for each in step.products if needed & {each.node, *each.makes}]
     return [(product, QUARTER >> place) for place, product in enumerate(products)]
 
 
-def plane_of(network: Network, step: Product) -> tuple[int, int, int]:
+def plane_of(network: XorAndGraph, step: AndStep) -> tuple[int, int, int]:
     """x, y and x XOR y of a product."""
     (third,) = set(network.plane(step.node)) - {step.x, step.y}
     return step.x, step.y, third
 
 
-def parts_of(network: Network, node: int) -> Sequence[int]:
+def parts_of(network: XorAndGraph, node: int) -> Sequence[int]:
     """Nodes whose sum a XOR is: its operands, or where these share something, its form.
 
     What the operands share need not be there when the XOR is wanted.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cloakwork.plan.boolean.comparisons import comparisons_of
 from cloakwork.plan.boolean.sum_tests import Condition, SignTest, ZeroTest, zero_test_of
-from cloakwork.plan.boolean.xag import Network
+from cloakwork.plan.boolean.xag import XorAndGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class WideNetwork:
         tests: The last one for each of these inputs.
     """
 
-    network: Network
+    network: XorAndGraph
     message_bits: int = 0
     tests: list[ZeroTest | SignTest] = field(default_factory=list)
 
@@ -30,7 +30,7 @@ class WideNetwork:
         return sum(test.count for test in self.tests)
 
 
-def with_tests(network: Network, message_bits: int) -> WideNetwork:
+def with_tests(network: XorAndGraph, message_bits: int) -> WideNetwork:
     """A network with tests for its ANDs and comparisons where these take fewer bootstraps.
 
     Args:
@@ -38,7 +38,7 @@ def with_tests(network: Network, message_bits: int) -> WideNetwork:
         message_bits: log2 of the message space, `LEAST_MESSAGE_BITS` or more.
 
     Example:
-        >>> network = Network(3)
+        >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()
         >>> network.outputs = [network.land(network.land(a, b), c)]
         >>> with_tests(network, 4).bootstrap_count
@@ -50,7 +50,7 @@ def with_tests(network: Network, message_bits: int) -> WideNetwork:
 class _Finder:
     """Looks for what tests can do in a network, and makes it anew without that."""
 
-    def __init__(self, network: Network, message_bits: int) -> None:
+    def __init__(self, network: XorAndGraph, message_bits: int) -> None:
         self._network = network
         self._message_bits = message_bits
         self._found: list[ZeroTest | SignTest] = []
@@ -127,7 +127,7 @@ class _Finder:
             return Condition((first - 1, second - 1), wanted)
         return None
 
-    def _rebuilt(self) -> Network:
+    def _rebuilt(self) -> XorAndGraph:
         network = self._network
         needed = [False] * len(network)
         for literal in network.outputs:
@@ -136,7 +136,7 @@ class _Finder:
             if needed[node]:
                 for source in self._sources(node):
                     needed[source] = True
-        made = Network(network.input_count + len(self._found))
+        made = XorAndGraph(network.input_count + len(self._found))
         literal_of = [0] * len(network)
         for node in range(1, len(network)):
             if node in self._bit_of:
@@ -153,7 +153,7 @@ class _Finder:
             return [literal >> 1 for literal in self._left[node]]
         return self._network.children(node)
 
-    def _made_anew(self, node: int, made: Network, literal_of: Sequence[int]) -> int:
+    def _made_anew(self, node: int, made: XorAndGraph, literal_of: Sequence[int]) -> int:
         operands = self._network.operands[node] or ()
         if not self._network.is_and[node]:
             return made.xor(*(literal_of[operand] for operand in operands))

@@ -21,7 +21,7 @@ Form = frozenset[int]
 MAX_FORM = 192
 
 
-class Network:
+class XorAndGraph:
     """A network under construction; nodes are in an order of evaluation.
 
     Node 0 is the constant 0, nodes 1 and on are the inputs.
@@ -30,7 +30,7 @@ class Network:
         inputs: How many inputs there are.
 
     Example:
-        >>> network = Network(2)
+        >>> network = XorAndGraph(2)
         >>> a, b = network.inputs()
         >>> network.land(a, b) == network.xor(network.land(a, b ^ 1), a)
         True
@@ -198,7 +198,7 @@ class Network:
 _CORNERS = ((0, 0), (1, 0), (0, 1))
 
 
-def network_of(program: GateProgram) -> Network:
+def network_of(program: GateProgram) -> XorAndGraph:
     """The network of a gate program.
 
     Example:
@@ -209,7 +209,7 @@ def network_of(program: GateProgram) -> Network:
         >>> and_count(network_of(builder.finish()))
         1
     """
-    network = Network(program.input_bits)
+    network = XorAndGraph(program.input_bits)
     values = network.inputs()
     for kind, operands, table in program.gates():
         values.append(_gate(network, kind, [values[operand] for operand in operands], table))
@@ -217,7 +217,7 @@ def network_of(program: GateProgram) -> Network:
     return network
 
 
-def _gate(network: Network, kind: GateKind, used: list[int], table: int) -> int:
+def _gate(network: XorAndGraph, kind: GateKind, used: list[int], table: int) -> int:
     match kind:
         case GateKind.ZERO | GateKind.ONE:
             return TRUE if kind == GateKind.ONE else FALSE
@@ -234,13 +234,13 @@ def _gate(network: Network, kind: GateKind, used: list[int], table: int) -> int:
     return network.table(table, used)
 
 
-def and_count(network: Network) -> int:
+def and_count(network: XorAndGraph) -> int:
     """ANDs that an output needs."""
     return sum(used and is_and for used, is_and in zip(network.used(), network.is_and, strict=True))
 
 
 def only_above(
-    network: Network, node: int, leaves: tuple[int, ...], uses: Sequence[int]
+    network: XorAndGraph, node: int, leaves: tuple[int, ...], uses: Sequence[int]
 ) -> list[int]:
     """The nodes above the leaves that only a node needs, itself included.
 
@@ -251,7 +251,7 @@ def only_above(
         uses: How often each node is used.
 
     Example:
-        >>> network = Network(3)
+        >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()
         >>> both = network.land(a, b)
         >>> network.outputs = [network.land(both, c), both]

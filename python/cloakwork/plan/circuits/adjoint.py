@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from itertools import product
 
 from cloakwork.plan.circuits.forms import (
-    Form,
     FormBuilder,
     Forms,
     InputNode,
+    LinearForm,
     ProductNode,
     SumNode,
     forms_of,
@@ -43,12 +43,13 @@ def cut_forms(forms: Forms) -> Iterator[Forms]:
 
     Example:
         >>> from cloakwork.plan.circuits.forms import forms_of_circuit
-        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, Product, Sum
+        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
+        >>> from cloakwork.programs.ir.circuits import ScalarProduct, Sum
         >>> builder = CircuitBuilder("Horner's rule")
         >>> (x,), bits = builder.input(CircuitInput("x")), builder.input(CircuitInput("b", (3,)))
         >>> value = x
         >>> for bit in bits:
-        ...     value = builder.append(Sum(x, builder.append(Product(bit, value))))
+        ...     value = builder.append(Sum(x, builder.append(ScalarProduct(bit, value))))
         >>> builder.output("y", (), (value,))
         >>> forms = forms_of_circuit(builder.finish(), factors=True, shares_inputs=True)
         >>> max(forms.levels), {max(cut.levels) for cut in cut_forms(forms)}
@@ -102,7 +103,7 @@ class _Cut:
         self._height = height
         self._shares = shares
         self._builder = FormBuilder(forms.circuit)
-        self._copies: dict[int, Form] = {}
+        self._copies: dict[int, LinearForm] = {}
         for number in forms.live:
             if not depends[number] or forms.levels[number] <= height:
                 self._copies[number] = self._copy(number)
@@ -113,16 +114,16 @@ class _Cut:
         for form in self._old.outputs:
             total = self._result(form)
             if total.terms and total.node is None:
-                total = Form(((self._builder.node(SumNode(total)), 1),))
+                total = LinearForm(((self._builder.node(SumNode(total)), 1),))
             made.outputs.append(total)
         return made
 
-    def _result(self, form: Form) -> Form:
+    def _result(self, form: LinearForm) -> LinearForm:
         # What each node that depends on the input is multiplied by on its ways to the result.
-        weights: dict[int, Form] = {}
+        weights: dict[int, LinearForm] = {}
         # At the cut, values by what they are multiplied by, so that one product serves all.
-        values: dict[Form, Form] = {}
-        self._spread(form, Form((), 1), weights, values)
+        values: dict[LinearForm, LinearForm] = {}
+        self._spread(form, LinearForm((), 1), weights, values)
         while weights:
             number = max(weights)
             weight = weights.pop(number)
@@ -134,58 +135,62 @@ class _Cut:
                 self._spread(rest, self._times(weight, self._form(factor)), weights, values)
             else:
                 _add(values, weight, self._copies[number])
-        total = Form(())
+        total = LinearForm(())
         for weight, value in values.items():
             total = total.plus(self._times(weight, value))
         return total
 
     def _spread(
-        self, form: Form, weight: Form, weights: dict[int, Form], values: dict[Form, Form]
+        self,
+        form: LinearForm,
+        weight: LinearForm,
+        weights: dict[int, LinearForm],
+        values: dict[LinearForm, LinearForm],
     ) -> None:
         """Give the terms of a form their weight; what does not depend on the input is a value."""
-        clear = Form((), form.constant)
+        clear = LinearForm((), form.constant)
         for term, coefficient in form.terms:
             if self._depends[term]:
-                weights[term] = weights.get(term, Form(())).plus(weight.scaled(coefficient))
+                weights[term] = weights.get(term, LinearForm(())).plus(weight.scaled(coefficient))
             else:
                 clear = clear.plus(self._copies[term].scaled(coefficient))
         _add(values, weight, clear)
 
-    def _sides(self, node: ProductNode) -> tuple[Form, Form]:
+    def _sides(self, node: ProductNode) -> tuple[LinearForm, LinearForm]:
         """The factor that does not depend on the input, and the one that does."""
         if any(self._depends[term] for term, _ in node.left.terms):
             return node.right, node.left
         return node.left, node.right
 
-    def _times(self, one: Form, other: Form) -> Form:
+    def _times(self, one: LinearForm, other: LinearForm) -> LinearForm:
         builder = self._builder
         if self._shares and one.terms and other.terms:
             one, other = builder.shared(one), builder.shared(other)
         return builder.product(one, other)
 
-    def _form(self, form: Form) -> Form:
+    def _form(self, form: LinearForm) -> LinearForm:
         """A form of the circuit as it was, in the new one."""
-        total = Form((), form.constant)
+        total = LinearForm((), form.constant)
         for term, coefficient in form.terms:
             total = total.plus(self._copies[term].scaled(coefficient))
         return total
 
-    def _copy(self, number: int) -> Form:
+    def _copy(self, number: int) -> LinearForm:
         """A node of the circuit as it was, in the new one; what it is made of is there."""
         builder, node = self._builder, self._old.nodes[number]
         match node:
             case InputNode():
-                return Form(((builder.node(node), 1),))
+                return LinearForm(((builder.node(node), 1),))
             case SumNode(form=form):
                 return builder.shared(self._form(form))
             case ProductNode(left=left, right=right):
                 return builder.product(self._form(left), self._form(right))
 
 
-def _add(values: dict[Form, Form], weight: Form, value: Form) -> None:
+def _add(values: dict[LinearForm, LinearForm], weight: LinearForm, value: LinearForm) -> None:
     """One more value that is multiplied by a weight, which may be a multiple of another."""
     if weight.terms:
         times, weight = primitive_of(weight)
     else:
-        times, weight = weight.constant, Form((), 1)
-    values[weight] = values.get(weight, Form(())).plus(value.scaled(times))
+        times, weight = weight.constant, LinearForm((), 1)
+    values[weight] = values.get(weight, LinearForm(())).plus(value.scaled(times))

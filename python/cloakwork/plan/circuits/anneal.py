@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from cloakwork.plan.circuits.forms import Forms, InputNode, ProductNode, forms_of
 from cloakwork.plan.circuits.schedule import Stage
-from cloakwork.plan.circuits.targets import Schedule
+from cloakwork.plan.circuits.targets import LaneSchedule
 
 # In the units of costs: a rotation is 1 or more.
 _HOT = 1.2
@@ -17,12 +17,12 @@ _COLD = 0.03
 
 def annealed(
     forms: Forms,
-    start: Schedule,
+    start: LaneSchedule,
     stages: Mapping[int, Stage],
-    cost: Callable[[Schedule], float],
+    cost: Callable[[LaneSchedule], float],
     steps: int,
     seed: int,
-) -> Schedule:
+) -> LaneSchedule:
     """The cheapest schedule met.
 
     Args:
@@ -56,7 +56,7 @@ def annealed(
 
 
 class _State:
-    def __init__(self, forms: Forms, start: Schedule, stages: Mapping[int, Stage]) -> None:
+    def __init__(self, forms: Forms, start: LaneSchedule, stages: Mapping[int, Stage]) -> None:
         self._forms = forms
         self._stages = stages
         self._lanes = dict(start.lanes)
@@ -82,12 +82,12 @@ class _State:
         for node in self._nodes:
             self._peers.setdefault(stages[node], []).append(node)
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> LaneSchedule:
         """The schedule as it stands."""
         packs: dict[tuple[Stage, int], list[int]] = {}
         for node in self._nodes:
             packs.setdefault((self._stages[node], self._parts[node]), []).append(node)
-        return Schedule(
+        return LaneSchedule(
             tuple(tuple(packs[key]) for key in sorted(packs)),
             dict(self._lanes),
             frozenset(self._flipped),

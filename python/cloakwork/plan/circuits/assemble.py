@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cloakwork.plan.circuits.cost import LaneCosts, cost_of
-from cloakwork.plan.circuits.forms import Form, Forms, InputNode, ProductNode
+from cloakwork.plan.circuits.forms import Forms, InputNode, LinearForm, ProductNode
 from cloakwork.plan.circuits.inputs import Homes, Spread, place_inputs
 from cloakwork.plan.circuits.rotation_sums import emit, rotations, summed
-from cloakwork.plan.circuits.targets import Schedule, Target, targets_of
+from cloakwork.plan.circuits.targets import LaneSchedule, Target, targets_of
 from cloakwork.programs.ir.vectors import (
     Clear,
     LaneProgram,
-    Masked,
+    MaskedLanes,
     Multiple,
     Offset,
-    Packed,
+    PackedLanes,
     Place,
     PlacedScalar,
     support,
@@ -67,9 +67,9 @@ class Assembled:
                 yield place.slot
         for operation in self.operations:
             match operation:
-                case Packed(scalars=scalars):
+                case PackedLanes(scalars=scalars):
                     yield from (scalar.slot for scalar in scalars)
-                case Masked(integers=pairs) | Offset(integers=pairs):
+                case MaskedLanes(integers=pairs) | Offset(integers=pairs):
                     yield from (slot for slot, _ in pairs)
                 case _:
                     pass
@@ -81,15 +81,15 @@ def _moved_place(place: Place | Clear, by: int) -> Place | Clear:
 
 def _moved(operation: Operation, by: int) -> Operation:
     match operation:
-        case Packed(scalars=scalars):
-            return Packed(tuple(replace(scalar, slot=scalar.slot + by) for scalar in scalars))
-        case Masked(integers=pairs) | Offset(integers=pairs):
+        case PackedLanes(scalars=scalars):
+            return PackedLanes(tuple(replace(scalar, slot=scalar.slot + by) for scalar in scalars))
+        case MaskedLanes(integers=pairs) | Offset(integers=pairs):
             return replace(operation, integers=tuple((slot + by, each) for slot, each in pairs))
         case _:
             return operation
 
 
-def assemble(forms: Forms, schedule: Schedule, spread: Spread, costs: LaneCosts) -> Assembled:
+def assemble(forms: Forms, schedule: LaneSchedule, spread: Spread, costs: LaneCosts) -> Assembled:
     """Make every vector of a schedule.
 
     Args:
@@ -105,7 +105,9 @@ def assemble(forms: Forms, schedule: Schedule, spread: Spread, costs: LaneCosts)
 
 
 class _Assembler:
-    def __init__(self, forms: Forms, schedule: Schedule, homes: Homes, costs: LaneCosts) -> None:
+    def __init__(
+        self, forms: Forms, schedule: LaneSchedule, homes: Homes, costs: LaneCosts
+    ) -> None:
         # In rotations; a mask takes a level too.
         self._hoisted = costs.hoisted / costs.rotation
         self._mask = costs.mask / costs.rotation + costs.level
@@ -133,7 +135,7 @@ class _Assembler:
         places = [self._place(form) for form in self._forms.outputs]
         return _needed(self._operations, places)
 
-    def _place(self, form: Form) -> Place | Clear:
+    def _place(self, form: LinearForm) -> Place | Clear:
         if not form.terms:
             return Clear(form.constant)
         node = form.terms[0][0]
@@ -151,7 +153,7 @@ class _Assembler:
             node = self._forms.nodes[held[slot]]
             assert isinstance(node, InputNode)
             scalars.append(PlacedScalar(slot, node.input, node.index))
-        return self._append(Packed(tuple(scalars)))
+        return self._append(PackedLanes(tuple(scalars)))
 
     def _vector(self, number: int, target: Target) -> int:
         """The vector of a target."""
@@ -248,14 +250,14 @@ class _Assembler:
         way = min(ways)[1]
         if way == 1:
             pairs = tuple((lane, factor) for lane in sorted(wanted_lanes))
-            return self._append(Masked(self._summed(vector, everything), pairs))
+            return self._append(MaskedLanes(self._summed(vector, everything), pairs))
         if way == 2:
             pairs = tuple((slot, factor) for slot in sorted(used))
-            return self._summed(self._append(Masked(vector, pairs)), everything)
+            return self._summed(self._append(MaskedLanes(vector, pairs)), everything)
         parts = [self._multiple(self._summed(vector, clean), factor)] if clean else []
         for offset in garbage:
             pairs = tuple((lane, factor) for lane in sorted(by_offset[offset]))
-            parts.append(self._append(Masked(self._rotated(vector, offset), pairs)))
+            parts.append(self._append(MaskedLanes(self._rotated(vector, offset), pairs)))
         return self._total(parts, ())
 
     def _rotations(self, offsets: tuple[int, ...]) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.ir.vectors import Masked, Multiple, Packed
+from cloakwork.programs.ir.vectors import MaskedLanes, Multiple, PackedLanes
 from cloakwork.programs.operations import Add, Mul, Operation, Rotate, Sub
 
 
@@ -56,13 +56,13 @@ def levels_left(operations: Sequence[Operation]) -> list[int]:
     """For every operation, the most products and masks on a way from its result.
 
     Example:
-        >>> levels_left([Packed(()), Mul(0, 0), Rotate(1, 1)])
+        >>> levels_left([PackedLanes(()), Mul(0, 0), Rotate(1, 1)])
         [1, 0, 0]
     """
     left = [0] * len(operations)
     for number in range(len(operations) - 1, -1, -1):
         operation = operations[number]
-        below = left[number] + isinstance(operation, Mul | Masked)
+        below = left[number] + isinstance(operation, Mul | MaskedLanes)
         for vector in operation.operands:
             left[vector] = max(left[vector], below)
     return left
@@ -72,9 +72,9 @@ def cost_of(operations: Sequence[Operation], costs: LaneCosts) -> float:
     """The cost of operations that are all needed.
 
     Example:
-        >>> cost_of([Packed(()), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], LaneCosts())
+        >>> cost_of([PackedLanes(()), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], LaneCosts())
         2.75
-        >>> round(cost_of([Packed(()), Mul(0, 0), Rotate(1, 1)], LaneCosts()), 6)
+        >>> round(cost_of([PackedLanes(()), Mul(0, 0), Rotate(1, 1)], LaneCosts()), 6)
         2.675
     """
     prices: list[float] = []
@@ -132,7 +132,7 @@ def _summed(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
 
 def _price(operation: Operation, costs: LaneCosts, rotated: set[int]) -> float:
     match operation:
-        case Packed():
+        case PackedLanes():
             return costs.encryption
         case Rotate(operand=operand):
             if operand in rotated:
@@ -141,7 +141,7 @@ def _price(operation: Operation, costs: LaneCosts, rotated: set[int]) -> float:
             return costs.rotation
         case Mul():
             return costs.product
-        case Masked():
+        case MaskedLanes():
             return costs.mask
         case Multiple():
             return costs.multiple

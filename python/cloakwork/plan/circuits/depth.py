@@ -9,10 +9,10 @@ from cloakwork._native import BgvNoiseModel, max_log_qp
 from cloakwork.errors import CircuitTooDeepError, InsecureParametersError
 from cloakwork.plan.circuits.forms import written_forms
 from cloakwork.plan.parameters.bgv import plaintext_moduli
-from cloakwork.programs.ir.circuits import Circuit, Integer, Product, operands_of
+from cloakwork.programs.ir.circuits import Integer, ScalarCircuit, ScalarProduct, operands_of
 
 
-def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
+def require_depth(circuit: ScalarCircuit, bits: int, rings: Sequence[int]) -> None:
     """Refuse a circuit too deep for every ring before it is searched for a program.
 
     What is let through may still be too deep; nothing that fits is refused. A product adds at
@@ -29,11 +29,11 @@ def require_depth(circuit: Circuit, bits: int, rings: Sequence[int]) -> None:
         InsecureParametersError: The only ring's does not.
 
     Example:
-        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, Product
+        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, ScalarProduct
         >>> builder = CircuitBuilder("a power of two")
         >>> (x,) = builder.input(CircuitInput("x"))
         >>> for _ in range(120):
-        ...     x = builder.append(Product(x, x))
+        ...     x = builder.append(ScalarProduct(x, x))
         >>> builder.output("y", (), (x,))
         >>> require_depth(builder.finish(), 16, range(12, 17))
         Traceback (most recent call last):
@@ -65,7 +65,7 @@ def _most_products(bits: int, log_n: int) -> int:
     return math.floor((max_log_qp(log_n) or 0.0) / model.fresh.norm)
 
 
-def _as_written(circuit: Circuit) -> int:
+def _as_written(circuit: ScalarCircuit) -> int:
     """The most products of encrypted values in a row, in the circuit's own order."""
     depths: list[int | None] = []
     for operation in circuit.operations:
@@ -74,7 +74,7 @@ def _as_written(circuit: Circuit) -> int:
         if isinstance(operation, Integer) or (below and not encrypted):
             depths.append(None)
             continue
-        is_product = isinstance(operation, Product) and len(encrypted) == len(below)
+        is_product = isinstance(operation, ScalarProduct) and len(encrypted) == len(below)
         depths.append(max(encrypted, default=0) + is_product)
     values = [value for output in circuit.outputs for value in output.values]
     return max((depths[value] or 0 for value in values), default=0)

@@ -17,48 +17,48 @@ from functools import cached_property
 from typing import TypeAlias
 
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     Difference,
     Integer,
     Negative,
-    Product,
     Scalar,
+    ScalarCircuit,
     ScalarOperation,
+    ScalarProduct,
     Sum,
     operands_of,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LinearForm:
     """A sum of integer multiples of nodes, each node once in order of appearance, plus an integer.
 
     Example:
-        >>> Form(((0, 2), (1, -2)), 4).scaled(3)
-        Form(terms=((0, 6), (1, -6)), constant=12)
+        >>> LinearForm(((0, 2), (1, -2)), 4).scaled(3)
+        LinearForm(terms=((0, 6), (1, -6)), constant=12)
     """
 
     terms: tuple[tuple[int, int], ...]
     constant: int = 0
 
-    def scaled(self, factor: int) -> Form:
+    def scaled(self, factor: int) -> LinearForm:
         """The form times an integer."""
         if factor == 0:
-            return Form(())
-        return Form(
+            return LinearForm(())
+        return LinearForm(
             tuple((node, coefficient * factor) for node, coefficient in self.terms),
             self.constant * factor,
         )
 
-    def plus(self, other: Form) -> Form:
+    def plus(self, other: LinearForm) -> LinearForm:
         """The sum of two forms."""
         if not self.terms:
-            return Form(other.terms, self.constant + other.constant)
+            return LinearForm(other.terms, self.constant + other.constant)
         total = dict(self.terms)
         for node, coefficient in other.terms:
             total[node] = total.get(node, 0) + coefficient
         terms = tuple((node, coefficient) for node, coefficient in total.items() if coefficient)
-        return Form(terms, self.constant + other.constant)
+        return LinearForm(terms, self.constant + other.constant)
 
     @property
     def node(self) -> int | None:
@@ -80,21 +80,21 @@ class InputNode:
 class ProductNode:
     """The product of two forms."""
 
-    left: Form
-    right: Form
+    left: LinearForm
+    right: LinearForm
 
 
 @dataclass(frozen=True, slots=True)
 class SumNode:
     """A form that is computed once."""
 
-    form: Form
+    form: LinearForm
 
 
 Node: TypeAlias = InputNode | ProductNode | SumNode
 
 
-def forms_of(node: Node) -> tuple[Form, ...]:
+def forms_of(node: Node) -> tuple[LinearForm, ...]:
     """The forms that a node is made of."""
     match node:
         case InputNode():
@@ -116,9 +116,9 @@ class Forms:
             or a node alone.
     """
 
-    circuit: Circuit
+    circuit: ScalarCircuit
     nodes: list[Node] = field(default_factory=list)
-    outputs: list[Form] = field(default_factory=list)
+    outputs: list[LinearForm] = field(default_factory=list)
 
     @cached_property
     def live(self) -> list[int]:
@@ -152,8 +152,8 @@ class Forms:
 class _Share:
     """A term of a sum as factor * cofactor * times + cofactor * rest."""
 
-    factor: Form
-    cofactor: Form
+    factor: LinearForm
+    cofactor: LinearForm
     times: int
     rest: int
 
@@ -161,7 +161,7 @@ class _Share:
 class FormBuilder:
     """Makes nodes, each once."""
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: ScalarCircuit) -> None:
         self.forms = Forms(circuit)
         self._numbers: dict[Node, int] = {}
         self._levels: list[int] = []
@@ -176,18 +176,18 @@ class FormBuilder:
             self._levels.append(max(below, default=0) + isinstance(node, ProductNode))
         return number
 
-    def level(self, form: Form) -> int:
+    def level(self, form: LinearForm) -> int:
         """The most products on a way to a form."""
         return max((self._levels[node] for node, _ in form.terms), default=0)
 
-    def shared(self, form: Form) -> Form:
+    def shared(self, form: LinearForm) -> LinearForm:
         """The form as one node, so that it is computed once."""
         if len(form.terms) < 2 and not form.constant:
             return form
         divisor, primitive = primitive_of(form)
-        return Form(((self.node(SumNode(primitive)), divisor),))
+        return LinearForm(((self.node(SumNode(primitive)), divisor),))
 
-    def product(self, left: Form, right: Form) -> Form:
+    def product(self, left: LinearForm, right: LinearForm) -> LinearForm:
         """The product of two forms."""
         for one, other in ((left, right), (right, left)):
             if not one.terms:
@@ -196,9 +196,9 @@ class FormBuilder:
         right_factor, right = primitive_of(right)
         if _order(right) < _order(left):
             left, right = right, left
-        return Form(((self.node(ProductNode(left, right)), left_factor * right_factor),))
+        return LinearForm(((self.node(ProductNode(left, right)), left_factor * right_factor),))
 
-    def product_of_all(self, factors: Sequence[Form]) -> Form:
+    def product_of_all(self, factors: Sequence[LinearForm]) -> LinearForm:
         """The product of several forms, of the least depth; powers are made by squaring."""
         exponents = Counter(factors)
         halves = [form for form, exponent in exponents.items() for _ in range(exponent // 2)]
@@ -213,7 +213,7 @@ class FormBuilder:
             heapq.heappush(queue, (self.level(made), number, made))
         return queue[0][2]
 
-    def factored(self, form: Form) -> Form:
+    def factored(self, form: LinearForm) -> LinearForm:
         """The same sum with common factors of its products taken out, the commonest first.
 
         So b * t + (1 - b) * f becomes f + b * (t - f).
@@ -227,8 +227,8 @@ class FormBuilder:
                 return form
             chosen = max(shares.values(), key=len)
             factor = next(iter(chosen.values())).factor
-            form = Form(tuple(t for t in form.terms if t[0] not in chosen), form.constant)
-            total = Form(())
+            form = LinearForm(tuple(t for t in form.terms if t[0] not in chosen), form.constant)
+            total = LinearForm(())
             for share in chosen.values():
                 cofactor = self.shared(share.cofactor) if share.rest else share.cofactor
                 total = total.plus(cofactor.scaled(share.times))
@@ -239,11 +239,11 @@ class FormBuilder:
         node = self.forms.nodes[number]
         if isinstance(node, ProductNode):
             for one, other in ((node.left, node.right), (node.right, node.left)):
-                times, factor = primitive_of(Form(one.terms))
+                times, factor = primitive_of(LinearForm(one.terms))
                 yield _Share(factor, other, coefficient * times, coefficient * one.constant)
 
 
-def forms_of_circuit(circuit: Circuit, *, factors: bool, shares_inputs: bool) -> Forms:
+def forms_of_circuit(circuit: ScalarCircuit, *, factors: bool, shares_inputs: bool) -> Forms:
     """A circuit as products of forms.
 
     Args:
@@ -255,25 +255,25 @@ def forms_of_circuit(circuit: Circuit, *, factors: bool, shares_inputs: bool) ->
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
         >>> builder = CircuitBuilder("one of two")
         >>> b, t, f = builder.input(CircuitInput("x", (3,)))
-        >>> chosen, other = Product(b, t), Difference(builder.append(Integer(1)), b)
-        >>> other = builder.append(Product(builder.append(other), f))
+        >>> chosen, other = ScalarProduct(b, t), Difference(builder.append(Integer(1)), b)
+        >>> other = builder.append(ScalarProduct(builder.append(other), f))
         >>> builder.output("y", (), (builder.append(Sum(builder.append(chosen), other)),))
         >>> for factors in (False, True):
         ...     forms_of_circuit(builder.finish(), factors=factors, shares_inputs=False).products()
         2
         1
     """
-    return _Reader(circuit, factors, shares_inputs).read()
+    return _CircuitReader(circuit, factors, shares_inputs).read()
 
 
-def written_forms(circuit: Circuit) -> Iterator[Forms]:
+def written_forms(circuit: ScalarCircuit) -> Iterator[Forms]:
     """A circuit as products of forms in every way, see `forms_of_circuit`; some may be alike."""
     for factors, shares_inputs in itertools.product((True, False), repeat=2):
         yield forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
 
 
-class _Reader:
-    def __init__(self, circuit: Circuit, factors: bool, shares_inputs: bool) -> None:
+class _CircuitReader:
+    def __init__(self, circuit: ScalarCircuit, factors: bool, shares_inputs: bool) -> None:
         self._circuit = circuit
         self._factors = factors
         self._shares_inputs = shares_inputs
@@ -282,13 +282,13 @@ class _Reader:
 
     def read(self) -> Forms:
         # A value whose only user extends it is left to that user: its terms, or its factors.
-        terms: dict[int, Form] = {}
-        factors: dict[int, list[Form]] = {}
+        terms: dict[int, LinearForm] = {}
+        factors: dict[int, list[LinearForm]] = {}
         operations = self._circuit.operations
         for number, operation in enumerate(operations):
             if not self._users[number]:
                 continue
-            is_product = isinstance(operation, Product)
+            is_product = isinstance(operation, ScalarProduct)
             if is_product:
                 factors[number] = [
                     factor
@@ -300,7 +300,7 @@ class _Reader:
             user = operations[self._users[number][0]] if self._users[number][0] >= 0 else None
             if len(self._users[number]) == 1 and user is not None:
                 # A square is of one value: to write out its factors would double them each time.
-                if is_product and isinstance(user, Product) and user.left != user.right:
+                if is_product and isinstance(user, ScalarProduct) and user.left != user.right:
                     continue
                 if not is_product and isinstance(user, Sum | Difference | Negative):
                     continue
@@ -313,26 +313,26 @@ class _Reader:
             for value in output.values:
                 form = terms[value]
                 if form.terms and form.node is None:
-                    form = Form(((self._builder.node(SumNode(form)), 1),))
+                    form = LinearForm(((self._builder.node(SumNode(form)), 1),))
                 forms.outputs.append(form)
         return forms
 
-    def _sum(self, operation: ScalarOperation, terms: dict[int, Form]) -> Form:
+    def _sum(self, operation: ScalarOperation, terms: dict[int, LinearForm]) -> LinearForm:
         match operation:
             case Scalar(input=name, index=index):
-                return Form(((self._builder.node(InputNode(name, index)), 1),))
+                return LinearForm(((self._builder.node(InputNode(name, index)), 1),))
             case Integer(value=value):
-                return Form((), value)
+                return LinearForm((), value)
             case Sum(left=left, right=right):
                 return terms[left].plus(terms[right])
             case Difference(left=left, right=right):
                 return terms[left].plus(terms[right].scaled(-1))
             case Negative(operand=operand):
                 return terms[operand].scaled(-1)
-            case Product():
+            case ScalarProduct():
                 raise AssertionError
 
-    def _finished(self, form: Form, users: int) -> Form:
+    def _finished(self, form: LinearForm, users: int) -> LinearForm:
         if self._factors:
             form = self._builder.factored(form)
         is_worth_it = users > 1 and len(form.terms) > 1
@@ -341,7 +341,7 @@ class _Reader:
         return form
 
 
-def _users(circuit: Circuit) -> list[list[int]]:
+def _users(circuit: ScalarCircuit) -> list[list[int]]:
     """The operations that use each value and are needed themselves; -1 is an output."""
     users: list[list[int]] = [[] for _ in circuit.operations]
     for output in circuit.outputs:
@@ -354,15 +354,15 @@ def _users(circuit: Circuit) -> list[list[int]]:
     return users
 
 
-def primitive_of(form: Form) -> tuple[int, Form]:
+def primitive_of(form: LinearForm) -> tuple[int, LinearForm]:
     """What all coefficients have in common, with the sign of the first, and the rest."""
     divisor = math.gcd(*(coefficient for _, coefficient in form.terms), form.constant)
     divisor *= -1 if form.terms[0][1] < 0 else 1
     if divisor == 1:
         return 1, form
     terms = tuple((node, coefficient // divisor) for node, coefficient in form.terms)
-    return divisor, Form(terms, form.constant // divisor)
+    return divisor, LinearForm(terms, form.constant // divisor)
 
 
-def _order(form: Form) -> tuple[tuple[tuple[int, int], ...], int]:
+def _order(form: LinearForm) -> tuple[tuple[tuple[int, int], ...], int]:
     return form.terms, form.constant

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     Difference,
     Integer,
     Negative,
-    Product,
     Scalar,
+    ScalarCircuit,
     ScalarOperation,
+    ScalarProduct,
     Sum,
 )
 
@@ -22,7 +22,7 @@ Range: TypeAlias = tuple[int, int]
 MOST_BITS = 1 << 10
 
 
-def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range, ...]:
+def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[Range, ...]:
     """For each result the least and the greatest value, by interval arithmetic.
 
     They may be wider than what results come to, never narrower. A choice by a bit, y + bit * (x -
@@ -37,7 +37,7 @@ def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range,
         >>> builder = CircuitBuilder("square of a difference")
         >>> x, y = builder.input(CircuitInput("v", (2,)))
         >>> difference = builder.append(Difference(x, y))
-        >>> builder.output("s", (), (builder.append(Product(difference, difference)),))
+        >>> builder.output("s", (), (builder.append(ScalarProduct(difference, difference)),))
         >>> result_ranges(builder.finish(), {"v": (0, 10)})
         ((0, 100),)
     """
@@ -59,7 +59,7 @@ def result_ranges(circuit: Circuit, inputs: Mapping[str, Range]) -> tuple[Range,
                 )
             case Difference(left=left, right=right):
                 found = (ranges[left][0] - ranges[right][1], ranges[left][1] - ranges[right][0])
-            case Product(left=left, right=right):
+            case ScalarProduct(left=left, right=right):
                 ends = [a * b for a in ranges[left] for b in ranges[right]]
                 is_square = left == right
                 low = min(abs(a) for a in ranges[left]) ** 2 if is_square else min(ends)
@@ -78,7 +78,7 @@ def _between(
     """
     for start, step in ((left, right), (right, left)):
         product = operations[step]
-        if not isinstance(product, Product):
+        if not isinstance(product, ScalarProduct):
             continue
         for part, way in ((product.left, product.right), (product.right, product.left)):
             apart = operations[way]

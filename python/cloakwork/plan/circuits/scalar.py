@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from cloakwork.programs.ir.circuits import (
-    Circuit,
     CircuitInput,
     Difference,
     Integer,
     Negative,
-    Product,
     Scalar,
+    ScalarCircuit,
     ScalarOperation,
+    ScalarProduct,
     Sum,
     needed_values,
 )
@@ -19,14 +19,14 @@ from cloakwork.programs.ir.vectors import (
     LaneProgram,
     Multiple,
     Offset,
-    Packed,
+    PackedLanes,
     Place,
     PlacedScalar,
 )
 from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
 
 
-def scalar_program(circuit: Circuit) -> LaneProgram:
+def scalar_program(circuit: ScalarCircuit) -> LaneProgram:
     """One operation for each of the circuit, all in slot 0.
 
     A scalar that may lie in a ciphertext of its own does; the others are rotated to slot 0.
@@ -35,7 +35,7 @@ def scalar_program(circuit: Circuit) -> LaneProgram:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder
         >>> builder = CircuitBuilder("product")
         >>> x, y = builder.input(CircuitInput("x", (2,)))
-        >>> builder.output("z", (), (builder.append(Product(x, y)),))
+        >>> builder.output("z", (), (builder.append(ScalarProduct(x, y)),))
         >>> print(scalar_program(builder.finish()))
         product, 2 slots wide
           %0 = pack 0:x[0] 1:x[1]
@@ -47,7 +47,7 @@ def scalar_program(circuit: Circuit) -> LaneProgram:
 
 
 class _Translator:
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: ScalarCircuit) -> None:
         self._circuit = circuit
         self._declared = {each.name: each for each in circuit.inputs}
         self._operations: list[Operation] = []
@@ -83,7 +83,7 @@ class _Translator:
                 return self._sum(values[left], values[right])
             case Difference(left=left, right=right):
                 return self._difference(values[left], values[right])
-            case Product(left=left, right=right):
+            case ScalarProduct(left=left, right=right):
                 return self._product(values[left], values[right])
             case Negative(operand=operand):
                 positive = values[operand]
@@ -93,14 +93,14 @@ class _Translator:
 
     def _scalar(self, declared: CircuitInput, index: int) -> int:
         if not declared.grouped:
-            return self._append(Packed((PlacedScalar(0, declared.name, index),)))
+            return self._append(PackedLanes((PlacedScalar(0, declared.name, index),)))
         slots = declared.slots or tuple(range(declared.count))
         if declared.name not in self._packed:
             scalars = [
                 PlacedScalar(slot, declared.name, number) for number, slot in enumerate(slots)
             ]
             scalars.sort(key=lambda scalar: scalar.slot)
-            self._packed[declared.name] = self._append(Packed(tuple(scalars)))
+            self._packed[declared.name] = self._append(PackedLanes(tuple(scalars)))
         packed = self._packed[declared.name]
         return self._append(Rotate(packed, slots[index])) if slots[index] else packed
 

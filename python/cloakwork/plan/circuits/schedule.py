@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cloakwork.plan.circuits.forms import Forms, InputNode, ProductNode, SumNode, forms_of
-from cloakwork.plan.circuits.targets import Schedule
+from cloakwork.plan.circuits.targets import LaneSchedule
 
 # When a vector can be made: its level, 0 for products and 1 for sums, sums of that level before.
 Stage: TypeAlias = tuple[int, int, int]
@@ -70,16 +70,16 @@ def _late(forms: Forms, live: Sequence[int], levels: Sequence[int]) -> list[int]
     return latest
 
 
-def scheduled(forms: Forms, shape: Shape) -> Schedule:
+def scheduled(forms: Forms, shape: Shape) -> LaneSchedule:
     """A schedule of this shape."""
     return _Layer(forms, shape).schedule()
 
 
-def one_by_one(forms: Forms, *, late: bool) -> Schedule:
+def one_by_one(forms: Forms, *, late: bool) -> LaneSchedule:
     """The schedule in which every node has a vector of its own, all in one lane."""
     at = stages(forms, late=late)
     nodes = sorted(at, key=lambda node: (at[node], node))
-    return Schedule(tuple((node,) for node in nodes), dict.fromkeys(nodes, 0))
+    return LaneSchedule(tuple((node,) for node in nodes), dict.fromkeys(nodes, 0))
 
 
 class _Layer:
@@ -93,7 +93,7 @@ class _Layer:
         self._strides: dict[Stage, int] = {}
         self._least, self._most = 0, 0
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> LaneSchedule:
         for lane, node in enumerate(self._results()):
             self._take(node, 0, lane)
         for stage in sorted(set(self._stages.values()), reverse=True):
@@ -103,7 +103,7 @@ class _Layer:
         packs: dict[tuple[Stage, int], list[int]] = {}
         for node in sorted(self._stages):
             packs.setdefault((self._stages[node], self._parts[node]), []).append(node)
-        return Schedule(tuple(tuple(packs[each]) for each in sorted(packs)), self._lanes)
+        return LaneSchedule(tuple(tuple(packs[each]) for each in sorted(packs)), self._lanes)
 
     def _results(self) -> Iterator[int]:
         seen: set[int] = set()

@@ -24,8 +24,8 @@ from cloakwork.plan.circuits.forms import Forms, forms_of, written_forms
 from cloakwork.plan.circuits.inputs import Spread
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.schedule import Shape, one_by_one, scheduled, stages
-from cloakwork.plan.circuits.targets import Schedule
-from cloakwork.programs.ir.circuits import Circuit
+from cloakwork.plan.circuits.targets import LaneSchedule
+from cloakwork.programs.ir.circuits import ScalarCircuit
 from cloakwork.programs.ir.vectors import LaneProgram
 
 # Terms of nodes that a search of effort 1 may go through, over all schedules that it tries: for
@@ -60,7 +60,7 @@ class _Candidate:
     cost: float
     number: int
     forms: Forms
-    schedule: Schedule
+    schedule: LaneSchedule
     shape: Shape
     spread: Spread
 
@@ -70,7 +70,7 @@ class _Candidate:
 
 
 def vectorise(
-    circuit: Circuit,
+    circuit: ScalarCircuit,
     *,
     costs: LaneCosts | None = None,
     effort: float = 1.0,
@@ -93,13 +93,14 @@ def vectorise(
         SlotMismatchError: No program of the circuit fits that width.
 
     Example:
-        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, Product, Sum
+        >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
+        >>> from cloakwork.programs.ir.circuits import ScalarProduct, Sum
         >>> builder = CircuitBuilder("dot")
         >>> a = builder.input(CircuitInput("a", (4,)))
         >>> b = builder.input(CircuitInput("b", (4,)))
-        >>> total = builder.append(Product(a[0], b[0]))
+        >>> total = builder.append(ScalarProduct(a[0], b[0]))
         >>> for x, y in zip(a[1:], b[1:]):
-        ...     total = builder.append(Sum(total, builder.append(Product(x, y))))
+        ...     total = builder.append(Sum(total, builder.append(ScalarProduct(x, y))))
         >>> builder.output("y", (), (total,))
         >>> print(vectorise(builder.finish()))
         dot, 4 slots wide
@@ -125,7 +126,7 @@ def vectorise(
 
 
 def candidates(
-    circuit: Circuit,
+    circuit: ScalarCircuit,
     *,
     prices: Sequence[LaneCosts] = PRICES,
     effort: float = 1.0,
@@ -240,7 +241,7 @@ def _anneal(task: _Annealing) -> _Candidate:
     if steps < _LEAST_STEPS:
         return start
 
-    def cost(schedule: Schedule) -> float:
+    def cost(schedule: LaneSchedule) -> float:
         return assemble(forms, schedule, spread, task.costs).cost(task.costs)
 
     at = stages(forms, late=start.shape.late)
@@ -313,7 +314,7 @@ def _shapes(depth: int) -> Iterator[Shape]:
                 yield Shape(late, apart, sums_apart, gap)
 
 
-def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
+def _fitted(forms: Forms, shape: Shape, most_width: int) -> LaneSchedule:
     """A schedule of the shape, cut into blocks where its vectors would be too long."""
     schedule = scheduled(forms, shape)
     if _span(schedule) <= most_width:
@@ -326,7 +327,7 @@ def _fitted(forms: Forms, shape: Shape, most_width: int) -> Schedule:
     return _folded(schedule, _whole_rows(forms, most_width))
 
 
-def _span(schedule: Schedule) -> int:
+def _span(schedule: LaneSchedule) -> int:
     lanes = schedule.lanes.values()
     return max(lanes, default=0) - min(lanes, default=0) + 1
 
@@ -338,7 +339,7 @@ def _whole_rows(forms: Forms, most_width: int) -> int:
     return most_width - most_width % row if row <= most_width else most_width
 
 
-def _folded(schedule: Schedule, width: int) -> Schedule:
+def _folded(schedule: LaneSchedule, width: int) -> LaneSchedule:
     """The schedule with vectors that are too long cut into several."""
     if all(0 <= lane < width for lane in schedule.lanes.values()):
         return schedule

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloakwork.plan.circuits.forms import Form, Forms, ProductNode, SumNode
+from cloakwork.plan.circuits.forms import Forms, LinearForm, ProductNode, SumNode
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class LaneSchedule:
     """Which nodes are made in one vector, and where in it.
 
     Args:
@@ -36,15 +36,15 @@ class Target:
     """
 
     pack: int
-    forms: Mapping[int, Form]
+    forms: Mapping[int, LinearForm]
 
 
-def targets_of(forms: Forms, schedule: Schedule) -> list[tuple[Target, ...]]:
+def targets_of(forms: Forms, schedule: LaneSchedule) -> list[tuple[Target, ...]]:
     """The vectors that each pack is made of: two factors, or one for squares and for sums."""
     asked: list[tuple[Target, ...]] = []
     for number, pack in enumerate(schedule.packs):
-        left: dict[int, Form] = {}
-        right: dict[int, Form] = {}
+        left: dict[int, LinearForm] = {}
+        right: dict[int, LinearForm] = {}
         for member in pack:
             node, lane = forms.nodes[member], schedule.lanes[member]
             match node:

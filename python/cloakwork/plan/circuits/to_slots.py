@@ -9,7 +9,14 @@ from itertools import chain
 import numpy as np
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.ir.vectors import Clear, LaneProgram, Masked, Multiple, Offset, Packed
+from cloakwork.programs.ir.vectors import (
+    Clear,
+    LaneProgram,
+    MaskedLanes,
+    Multiple,
+    Offset,
+    PackedLanes,
+)
 from cloakwork.programs.packing.scalar import ResultPlace, ScalarPlaces
 from cloakwork.programs.slots import (
     MAX_INTEGER,
@@ -53,7 +60,7 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
     values: list[int] = []
     for operation in lanes.operations:
         match operation:
-            case Packed(scalars=scalars):
+            case PackedLanes(scalars=scalars):
                 names = dict.fromkeys(scalar.input for scalar in scalars)
                 made = builder.append(Input(", ".join(names), 0))
             case Rotate(operand=operand, steps=steps):
@@ -62,7 +69,7 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
             case Multiple(operand=operand, factor=factor):
                 digits = [np.full(slots, digit, np.int64) for digit in _digits(factor)]
                 made = _times(builder, values[operand], digits)
-            case Masked(operand=operand, integers=pairs):
+            case MaskedLanes(operand=operand, integers=pairs):
                 made = _times(builder, values[operand], _repeated(pairs, slots, starts))
             case Offset(operand=operand, integers=pairs):
                 made = _plus(builder, values[operand], _repeated(pairs, slots, starts))
@@ -80,7 +87,7 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
             results.append(ResultPlace(output, place.slot))
     for vector in outputs:
         builder.append(Output(vector))
-    packed = tuple(each.scalars for each in lanes.operations if isinstance(each, Packed))
+    packed = tuple(each.scalars for each in lanes.operations if isinstance(each, PackedLanes))
     places = ScalarPlaces(slots, lanes.width, packed, tuple(results))
     return SlotPlan(builder.finish(), places)
 

@@ -12,7 +12,7 @@ import numpy as np
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.functions.choose import Fit, chosen
 from cloakwork.plan.functions.intervals import Interval, intervals_of
-from cloakwork.plan.functions.recipes import Asked
+from cloakwork.plan.functions.recipes import Request
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.tensors import (
@@ -144,7 +144,7 @@ def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str)
     known = FUNCTIONS[node.function]
     low, high = known.reached(operand.ends, operand.largest_error)
     allowed = 2.0 ** -(bits if node.bits is None else node.bits)
-    asked = Asked(
+    asked = Request(
         node.function,
         low,
         high,
@@ -165,7 +165,7 @@ def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str)
         ) from None
 
 
-def _fewer_bits(asked: Asked) -> int:
+def _fewer_bits(asked: Request) -> int:
     """How many bits less there is a way for; 0 where there is none for any."""
     if not asked.is_defined:
         return 0

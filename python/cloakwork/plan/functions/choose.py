@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork._native import Parameters
 from cloakwork.errors import ActivationFitError, InvalidParametersError
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.recipes import Asked, Way, ways
+from cloakwork.plan.functions.recipes import Request, Way, ways
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import lower
@@ -43,7 +43,7 @@ class Fit:
         cost: What it costs by the model.
     """
 
-    asked: Asked
+    asked: Request
     name: str
     way: Way
     depth: int
@@ -59,14 +59,14 @@ class Fit:
 
 
 @lru_cache(maxsize=1024)
-def chosen(asked: Asked) -> Fit:
+def chosen(asked: Request) -> Fit:
     """The cheapest way by the model; see `plan.functions.recipes`.
 
     Raises:
         ActivationFitError: The function is not defined all over the range, or no way is as near.
 
     Example:
-        >>> fit = chosen(Asked("exp", -1.0, 1.0, 2.0**-12))
+        >>> fit = chosen(Request("exp", -1.0, 1.0, 2.0**-12))
         >>> fit.depth, fit.error < 2.0**-12
         (3, True)
     """
@@ -92,7 +92,7 @@ def chosen(asked: Asked) -> Fit:
     )
 
 
-def _require_defined(asked: Asked) -> None:
+def _require_defined(asked: Request) -> None:
     if asked.is_defined:
         return
     has = asked.known.has(asked.low, asked.high)
@@ -105,7 +105,7 @@ def _require_defined(asked: Asked) -> None:
     )
 
 
-def _error(asked: Asked, way: Way) -> float:
+def _error(asked: Request, way: Way) -> float:
     """The largest error over the range; of a jump, but for numbers close to it."""
     numbers = sampled(asked.low, asked.high)
     numbers = numbers[np.abs(numbers) >= asked.gap]

@@ -58,7 +58,7 @@ Way = Callable[[Node], Node]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     """A function, where it is asked for, and how near.
 
     Args:
@@ -125,7 +125,7 @@ class Asked:
         return max(abs(self.low), abs(self.high))
 
 
-def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
+def ways(asked: Request) -> Iterator[tuple[str, Way]]:
     """The ways to compute a function, each with its name."""
     is_negative = asked.high < 0
     if asked.function == "reciprocal" and is_negative:
@@ -155,7 +155,7 @@ def ways(asked: Asked) -> Iterator[tuple[str, Way]]:
 
 
 def _evaluate(
-    asked: Asked,
+    asked: Request,
     x: Node,
     coefficients: Array | tuple[float, ...],
     ends: tuple[float, float],
@@ -177,7 +177,7 @@ def _mirrored(way: Way, origin: str, x: Node) -> Node:
     return negative(way(negative(x, origin)), origin)
 
 
-def _one_sided(asked: Asked) -> Way:
+def _one_sided(asked: Request) -> Way:
     """A function with a corner or a jump, where numbers are all on one side of it."""
     is_above = asked.low >= 0
     match asked.function:
@@ -195,7 +195,7 @@ def _one_sided(asked: Asked) -> Way:
     return lambda x: plus(total(x, negative(x, origin), origin), value, origin)
 
 
-def _polynomials(asked: Asked, highest: int) -> Iterator[tuple[str, Way]]:
+def _polynomials(asked: Request, highest: int) -> Iterator[tuple[str, Way]]:
     """One polynomial, over the range, or over a wider one that it takes no level to scale."""
     for ends in dict.fromkeys([(asked.low, asked.high), _free_range(asked)]):
         coefficients = _fitted(asked, ends, asked.allowed, highest)
@@ -205,7 +205,7 @@ def _polynomials(asked: Asked, highest: int) -> Iterator[tuple[str, Way]]:
 
 
 def _first(
-    asked: Asked,
+    asked: Request,
     coefficients: Array | tuple[float, ...],
     ends: tuple[float, float],
     title: str,
@@ -216,7 +216,7 @@ def _first(
 
 
 def _fitted(
-    asked: Asked, ends: tuple[float, float], allowed: float, highest: int
+    asked: Request, ends: tuple[float, float], allowed: float, highest: int
 ) -> tuple[float, ...] | None:
     """Coefficients of least degree; None where the degree would be too high."""
     middle, half = (ends[0] + ends[1]) / 2, (ends[1] - ends[0]) / 2
@@ -230,7 +230,7 @@ def _fitted(
     return found.coefficients if found.error <= allowed else None
 
 
-def _free_range(asked: Asked) -> tuple[float, float]:
+def _free_range(asked: Request) -> tuple[float, float]:
     """The narrowest wider range that a whole factor takes to one of width 2."""
     width = asked.high - asked.low
     if width > 2:
@@ -241,7 +241,7 @@ def _free_range(asked: Asked) -> tuple[float, float]:
     return asked.low - more / 2, asked.high + more / 2
 
 
-def _squared(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _squared(asked: Request) -> Iterator[tuple[str, Way]]:
     """exp(x) as a power of exp(x / 2^k), squared k times."""
     largest = math.exp(asked.high)
     for squares in range(1, _MOST_SQUARES + 1):
@@ -267,7 +267,7 @@ def _squares(start: Way, squares: int, origin: str, x: Node) -> Node:
     return made
 
 
-def _iterated(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _iterated(asked: Request) -> Iterator[tuple[str, Way]]:
     """1/x by Goldschmidt's iteration: 1/x = y (1 + e) (1 + e^2) (1 + e^4) ..., e = 1 - x y.
 
     It starts from the polynomial y for which e is least: a Chebyshev polynomial of x, 1 at 0.
@@ -289,7 +289,7 @@ def _iterated(asked: Asked) -> Iterator[tuple[str, Way]]:
         yield title, partial(_goldschmidt, asked, of_error, steps, title)
 
 
-def _goldschmidt(asked: Asked, of_error: Array, steps: int, title: str, x: Node) -> Node:
+def _goldschmidt(asked: Request, of_error: Array, steps: int, title: str, x: Node) -> Node:
     middle, half = (asked.high + asked.low) / 2, (asked.high - asked.low) / 2
 
     def of_start(t: Array) -> Array:
@@ -312,7 +312,7 @@ def _unit(degree: int) -> Array:
     return coefficients
 
 
-def _signed(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _signed(asked: Request) -> Iterator[tuple[str, Way]]:
     """x times (middle + half * sign(x)), the sign composed of polynomials."""
     middle, half = (0.0, 1.0) if asked.function == "absolute" else (0.5, 0.5)
     stages = sign_stages(_rounded(asked.allowed / (half * asked.reach)))
@@ -327,7 +327,7 @@ def _times_x(sign: Way, origin: str, x: Node) -> Node:
     return product(x, sign(x), origin)
 
 
-def _steep(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _steep(asked: Request) -> Iterator[tuple[str, Way]]:
     """The sign, or the step, composed of polynomials, but for numbers close to 0."""
     middle, half = (0.0, 1.0) if asked.function == "sign" else (0.5, 0.5)
     # What is off may come closer to 0 than it is.
@@ -350,7 +350,7 @@ def _rounded(number: float, parts: int = 1) -> float:
     return float(2.0 ** (math.floor(parts * math.log2(number)) / parts))
 
 
-def _sign(asked: Asked, stages: Stages, title: str, middle: float, half: float, x: Node) -> Node:
+def _sign(asked: Request, stages: Stages, title: str, middle: float, half: float, x: Node) -> Node:
     """middle + half * sign(x)."""
     made, end = x, asked.reach
     for number, stage in enumerate(stages):
@@ -364,7 +364,7 @@ def _sign(asked: Asked, stages: Stages, title: str, middle: float, half: float, 
     return made
 
 
-def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _roots(asked: Request) -> Iterator[tuple[str, Way]]:
     """Roots from the sign: of w = sqrt(x), a stage w p(w^2) of the sign takes x to x p(x)^2.
 
     The product of all p is 1 / sqrt(x), as the last x p(x)^2 is 1.
@@ -384,7 +384,7 @@ def _roots(asked: Asked) -> Iterator[tuple[str, Way]]:
         yield title, partial(_root, asked, stages, title)
 
 
-def _root(asked: Asked, stages: Stages, title: str, x: Node) -> Node:
+def _root(asked: Request, stages: Stages, title: str, x: Node) -> Node:
     high, origin = asked.high, asked.origin
     left = x if high == 1.0 else scaled(x, 1 / high, origin)
     made = x
@@ -404,7 +404,7 @@ def _root(asked: Asked, stages: Stages, title: str, x: Node) -> Node:
     return made
 
 
-def _narrowed_logarithms(asked: Asked) -> Iterator[tuple[str, Way]]:
+def _narrowed_logarithms(asked: Request) -> Iterator[tuple[str, Way]]:
     """log(x) = log(x p^2) - 2 log(p), where p is a polynomial of x somewhat near to 1 / sqrt(x).
 
     The ends of both ranges are in a smaller ratio than those of x.
@@ -444,7 +444,7 @@ _Fitted: TypeAlias = tuple[tuple[float, float], tuple[float, ...]]
 
 
 def _narrowed(
-    asked: Asked, start: Array, of_product: _Fitted, of_factor: _Fitted, title: str, x: Node
+    asked: Request, start: Array, of_product: _Fitted, of_factor: _Fitted, title: str, x: Node
 ) -> Node:
     factor = _first(asked, start, (asked.low, asked.high), title, x)
     near_one = product(product(x, factor, asked.origin), factor, asked.origin)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cloakwork.plan.matmul.expression import (
-    Chain,
     Combination,
     Expression,
     Matrix,
+    MatrixChain,
     Pointwise,
     Spread,
     Transposed,
@@ -29,7 +29,8 @@ def bracketed(ordering: Ordering) -> str:
         >>> a, b, c = (
         ...     Matrix(Factor(Source(name, shape), False))
         ...     for name, shape in (("a", (64, 8)), ("b", (8, 64)), ("c", (64, 8))))
-        >>> bracketed(Ordering(Chain((a, b, c), ""), Lanes(64, 8), 0, modelled([2, 3, 4], 1), 2))
+        >>> chain = MatrixChain((a, b, c), "")
+        >>> bracketed(Ordering(chain, Lanes(64, 8), 0, modelled([2, 3, 4], 1), 2))
         'a (b c)'
     """
     return _Text(ordering).of(ordering.expression, ("rows", "columns"), 0, halves=True)
@@ -62,7 +63,7 @@ class _Text:
             case Transposed(of=inner):
                 text = self.of(inner, (digits[1], digits[0]), level, halves=halves)
                 return f"{_in_brackets(inner, text)}^T"
-            case Chain():
+            case MatrixChain():
                 return self.of_part(self._ordering.whole(each, digits), level, halves=halves)
             case Weighted(of=inner):
                 text = self.of(inner, digits, level + 1, halves=halves)

@@ -252,7 +252,7 @@ def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredCha
         spine: The chain.
         geometry: How it lies.
     """
-    work = _Work(Builder(title, geometry.slots), geometry, spine.first.shape[1])
+    work = _ChainWork(Builder(title, geometry.slots), geometry, spine.first.shape[1])
     first = spine.first
     value = _Value(first) if isinstance(first, Factor) else work.convolved(first)
     for step in spine.steps:
@@ -282,7 +282,7 @@ class _Value:
         self.products = products
 
 
-class _Work:
+class _ChainWork:
     """The program so far."""
 
     def __init__(self, builder: Builder, geometry: AnyGeometry, columns: int) -> None:

@@ -38,7 +38,7 @@ _LEAST_READ = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known(Source):
+class KnownMatrix(Source):
     """A matrix in the clear, where one from outside may stand.
 
     Args:
@@ -80,7 +80,7 @@ class Matrix:
     @property
     def is_known(self) -> bool:
         """Whether it is in the clear."""
-        return isinstance(self.factor.source, Known)
+        return isinstance(self.factor.source, KnownMatrix)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,7 +104,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chain:
+class MatrixChain:
     """The product of two or more matrices.
 
     Args:
@@ -196,7 +196,9 @@ class Transposed:
         return columns, rows
 
 
-Expression: TypeAlias = Matrix | Spread | Chain | Combination | Weighted | Pointwise | Transposed
+Expression: TypeAlias = (
+    Matrix | Spread | MatrixChain | Combination | Weighted | Pointwise | Transposed
+)
 
 
 def matrix_expression(results: Sequence[Node]) -> Expression | None:
@@ -211,7 +213,7 @@ def matrix_expression(results: Sequence[Node]) -> Expression | None:
     """
     if len(results) != 1 or len(results[0].shape) != _MATRIX_AXES:
         return None
-    found = _Reader(results[0]).read(results[0], transposed=False)
+    found = _ExpressionReader(results[0]).read(results[0], transposed=False)
     has_products = found is not None and any(map(_multiplies_encrypted, parts(found)))
     return found if has_products else None
 
@@ -240,7 +242,7 @@ def read_most(expressions: Iterable[Expression]) -> bool:
 
 def _multiplies_encrypted(expression: Expression) -> bool:
     """Whether it is a product of two encrypted matrices, or more."""
-    if not isinstance(expression, Chain):
+    if not isinstance(expression, MatrixChain):
         return False
     known = [isinstance(each, Matrix) and each.is_known for each in expression.factors]
     return known.count(False) > 1
@@ -251,7 +253,7 @@ def parts(expression: Expression) -> Iterator[Expression]:
 
     Example:
         >>> x = Matrix(Factor(Source("x", (2, 2)), False))
-        >>> len(list(parts(Chain((x, x), ""))))
+        >>> len(list(parts(MatrixChain((x, x), ""))))
         2
     """
     waiting, seen = [expression], set[Expression]()
@@ -284,10 +286,10 @@ def least_multiplications(expression: Expression) -> int:
 
     Example:
         >>> a, b = (Matrix(Factor(Source(name, (2, 3)), name == "b")) for name in "ab")
-        >>> least_multiplications(Chain((a, b, a), ""))
+        >>> least_multiplications(MatrixChain((a, b, a), ""))
         24
     """
-    return sum(_fewest(each.sizes) for each in parts(expression) if isinstance(each, Chain))
+    return sum(_fewest(each.sizes) for each in parts(expression) if isinstance(each, MatrixChain))
 
 
 def _fewest(sizes: tuple[int, ...]) -> int:
@@ -306,7 +308,7 @@ def _fewest(sizes: tuple[int, ...]) -> int:
 def operands(expression: Expression) -> tuple[Expression, ...]:
     """What an expression is made of directly."""
     match expression:
-        case Chain(factors=factors):
+        case MatrixChain(factors=factors):
             return factors
         case Combination(terms=terms):
             return tuple(each for _, each in terms)
@@ -318,13 +320,13 @@ def operands(expression: Expression) -> tuple[Expression, ...]:
             return ()
 
 
-class _Reader:
+class _ExpressionReader:
     """Reads nodes of a graph as expressions, each once for each way that it stands."""
 
     def __init__(self, root: Node) -> None:
         self._uses = _uses_below(root)
         self._made: dict[tuple[Node, bool], Expression | None] = {}
-        self._known: dict[Itself[Node | NDArray[np.float64]], Known] = {}
+        self._known: dict[Itself[Node | NDArray[np.float64]], KnownMatrix] = {}
         self._matrices: dict[tuple[Source, int], Indexed] = {}
 
     def read(self, node: Node, *, transposed: bool) -> Expression | None:
@@ -375,16 +377,18 @@ class _Reader:
         if matrix_pair(made) is None:
             return node
         pairs = zip(node.operands, made.operands, strict=True)
-        self._known |= {Itself(array): each for array, each in pairs if isinstance(each, Known)}
+        self._known |= {
+            Itself(array): each for array, each in pairs if isinstance(each, KnownMatrix)
+        }
         return made
 
     def _as_source(self, operand: Node | NDArray[np.float64]) -> Node:
         if not isinstance(operand, np.ndarray):
             return operand
-        new = Known(f"clear{len(self._known) + 1}", operand.shape, array=operand)
+        new = KnownMatrix(f"clear{len(self._known) + 1}", operand.shape, array=operand)
         return self._known.get(Itself(operand), new)
 
-    def _chain(self, node: Contract, transposed: bool) -> Chain | None:
+    def _chain(self, node: Contract, transposed: bool) -> MatrixChain | None:
         pair = matrix_pair(node)
         assert pair is not None
         factors: list[Expression] = []
@@ -396,11 +400,11 @@ class _Reader:
         # What fills the places beyond a matrix must meet zeros there.
         if sum(map(_fills_padding, factors)) > 1:
             return None
-        return Chain(tuple(factors), node.origin)
+        return MatrixChain(tuple(factors), node.origin)
 
     def _opened(self, operand: Node, found: Expression) -> tuple[Expression, ...]:
         """A factor, or those of one that is part of the chain that it stands in."""
-        if not isinstance(found, Chain) or not self._is_used_once(operand):
+        if not isinstance(found, MatrixChain) or not self._is_used_once(operand):
             return (found,)
         return found.factors if len(found.factors) < _MOST_FACTORS else (found,)
 

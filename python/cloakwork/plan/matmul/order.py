@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cloakwork.plan.matmul.expression import (
-    Chain,
     Combination,
     Expression,
     Matrix,
+    MatrixChain,
     Pointwise,
     Spread,
     Transposed,
@@ -37,7 +37,7 @@ _NEVER = math.inf
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ChainSplit:
     """Where a part of a chain is cut in two, and what the halves of slots hold.
 
     Args:
@@ -63,7 +63,7 @@ class Part:
         last: The factor after the last one.
     """
 
-    chain: Chain
+    chain: MatrixChain
     sizes: tuple[int, ...]
     digits: tuple[Digit, ...]
     first: int
@@ -111,8 +111,8 @@ class Ordering:
         self._costs = costs
         self.levels = levels
         self._outer = {expression, *_terms(expression)}
-        self._sizes: dict[Chain, tuple[int, ...]] = {}
-        self._best: dict[tuple[object, ...], tuple[float, Split | None]] = {}
+        self._sizes: dict[MatrixChain, tuple[int, ...]] = {}
+        self._best: dict[tuple[object, ...], tuple[float, ChainSplit | None]] = {}
 
     @property
     def cost(self) -> float:
@@ -124,7 +124,7 @@ class Ordering:
     def least_cost(self) -> float:
         """What it costs at the least: keys, and results that are made and handled."""
         of = self.expression
-        if not isinstance(of, Chain):
+        if not isinstance(of, MatrixChain):
             return self._handled
         return self._handled + self._switching(self.whole(of, ("rows", "columns")), 0)
 
@@ -135,7 +135,7 @@ class Ordering:
         keys = 2 * lanes.side - 1 + len(lanes.sums)
         return HANDLING * bottom.addition * outputs + KEY * top.rotation * keys
 
-    def whole(self, chain: Chain, digits: tuple[Digit, Digit]) -> Part:
+    def whole(self, chain: MatrixChain, digits: tuple[Digit, Digit]) -> Part:
         """All of a chain whose outer axes are shared out like this."""
         inner: list[Digit] = ["whole"] * (len(chain.factors) - 1)
         if chain in self._outer and 0 < self._summed <= len(inner):
@@ -143,7 +143,7 @@ class Ordering:
         all_digits = (digits[0], *inner, digits[1])
         return Part(chain, self._sizes_of(chain), all_digits, 0, len(chain.factors))
 
-    def _sizes_of(self, chain: Chain) -> tuple[int, ...]:
+    def _sizes_of(self, chain: MatrixChain) -> tuple[int, ...]:
         if chain not in self._sizes:
             self._sizes[chain] = chain.sizes
         return self._sizes[chain]
@@ -172,7 +172,7 @@ class Ordering:
                 vectors = self.lanes.blocks(shape[axis], digits[axis])
                 turns = 0 if axis else self.lanes.side - 1
                 return vectors * (HANDLING * at.addition + turns * at.hoisted_rotation)
-            case Chain():
+            case MatrixChain():
                 return self.part(self.whole(of, digits), level, halves=halves)
             case Combination():
                 return self._combination(of, digits, level, halves)
@@ -197,7 +197,7 @@ class Ordering:
             return self.value(part.factors[0], digits, level, halves=halves)
         return self._unswitched(part, level, halves)[0] + self._switching(part, level)
 
-    def split(self, part: Part, level: int, *, halves: bool) -> Split:
+    def split(self, part: Part, level: int, *, halves: bool) -> ChainSplit:
         """Where a part of a chain is cut in two."""
         found = self._unswitched(part, level, halves)[1]
         assert found is not None
@@ -207,8 +207,8 @@ class Ordering:
         self, of: Combination, digits: tuple[Digit, Digit], level: int, halves: bool
     ) -> float:
         """Products are summed before their keys are switched."""
-        chains = [each for _, each in of.terms if isinstance(each, Chain)]
-        others = [each for _, each in of.terms if not isinstance(each, Chain)]
+        chains = [each for _, each in of.terms if isinstance(each, MatrixChain)]
+        others = [each for _, each in of.terms if not isinstance(each, MatrixChain)]
         outputs = self._outputs(of.shape, digits)
         total = outputs * self._costs.at(level).addition * len(others)
         total += sum(self.value(each, digits, level, halves=halves) for each in others)
@@ -237,7 +237,7 @@ class Ordering:
         shape, ends = (sizes[part.first], sizes[part.last]), (digits[part.first], digits[part.last])
         return self._outputs(shape, ends) * (top.product_switch + top.rescale)
 
-    def _unswitched(self, part: Part, level: int, halves: bool) -> tuple[float, Split | None]:
+    def _unswitched(self, part: Part, level: int, halves: bool) -> tuple[float, ChainSplit | None]:
         """What a product costs before keys are switched, at the best cut."""
         if level + 1 > self.levels:
             return _NEVER, None
@@ -248,7 +248,7 @@ class Ordering:
             self._best[key] = min(cuts, key=lambda each: each[0])
         return self._best[key]
 
-    def _cut(self, part: Part, at: int, level: int, halves: bool) -> tuple[float, Split]:
+    def _cut(self, part: Part, at: int, level: int, halves: bool) -> tuple[float, ChainSplit]:
         lanes, bottom = self.lanes, self._costs.at(level)
         sizes, digits = part.sizes, part.digits
         tall = lanes.blocks(sizes[part.first], digits[part.first])
@@ -261,7 +261,7 @@ class Ordering:
 
     def _of_matrices(
         self, part: Part, at: int, level: int, halves: bool, blocks: tuple[int, int]
-    ) -> tuple[float, Split]:
+    ) -> tuple[float, ChainSplit]:
         """By two inner indices in a slot, or by one where one packing serves both operands."""
         lanes, top = self.lanes, self._costs.at(level + 1)
         size, digit = part.sizes[at], part.digits[at]
@@ -277,11 +277,11 @@ class Ordering:
             products = math.prod(blocks) * top.rotated_products(terms, lanes.side)
             costs[parts] = products + HANDLING * top.addition * terms * packed
         best = min(costs, key=lambda parts: costs[parts])
-        return costs[best], Split(at, parts=best)
+        return costs[best], ChainSplit(at, parts=best)
 
     def _of_products(
         self, part: Part, at: int, level: int, halves: bool, blocks: tuple[int, int]
-    ) -> tuple[float, Split]:
+    ) -> tuple[float, ChainSplit]:
         """With something in both halves of the slots of one operand at most."""
         lanes, top = self.lanes, self._costs.at(level + 1)
         terms = lanes.runs(part.sizes[at], part.digits[at])
@@ -296,7 +296,7 @@ class Ordering:
             costs[False, False] = self.part(right, level + 1, halves=False)
         best = min(costs, key=lambda way: costs[way])
         products = math.prod(blocks) * top.rotated_products(terms, lanes.side)
-        return products + costs[best], Split(at, best)
+        return products + costs[best], ChainSplit(at, best)
 
     def _lie_equally(self, part: Part) -> bool:
         """Whether two factors are transposes of one another whose vectors are the same."""

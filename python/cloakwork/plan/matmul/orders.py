@@ -9,10 +9,10 @@ from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.matmul.brackets import bracketed
 from cloakwork.plan.matmul.expression import (
-    Chain,
     Combination,
     Expression,
     Matrix,
+    MatrixChain,
     Pointwise,
     Weighted,
     operands,
@@ -50,7 +50,8 @@ def cheapest_orders(
         >>> from cloakwork.plan.matmul.spine import Factor
         >>> from cloakwork.programs.ir.tensors import Source
         >>> from cloakwork.runtime.costs import comparable
-        >>> chain = Chain(tuple(Matrix(Factor(Source(n, (64, 64)), False)) for n in "abcd"), "")
+        >>> sources = [Source(name, (64, 64)) for name in "abcd"]
+        >>> chain = MatrixChain(tuple(Matrix(Factor(each, False)) for each in sources), "")
         >>> bracketed(cheapest_orders(chain, 13, comparable)[0])
         '(a b) (c d)'
     """
@@ -123,7 +124,7 @@ def _depths(expression: Expression) -> tuple[int, int]:
     """The levels that an expression takes in its shortest and in its longest order."""
     below = [_depths(each) for each in operands(expression)]
     match expression:
-        case Chain():
+        case MatrixChain():
             return _shortest([least for least, _ in below]), max(most for _, most in below) + len(
                 below
             ) - 1
@@ -149,7 +150,7 @@ def _all_lanes(expression: Expression, slots: int) -> Iterator[tuple[Lanes, int]
     outer = [expression]
     if isinstance(expression, Combination):
         outer = [each for _, each in expression.terms]
-    chains = [each for each in outer if isinstance(each, Chain)]
+    chains = [each for each in outer if isinstance(each, MatrixChain)]
     most = max((len(each.factors) - 1 for each in chains), default=1)
     for column_parts in (1, 2) if _is_flat(expression) else (1,):
         for summed in range(1, most + 1):
@@ -169,7 +170,7 @@ def _is_flat(expression: Expression) -> bool:
             isinstance(each, Matrix) or _is_flat(each) for each in terms
         )
     return (
-        isinstance(expression, Chain)
+        isinstance(expression, MatrixChain)
         and all(isinstance(each, Matrix) for each in expression.factors)
         and len(expression.factors) == 2
     )

@@ -59,7 +59,7 @@ def skewed_product(builder: Builder, left: int, right: int, rows: int) -> int:
         >>> sum(isinstance(each, Rotate) for each in builder.operations)
         189
     """
-    work = _Work(builder, rows)
+    work = _SkewedWork(builder, rows)
     ways, parts = work.columns_in_both_ways(left), work.columns_of_both_kinds(right)
     builder.stage = "products"
     products = builder.append(RotatedProducts(tuple(ways), tuple(parts), builder.slots))
@@ -83,7 +83,7 @@ def with_imaginary(
     return builder.append(joined(value, imaginary))
 
 
-class _Work:
+class _SkewedWork:
     """The program so far; see `skewed_product` for its arguments."""
 
     def __init__(self, builder: Builder, rows: int) -> None:

@@ -19,12 +19,12 @@ from cloakwork.plan.matmul.batches import Batch, BatchedSource
 from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
 from cloakwork.plan.matmul.expression import (
-    Chain,
     Combination,
     Expression,
     Indexed,
-    Known,
+    KnownMatrix,
     Matrix,
+    MatrixChain,
     Pointwise,
     Spread,
     Transposed,
@@ -32,7 +32,7 @@ from cloakwork.plan.matmul.expression import (
 )
 from cloakwork.plan.matmul.lanes import Digit
 from cloakwork.plan.matmul.lower import entered, given_out, switched
-from cloakwork.plan.matmul.order import Ordering, Part, Split
+from cloakwork.plan.matmul.order import ChainSplit, Ordering, Part
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import Source
@@ -60,7 +60,7 @@ _TOP = 200
 
 Numbers: TypeAlias = NDArray[np.int64]
 _Ends: TypeAlias = tuple[Digit, Digit]
-_Made: TypeAlias = Matrix | Spread | Chain | Combination | Weighted | Pointwise
+_Made: TypeAlias = Matrix | Spread | MatrixChain | Combination | Weighted | Pointwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def lowered_expressions(title: str, planned: Sequence[tuple[Ordering, Batch]]) -
     made: list[tuple[Numbers, BlockLayout]] = []
     results: list[MatrixPlace] = []
     for ordering, batch in planned:
-        work = _Work(entered, ordering, batch)
+        work = _TreeWork(entered, ordering, batch)
         shape = ordering.expression.shape
         layout = replace(ordering.lanes.result(shape), shape=(batch.count, *shape))
         made.append((np.stack([work.result(number) for number in range(batch.count)]), layout))
@@ -121,7 +121,7 @@ class _Entered:
     vectors: dict[tuple[object, ...], Numbers] = field(default_factory=dict)
 
 
-class _Work:
+class _TreeWork:
     """One expression in the program so far."""
 
     def __init__(self, entered: _Entered, ordering: Ordering, batch: Batch) -> None:
@@ -168,7 +168,7 @@ class _Work:
                 return self._matrix(factor, digits, flipped)
             case Spread():
                 return self._spread(of, digits, flipped)
-            case Chain(origin=origin):
+            case MatrixChain(origin=origin):
                 whole = self._ordering.whole(of, digits)
                 return self._part(whole, level, halves=halves, flipped=flipped, origin=origin)
             case Combination():
@@ -208,7 +208,7 @@ class _Work:
         return Unswitched(by, *operands, is_shared, text, origin)
 
     def _of_products(
-        self, part: Part, split: Split, level: int, flipped: bool, origin: str
+        self, part: Part, split: ChainSplit, level: int, flipped: bool, origin: str
     ) -> tuple[Numbers, Numbers]:
         # One that lies by diagonals, and one as a pair: A^T and B for either result.
         sides = list(zip(part.cut(split.at), split.halves, (True, False), strict=True))
@@ -233,7 +233,7 @@ class _Work:
         one, other = factors
         left = BlockLayout(lanes.left(lanes.shown(rows), inner, parts), "left", (1, *one.shape))
         columns = lanes.shown(columns)
-        if not isinstance(one.source, Known):
+        if not isinstance(one.source, KnownMatrix):
             self._enter(one, left)
         if parts == 1 and columns != "columns":
             # Rows of a right operand lie as columns of its transpose: one matrix may be both.
@@ -322,7 +322,7 @@ class _Work:
         products: list[tuple[int, Unswitched]] = []
         others: list[tuple[int, Numbers]] = []
         for sign, term in of.terms:
-            if isinstance(term, Chain):
+            if isinstance(term, MatrixChain):
                 whole = self._ordering.whole(term, digits)
                 made = self._unswitched(whole, level, halves, flipped, term.origin)
                 products.append((sign, made))
@@ -414,7 +414,7 @@ class _Work:
         """The vectors of a tensor in a layout, which enter once."""
         whole, sizes, number = self._whole_of(source)
         key = whole, view.order, layout.role, layout.blocks, layout.shape
-        if isinstance(source, Known):
+        if isinstance(source, KnownMatrix):
             if key not in self._entered:
                 self._entered[key] = self._filled(source, view, layout)
             return self._entered[key]
@@ -435,7 +435,7 @@ class _Work:
             return BatchedSource(source.whole, source.axes), source.sizes, source.number
         return self._batch.of(source), self._batch.sizes, self._number
 
-    def _filled(self, source: Known, view: MatrixView, layout: BlockLayout) -> Numbers:
+    def _filled(self, source: KnownMatrix, view: MatrixView, layout: BlockLayout) -> Numbers:
         """A matrix in the clear as vectors that stand where encrypted ones do."""
         self._begin("matrices in the clear", "")
         lying = np.ascontiguousarray(source.array.transpose(view.order))

@@ -21,7 +21,7 @@ from cloakwork.plan.networks.lower import LoweredNetwork, stage_title
 from cloakwork.plan.networks.matrices import Matrix
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of, operands_of
 from cloakwork.plan.networks.stages import (
-    Activation,
+    ActivationStage,
     CiphertextProduct,
     EncryptedInput,
     MatrixProduct,
@@ -64,7 +64,7 @@ def lowered_by_element(title: str, network: StagedNetwork, slots: int) -> Lowere
         slots: Slots of the program, one for each input.
     """
     builder = Builder(title, slots)
-    writer = _Writer(network, builder)
+    writer = _ElementWriter(network, builder)
     outputs = [
         [writer.at_level(number, element, 0) for element in range(_size(network.stages[number]))]
         for number in network.outputs
@@ -137,7 +137,7 @@ def sums_of(terms: Mapping[int, Matrix]) -> list[_SumsOfElements]:
     return found
 
 
-class _Writer:
+class _ElementWriter:
     """Appends the operations of an element, and those before that it is made of."""
 
     def __init__(self, network: StagedNetwork, builder: Builder) -> None:
@@ -179,7 +179,7 @@ class _Writer:
                 stage.shift,
             )
             for number, stage in enumerate(self._network.stages)
-            if isinstance(stage, Activation) and (number, 0) in self._values
+            if isinstance(stage, ActivationStage) and (number, 0) in self._values
         )
 
     def at_level(self, number: int, element: int, level: int) -> int:
@@ -214,7 +214,7 @@ class _Writer:
 
     def _made(self, stage: Stage, operands: Sequence[int], element: int) -> int:
         match stage:
-            case Activation():
+            case ActivationStage():
                 return append_activation(self._builder, stage, operands[0])
             case CiphertextProduct():
                 return append_product_of_values(self._builder, *operands)

@@ -87,9 +87,9 @@ def calibrate(
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
-    >>> nodes = [g.node("x", g.Input((1,)), (), [])]
-    >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
-    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]
+    >>> nodes.append(g.node("square", g.PolynomialLayer((0, 0, 1), "monomial", -9, 9), (0,), nodes))
+    >>> nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
     >>> calibrate(g.build(nodes), [np.array([[-2.0], [1.0]])]).highs
     array([1., 4., 4.])
     """
@@ -187,7 +187,7 @@ def _decisive(graph: g.Graph) -> set[int]:
     return {
         operand
         for node in graph.nodes
-        if isinstance(node.operation, (g.Activation, g.Polynomial, g.Multiply, g.Output))
+        if isinstance(node.operation, (g.Activation, g.PolynomialLayer, g.Multiply, g.OutputLayer))
         for operand in node.inputs
     }
 
@@ -237,5 +237,7 @@ def bounded(graph: g.Graph, bounds: Sequence[float]) -> g.Graph:
     nodes = list(graph.nodes)
     for number, (bound, known) in enumerate(zip(bounds, graph.bounds, strict=True)):
         if not np.isfinite(known):
-            nodes[number] = replace(nodes[number], operation=g.Input(nodes[number].shape, bound))
+            nodes[number] = replace(
+                nodes[number], operation=g.InputLayer(nodes[number].shape, bound)
+            )
     return g.build(nodes, graph.form)

@@ -68,10 +68,10 @@ def compile_graph(
 
     Example:
         >>> import numpy as np
-        >>> nodes = [g.node("x", g.Input((4,)), (), [])]
-        >>> for name, layer in [("dense", g.Linear(np.ones((2, 4)), np.zeros(2))),
-        ...                     ("square", g.Polynomial((0.0, 0.0, 1.0), "monomial", -9, 9)),
-        ...                     ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((4,)), (), [])]
+        >>> for name, layer in [("dense", g.LinearLayer(np.ones((2, 4)), np.zeros(2))),
+        ...                     ("square", g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -9, 9)),
+        ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> network = compile_graph(g.build(nodes), np.ones((1, 4)))
         >>> client, evaluator = network.keygen()

@@ -57,9 +57,9 @@ def least_depths(graph: g.Graph, activations: Mapping[int, int]) -> list[Depth]:
         activations: For the number of each activation the levels that it takes at the least.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((2,)), (), [])]
-        >>> for name, layer in [("dense", g.Linear(np.ones((2, 2)), np.zeros(2))),
-        ...                     ("act", g.Activation("relu")), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
+        >>> for name, layer in [("dense", g.LinearLayer(np.ones((2, 2)), np.zeros(2))),
+        ...                     ("act", g.Activation("relu")), ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> [depth.levels for depth in least_depths(g.build(nodes), {2: 14})]
         [0, 1, 15, 15]
@@ -72,7 +72,7 @@ def least_depths(graph: g.Graph, activations: Mapping[int, int]) -> list[Depth]:
         match node.operation:
             case g.Activation():
                 levels, has_product = levels + has_product + activations[number], False
-            case g.Polynomial(coefficients=coefficients):
+            case g.PolynomialLayer(coefficients=coefficients):
                 levels, has_product = levels + has_product + _polynomial_depth(coefficients), False
             case g.Multiply():
                 levels, has_product = levels + has_product + 1, False
@@ -102,8 +102,8 @@ def activation_depths(
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
-        >>> nodes = [g.node("x", g.Input((2,)), (), [])]
-        >>> for name, layer in [("act", g.Activation("relu")), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
+        >>> for name, layer in [("act", g.Activation("relu")), ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph = g.build(nodes)
         >>> calibration = calibrate(graph, [np.array([[-2.0, 1.0], [2.0, 1.0]])])
@@ -226,7 +226,7 @@ def _available_levels(too_many: int, options: NetworkOptions) -> int | None:
 def _mixes(operation: g.Operation) -> bool:
     """Whether a layer is a sum of several elements, which takes a product with a matrix."""
     match operation:
-        case g.Linear(weight=weight) | g.Convolution(weight=weight):
+        case g.LinearLayer(weight=weight) | g.ConvolutionLayer(weight=weight):
             taken = np.count_nonzero(weight.reshape(len(weight), -1), axis=1)
             return bool(taken.min() > 1)
         case g.AveragePool(kernel=kernel):

@@ -27,7 +27,7 @@ Function = Callable[[g.Array], g.Array]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ActivationFit:
     """How one activation was fitted.
 
     Args:
@@ -63,7 +63,7 @@ class Fitted:
 
     graph: g.Graph
     numbers: tuple[int, ...]
-    fits: tuple[Fit, ...]
+    fits: tuple[ActivationFit, ...]
 
 
 def fit(
@@ -95,9 +95,9 @@ def fit(
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
     >>> from cloakwork.plan.networks.calibration import calibrate
-    >>> nodes = [g.node("x", g.Input((1,)), (), [])]
+    >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]
     >>> nodes.append(g.node("act", g.Activation("silu"), (0,), nodes))
-    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
     >>> graph = g.build(nodes)
     >>> fits = fit(graph, calibrate(graph, [np.array([[-4.0], [4.0]])]), precision=8).fits
     >>> fits[0].degrees, fits[0].depth
@@ -106,20 +106,20 @@ def fit(
     given = checked_degrees(graph, degrees)
     nodes: list[g.Node] = []
     renamed: list[int] = []
-    fits: list[Fit] = []
+    fits: list[ActivationFit] = []
     for node in graph.nodes:
         inputs = tuple(renamed[operand] for operand in node.inputs)
         operation = node.operation
-        if isinstance(operation, (g.Activation, g.Polynomial)):
+        if isinstance(operation, (g.Activation, g.PolynomialLayer)):
             low, high = calibration.widened_for(node, margin)
         if isinstance(operation, g.Activation):
             asked = given.get(node.name, given.get(operation.function))
-            fitting = _Fitting(node.name, operation, low, high, precision)
+            fitting = _FitSearch(node.name, operation, low, high, precision)
             made = fitting.of_degree(asked) if asked is not None else fitting.precise()
             fits.append(made.fit)
             renamed.append(_append(nodes, made, node, inputs[0]))
             continue
-        if isinstance(operation, g.Polynomial) and math.isinf(operation.high - operation.low):
+        if isinstance(operation, g.PolynomialLayer) and math.isinf(operation.high - operation.low):
             operation = replace(operation, low=low, high=high)
             fits.append(_exact(node.name, operation))
         if isinstance(operation, g.Multiply) and operation.ranges is not None:
@@ -160,15 +160,15 @@ def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mappin
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _MadeFit:
     """The polynomials of an activation, composed, and whether x is multiplied by the last."""
 
-    fit: Fit
-    polynomials: tuple[g.Polynomial, ...]
+    fit: ActivationFit
+    polynomials: tuple[g.PolynomialLayer, ...]
     times_x: bool
 
 
-def _append(nodes: list[g.Node], made: _Made, node: g.Node, source: int) -> int:
+def _append(nodes: list[g.Node], made: _MadeFit, node: g.Node, source: int) -> int:
     last = source
     for polynomial in made.polynomials:
         nodes.append(g.node(node.name, polynomial, (last,), nodes))
@@ -178,15 +178,15 @@ def _append(nodes: list[g.Node], made: _Made, node: g.Node, source: int) -> int:
     return len(nodes) - 1
 
 
-def _exact(layer: str, polynomial: g.Polynomial) -> Fit:
+def _exact(layer: str, polynomial: g.PolynomialLayer) -> ActivationFit:
     degree = len(polynomial.coefficients) - 1
     low, high = polynomial.low, polynomial.high
     depth = polynomial_depth(polynomial.coefficients)
-    return Fit(layer, "polynomial", low, high, (degree,), depth, 0.0, math.inf)
+    return ActivationFit(layer, "polynomial", low, high, (degree,), depth, 0.0, math.inf)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fitting:
+class _FitSearch:
     """One activation over its range."""
 
     layer: str
@@ -195,7 +195,7 @@ class _Fitting:
     high: float
     precision: float
 
-    def precise(self) -> _Made:
+    def precise(self) -> _MadeFit:
         """Polynomials as precise as asked, of the least depth."""
         allowed = self._unit() * 2.0**-self.precision
         if self._slopes() is None:
@@ -211,7 +211,7 @@ class _Fitting:
             return self._composed(stages)
         return single if stages is None or single.fit.depth <= depth else self._composed(stages)
 
-    def of_degree(self, degree: int) -> _Made:
+    def of_degree(self, degree: int) -> _MadeFit:
         """One polynomial of a given degree."""
         return self._single(nearest(self._of_t(), degree, self._bend()))
 
@@ -228,13 +228,13 @@ class _Fitting:
         """Where activations bend, at 0, as t."""
         return -(self.high + self.low) / (self.high - self.low)
 
-    def _single(self, approximation: Approximation) -> _Made:
-        polynomial = g.Polynomial(approximation.coefficients, "chebyshev", self.low, self.high)
+    def _single(self, approximation: Approximation) -> _MadeFit:
+        polynomial = g.PolynomialLayer(approximation.coefficients, "chebyshev", self.low, self.high)
         degree = len(approximation.coefficients) - 1
         made = self._fit((degree,), polynomial_depth(polynomial.coefficients), approximation.error)
-        return _Made(made, (polynomial,), False)
+        return _MadeFit(made, (polynomial,), False)
 
-    def _composed(self, stages: Stages) -> _Made:
+    def _composed(self, stages: Stages) -> _MadeFit:
         """x * (middle + half * sign(x)), the sign composed of stages."""
         slope, bound = self._slopes() or 0.0, self._bound()
         middle, half = (1.0 + slope) / 2, (1.0 - slope) / 2
@@ -243,18 +243,18 @@ class _Fitting:
         coefficients = [*first, (middle + first_of_last, *rest)]
         ranges = [bound] + [1.0] * (len(stages) - 1)
         polynomials = tuple(
-            g.Polynomial(stage, "chebyshev", -end, end)
+            g.PolynomialLayer(stage, "chebyshev", -end, end)
             for stage, end in zip(coefficients, ranges, strict=True)
         )
         degrees = tuple(len(stage) - 1 for stage in stages)
         depth = sum(map(polynomial_depth, coefficients)) + 1
         error = error_of(stages) * self._sign_error_weight()
-        return _Made(self._fit(degrees, depth, error), polynomials, True)
+        return _MadeFit(self._fit(degrees, depth, error), polynomials, True)
 
-    def _fit(self, degrees: tuple[int, ...], depth: int, error: float) -> Fit:
+    def _fit(self, degrees: tuple[int, ...], depth: int, error: float) -> ActivationFit:
         bits = math.log2(self._unit() / error) if error else math.inf
         function = self.activation.function
-        return Fit(self.layer, function, self.low, self.high, degrees, depth, error, bits)
+        return ActivationFit(self.layer, function, self.low, self.high, degrees, depth, error, bits)
 
     def _slopes(self) -> float | None:
         """The slope below 0 of an activation with a corner there, if it has one."""

@@ -10,7 +10,7 @@ import numpy as np
 from cloakwork.plan.networks.pair_writer import PairWriter
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import (
-    Activation,
+    ActivationStage,
     CiphertextProduct,
     EncryptedInput,
     MatrixProduct,
@@ -170,7 +170,7 @@ def activation_ranges(
     ranges: list[ActivationRange] = []
     for stage in network.stages:
         match stage:
-            case Activation(operand=operand):
+            case ActivationStage(operand=operand):
                 places = packings[operand]
                 taken = [next(operands) for _ in range(parts * places.ciphertexts)]
                 ends = [(stage.low, stage.high, stage.scale, stage.shift)]

@@ -22,19 +22,19 @@ def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
         shape: The shape of its operand.
 
     Example:
-        >>> layer = g.Linear(np.array([[1.0, 2.0]]), np.array([3.0]))
+        >>> layer = g.LinearLayer(np.array([[1.0, 2.0]]), np.array([3.0]))
         >>> matrix, bias = matrix_of(g.Node("y", layer, (0,), (1,)), (2,))
         >>> matrix.toarray().tolist(), bias.tolist()
         ([[1.0, 2.0]], [3.0])
     """
     rows, columns = prod(node.shape), prod(shape)
     match node.operation:
-        case g.Linear(weight=weight, bias=bias):
+        case g.LinearLayer(weight=weight, bias=bias):
             copies = prod(shape[:-1])
             dense = sparse.csr_array(weight)
             matrix = dense if copies == 1 else sparse.kron(sparse.eye_array(copies), dense)
             return sparse.csr_array(matrix), np.tile(bias, copies)
-        case g.Convolution():
+        case g.ConvolutionLayer():
             return _convolution(node.operation, node.shape, shape)
         case g.AveragePool():
             return _average(node.operation, node.shape, shape), np.zeros(rows)
@@ -99,7 +99,9 @@ def _built(
     return sparse.csr_array((weights, (rows, columns)), shape=shape)
 
 
-def _convolution(layer: g.Convolution, after: g.Shape, before: g.Shape) -> tuple[Matrix, g.Array]:
+def _convolution(
+    layer: g.ConvolutionLayer, after: g.Shape, before: g.Shape
+) -> tuple[Matrix, g.Array]:
     outer, inner, *kernel = layer.weight.shape
     per_group = outer // layer.groups
     pixels, taps, found = _taps(

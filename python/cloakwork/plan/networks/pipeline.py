@@ -29,7 +29,7 @@ from cloakwork.plan.networks.errors.expected import (
     DRAWN_BITS,
     OUTGROWN,
     ROUGH,
-    Run,
+    ClearRun,
     SimulatedInputs,
     expected_error,
 )
@@ -160,9 +160,9 @@ def require_small_results(
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
-        >>> nodes = [g.node("x", g.Input((1,)), (), [])]
-        >>> cube = g.Polynomial((0.0, 0.0, 0.0, 1.0), "monomial", -9e9, 9e9)
-        >>> for name, layer in [("cube", cube), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]
+        >>> cube = g.PolynomialLayer((0.0, 0.0, 0.0, 1.0), "monomial", -9e9, 9e9)
+        >>> for name, layer in [("cube", cube), ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph = g.build(nodes)
         >>> require_small_results(graph, calibrate(graph, [np.array([[9.0]])]), NetworkOptions())
@@ -170,7 +170,9 @@ def require_small_results(
     largest = np.maximum(np.abs(calibration.lows), np.abs(calibration.highs))
     limit = 2.0 ** (_MAX_HEADROOM - _LEAST_RECOGNISED_BITS)
     results = [
-        number for number, node in enumerate(graph.nodes) if isinstance(node.operation, g.Output)
+        number
+        for number, node in enumerate(graph.nodes)
+        if isinstance(node.operation, g.OutputLayer)
     ]
     if largest[results].max() > limit:
         first = int((largest > limit).argmax())
@@ -403,7 +405,7 @@ class _Scales:
 
     whole: LoweredNetwork
     packings: Sequence[Places]
-    runs: Sequence[Run]
+    runs: Sequence[ClearRun]
     ring: _Ring
     headroom: int
     largest: str

@@ -14,7 +14,7 @@ import numpy as np
 
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
-from cloakwork.plan.networks.fit import Fit, Fitted, fit
+from cloakwork.plan.networks.fit import ActivationFit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
@@ -61,8 +61,8 @@ def refitted(
         InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((1,)), (), [])]
-        >>> for name, layer in [("act", g.Activation("tanh")), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]
+        >>> for name, layer in [("act", g.Activation("tanh")), ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph = g.build(nodes)
         >>> samples = Samples(graph, [[-2.0], [2.0]])
@@ -144,7 +144,7 @@ def _shallower(
         fitted, calibration = found
 
 
-def _may_be_shallower(fit: Fit) -> bool:
+def _may_be_shallower(fit: ActivationFit) -> bool:
     """Whether an activation is one polynomial of some degree, of a function defined everywhere."""
     is_one = len(fit.degrees) == 1 and fit.depth >= _LEAST_DEPTH
     if fit.function == "polynomial":

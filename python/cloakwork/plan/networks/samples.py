@@ -36,8 +36,9 @@ class Samples:
         InvalidArgumentError: The samples are neither a batch nor an iterable of batches.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((2,)), (), []), g.node("y", g.Input((1,)), (), [])]
-        >>> nodes += [g.node("z", g.Output(), (1,), nodes)]
+        >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
+        >>> nodes += [g.node("y", g.InputLayer((1,)), (), [])]
+        >>> nodes += [g.node("z", g.OutputLayer(), (1,), nodes)]
         >>> x, y = np.zeros((300, 2)), np.ones((300, 1))
         >>> [rows.shape for rows in Samples(g.build(nodes), {"x": x, "y": y})]
         [(256, 3), (44, 3)]

@@ -12,7 +12,7 @@ from cloakwork.plan.networks.diagonals import ClearMatrix
 from cloakwork.plan.networks.matrices import Matrix
 from cloakwork.plan.networks.packings.convolution import Image, strides_of
 from cloakwork.plan.networks.stages import (
-    Activation,
+    ActivationStage,
     CiphertextProduct,
     EncryptedInput,
     MatrixProduct,
@@ -134,7 +134,7 @@ def operands_of(stage: Stage) -> tuple[int, ...]:
             return ()
         case MatrixProduct(terms=terms):
             return tuple(terms)
-        case Activation(operand=operand):
+        case ActivationStage(operand=operand):
             return (operand,)
         case CiphertextProduct(left=left, right=right):
             return (left, right)
@@ -147,7 +147,7 @@ def depth_of(stage: Stage) -> int:
             return 0
         case MatrixProduct():
             return 0 if stage.signs is not None else 1
-        case Activation(coefficients=coefficients):
+        case ActivationStage(coefficients=coefficients):
             return 1 if stage.squares else polynomial_depth(coefficients)
         case CiphertextProduct():
             return 1

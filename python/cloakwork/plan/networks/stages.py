@@ -82,7 +82,7 @@ class MatrixProduct:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Activation:
+class ActivationStage:
     """A polynomial of each element of a stage; a square where the coefficients are 0, 0, 1.
 
     Args:
@@ -151,11 +151,11 @@ class CiphertextProduct:
     ranges: tuple[FactorRange, FactorRange] | None = None
 
 
-Stage: TypeAlias = EncryptedInput | MatrixProduct | Activation | CiphertextProduct
+Stage: TypeAlias = EncryptedInput | MatrixProduct | ActivationStage | CiphertextProduct
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sum:
+class _StageSum:
     """What a layer computes, as products of stages with matrices and a bias."""
 
     terms: Mapping[int, Matrix]
@@ -171,14 +171,14 @@ class _Sum:
         multiple = multiple_of(matrix)
         return None if multiple is None else (stage, multiple)
 
-    def scaled(self, factor: float, shift: float) -> _Sum:
+    def scaled(self, factor: float, shift: float) -> _StageSum:
         if (factor, shift) == (1.0, 0.0):
             return self
         terms = {stage: matrix * factor for stage, matrix in self.terms.items()}
-        return _Sum(terms, self.bias * factor + shift, self.layers)
+        return _StageSum(terms, self.bias * factor + shift, self.layers)
 
 
-class _Merging:
+class _StageMerging:
     """The stages so far, and each layer's result in terms of them.
 
     Args:
@@ -192,14 +192,14 @@ class _Merging:
         self.graph = graph
         self.part = part
         self.stages: list[Stage] = []
-        self.sums: dict[int, _Sum] = {}
+        self.sums: dict[int, _StageSum] = {}
         self._scaled = scaled
 
-    def of_stage(self, stage: Stage) -> _Sum:
+    def of_stage(self, stage: Stage) -> _StageSum:
         """Append a stage and return its result."""
         self.stages.append(stage)
         size = math.prod(stage.shape)
-        return _Sum({len(self.stages) - 1: identity(size)}, np.zeros(size))
+        return _StageSum({len(self.stages) - 1: identity(size)}, np.zeros(size))
 
     def settled(self, number: int, factor: float = 1.0, shift: float = 0.0) -> int:
         """The stage that is a layer's result, scaled and shifted; later layers start from it."""
@@ -235,7 +235,7 @@ class _Merging:
         self.stages.append(MatrixProduct(node.name, node.shape, (node.name,), terms, bias, number))
         return len(self.stages) - 1
 
-    def through(self, number: int, operand: int) -> _Sum:
+    def through(self, number: int, operand: int) -> _StageSum:
         """A linear layer of an operand, merged with the layers before where that costs no more."""
         node, before = self.graph.nodes[number], self.graph.nodes[operand]
         matrix, bias = matrix_of(node, before.shape)
@@ -244,7 +244,7 @@ class _Merging:
             self._settle_in_place(operand)
             merged = self._merged(matrix, self.sums[operand])
             assert merged is not None
-        return _Sum(merged.terms, merged.bias + bias, (*merged.layers, node.name))
+        return _StageSum(merged.terms, merged.bias + bias, (*merged.layers, node.name))
 
     def _settle_in_place(self, number: int) -> None:
         """Settle a layer's result, or rather what it puts in another order.
@@ -320,7 +320,7 @@ class _Merging:
         growth = operand if basis == "monomial" else 1.0
         return sum(abs(each) * growth**power for power, each in enumerate(coefficients))
 
-    def _reached(self, result: _Sum) -> float:
+    def _reached(self, result: _StageSum) -> float:
         """A bound on the elements of a sum, all stages being within 1, and inputs in their bounds.
 
         A sum of nothing but zeros is taken to reach 1.
@@ -333,13 +333,13 @@ class _Merging:
             total = total + bound * np.asarray(abs(matrix).sum(axis=1)).ravel()
         return float(total.max()) or 1.0
 
-    def _merged(self, matrix: Matrix, inner: _Sum) -> _Sum | None:
+    def _merged(self, matrix: Matrix, inner: _StageSum) -> _StageSum | None:
         terms: dict[int, Matrix] = {}
         for stage, other in inner.terms.items():
             terms[stage] = Matrix(matrix @ other)
             if inner.layers and terms[stage].nnz > _GROWTH * (matrix.nnz + other.nnz):
                 return None
-        return _Sum(terms, matrix @ inner.bias, inner.layers)
+        return _StageSum(terms, matrix @ inner.bias, inner.layers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -362,7 +362,7 @@ def is_nonlinear(stage: Stage) -> bool:
         >>> is_nonlinear(CiphertextProduct("y", (2,), 0, 0, 1))
         True
     """
-    return isinstance(stage, Activation | CiphertextProduct)
+    return isinstance(stage, ActivationStage | CiphertextProduct)
 
 
 def stages_of(graph: g.Graph, part: float = 1.0) -> Stages:
@@ -374,9 +374,10 @@ def stages_of(graph: g.Graph, part: float = 1.0) -> Stages:
             half, where it holds two numbers in its real and its imaginary part.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((3,)), (), [])]
-        >>> for name, layer in [("a", g.Linear(np.ones((2, 3)), np.ones(2))),
-        ...                     ("b", g.Linear(np.ones((2, 2)), np.ones(2))), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((3,)), (), [])]
+        >>> for name, layer in [("a", g.LinearLayer(np.ones((2, 3)), np.ones(2))),
+        ...                     ("b", g.LinearLayer(np.ones((2, 2)), np.ones(2))),
+        ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> [type(stage).__name__ for stage in stages_of(g.build(nodes)).all]
         ['EncryptedInput', 'MatrixProduct']
@@ -397,10 +398,10 @@ def stages_within_one(graph: g.Graph, part: float = 1.0) -> Stages:
         part: As of `stages_of`.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
-        >>> square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -8.0, 8.0)
-        >>> for name, layer in [("a", square), ("b", g.Linear(np.ones((1, 3)), np.zeros(1))),
-        ...                     ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((3,), 1.0), (), [])]
+        >>> square = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -8.0, 8.0)
+        >>> for name, layer in [("a", square), ("b", g.LinearLayer(np.ones((1, 3)), np.zeros(1))),
+        ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> scaled, squared, total = stages_within_one(g.build(nodes)).all[1:]
         >>> scaled.terms[0].toarray()[0].tolist(), total.terms[2].toarray().tolist()
@@ -418,48 +419,48 @@ def _keeps_size(graph: g.Graph, number: int) -> bool:
 
 def _takes_size(graph: g.Graph, number: int) -> bool:
     match graph.nodes[number].operation:
-        case g.Output() | g.Polynomial():
+        case g.OutputLayer() | g.PolynomialLayer():
             return True
         case g.Multiply():
             return _keeps_size(graph, number)
-        case g.Add():
+        case g.AddLayer():
             users = graph.users[number]
-            return any(isinstance(graph.nodes[user].operation, g.Output) for user in users)
+            return any(isinstance(graph.nodes[user].operation, g.OutputLayer) for user in users)
         case _:
             return False
 
 
 def _stages(graph: g.Graph, scaled: Collection[int], part: float) -> Stages:
-    merging = _Merging(graph, scaled, part)
+    merging = _StageMerging(graph, scaled, part)
     for number, node in enumerate(graph.nodes):
         merging.sums[number] = _result(merging, number, node)
-        if isinstance(node.operation, g.Add):
+        if isinstance(node.operation, g.AddLayer):
             merging.settle_if_repeated(number)
     outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
     return Stages(tuple(merging.stages), outputs)
 
 
-def _result(merging: _Merging, number: int, node: g.Node) -> _Sum:
+def _result(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
     match node.operation, node.inputs:
-        case g.Input(), _:
+        case g.InputLayer(), _:
             packed = merging.of_stage(EncryptedInput(node.name, node.shape, number))
             return packed.scaled(1 / merging.part, 0.0)
-        case g.Output(), [operand]:
+        case g.OutputLayer(), [operand]:
             return merging.sums[operand]
-        case g.Add(), [left, right]:
+        case g.AddLayer(), [left, right]:
             return _total([merging.sums[left], merging.sums[right]], node.name)
         case g.Concatenate(axis=axis), operands:
             shapes = [merging.graph.nodes[each].shape for each in operands]
-            parts: list[_Sum] = []
+            parts: list[_StageSum] = []
             for place, operand in enumerate(operands):
                 placing = beside(shapes, axis, place)
                 inner = merging.sums[operand]
                 terms = {key: Matrix(placing @ each) for key, each in inner.terms.items()}
-                parts.append(_Sum(terms, placing @ inner.bias, inner.layers))
+                parts.append(_StageSum(terms, placing @ inner.bias, inner.layers))
             return _total(parts, node.name)
         case g.Multiply(), _:
             return _product(merging, number, node)
-        case g.Polynomial(), [operand]:
+        case g.PolynomialLayer(), [operand]:
             return _polynomial(merging, number, node, operand)
         case _, [operand]:
             return merging.through(number, operand)
@@ -476,7 +477,7 @@ def _is_permutation(graph: g.Graph, number: int) -> bool:
     return bool(np.array_equal(np.sort(node.operation.indices), elements))
 
 
-def _product(merging: _Merging, number: int, node: g.Node) -> _Sum:
+def _product(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
     expected = g.expected_ranges(node.operation)
     (left, one), (right, other) = (
         merging.factor(operand, number, ends)
@@ -490,16 +491,16 @@ def _product(merging: _Merging, number: int, node: g.Node) -> _Sum:
     return merging.of_stage(product).scaled(one * other, 0.0)
 
 
-def _total(parts: list[_Sum], name: str) -> _Sum:
+def _total(parts: list[_StageSum], name: str) -> _StageSum:
     terms: dict[int, Matrix] = {}
     for part in parts:
         for stage, matrix in part.terms.items():
             terms[stage] = matrix if stage not in terms else Matrix(terms[stage] + matrix)
     layers = dict.fromkeys([each for part in parts for each in part.layers])
-    return _Sum(terms, np.sum([part.bias for part in parts], axis=0), (*layers, name))
+    return _StageSum(terms, np.sum([part.bias for part in parts], axis=0), (*layers, name))
 
 
-def _in_chebyshev(operation: g.Polynomial) -> g.Polynomial:
+def _in_chebyshev(operation: g.PolynomialLayer) -> g.PolynomialLayer:
     """The same polynomial in Chebyshev polynomials of its range, which stay within 1 there.
 
     Powers of large numbers would multiply errors.
@@ -511,9 +512,9 @@ def _in_chebyshev(operation: g.Polynomial) -> g.Polynomial:
     return replace(operation, coefficients=found.coefficients, basis="chebyshev")
 
 
-def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _Sum:
+def _polynomial(merging: _StageMerging, number: int, node: g.Node, operand: int) -> _StageSum:
     operation = node.operation
-    assert isinstance(operation, g.Polynomial)
+    assert isinstance(operation, g.PolynomialLayer)
     if operation.basis == "monomial" and len(operation.coefficients) > _SQUARE:
         operation = _in_chebyshev(operation)
     coefficients = np.polynomial.polynomial.polytrim(operation.coefficients)
@@ -532,7 +533,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
             root, sign = merging.root(top, number, max(abs(end + centre) for end in ends))
             stage = merging.operand(operand, factor * root, (shift + centre) * root)
             square = merging.of_stage(
-                Activation(
+                ActivationStage(
                     node.name,
                     node.shape,
                     stage,
@@ -554,7 +555,7 @@ def _polynomial(merging: _Merging, number: int, node: g.Node, operand: int) -> _
     powers = [float(each) for each in coefficients]
     unit = merging.unit(number, powers, basis, max(map(abs, ends)))
     made = merging.of_stage(
-        Activation(
+        ActivationStage(
             node.name,
             node.shape,
             stage,

@@ -47,11 +47,11 @@ def with_narrower_softmaxes(
         The network and what its layers see; the same as given where it has no such softmax.
 
     Example:
-        >>> ones = g.Linear(np.ones((2, 2)), np.zeros(2))
-        >>> nodes = [g.node("x", g.Input((2,)), (), [])]
+        >>> ones = g.LinearLayer(np.ones((2, 2)), np.zeros(2))
+        >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
         >>> for layer, operands in [
         ...     (g.Activation("exp", unit=1.0), (0,)), (ones, (1,)),
-        ...     (g.Activation("reciprocal"), (2,)), (g.Multiply(), (1, 3)), (g.Output(), (4,)),
+        ...     (g.Activation("reciprocal"), (2,)), (g.Multiply(), (1, 3)), (g.OutputLayer(), (4,)),
         ... ]:
         ...     nodes.append(g.node("softmax", layer, operands, nodes))
         >>> network = g.build(nodes)
@@ -105,7 +105,7 @@ class _Softmax:
     sums: int
     parts: int
     product: int
-    sum: g.Linear
+    sum: g.LinearLayer
 
     @property
     def changed(self) -> tuple[int, ...]:
@@ -135,7 +135,7 @@ def _narrowed(graph: g.Graph, halvings: Mapping[_Softmax, int]) -> tuple[g.Graph
             softmax, count = products[number]
             for _ in range(count):
                 squares = append(
-                    node.name, g.Polynomial(_SQUARE, "monomial", -np.inf, np.inf), found
+                    node.name, g.PolynomialLayer(_SQUARE, "monomial", -np.inf, np.inf), found
                 )
                 sums = append(node.name, softmax.sum, squares)
                 # Sums are at most 1, and so these are at least.
@@ -171,7 +171,7 @@ def _softmax_at(graph: g.Graph, number: int) -> _Softmax | None:
         return None
     [sums] = graph.nodes[parts].inputs
     total = graph.nodes[sums]
-    if not isinstance(total.operation, g.Linear) or total.inputs != (counted,):
+    if not isinstance(total.operation, g.LinearLayer) or total.inputs != (counted,):
         return None
     powers = counted
     if isinstance(graph.nodes[counted].operation, g.Affine):

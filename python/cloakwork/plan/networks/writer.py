@@ -9,7 +9,7 @@ import numpy as np
 from cloakwork.plan.networks.diagonals import append_product, folded
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
 from cloakwork.plan.networks.stages import (
-    Activation,
+    ActivationStage,
     CiphertextProduct,
     EncryptedInput,
     MatrixProduct,
@@ -31,7 +31,7 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.costs import Costs
 
 
-def append_activation(builder: Builder, stage: Activation, value: int) -> int:
+def append_activation(builder: Builder, stage: ActivationStage, value: int) -> int:
     """Append an activation of a ciphertext, which stands at the level that it takes."""
     if stage.squares:
         return append_product_of_values(builder, value, value)
@@ -85,7 +85,7 @@ class Writer:
                 ]
             case MatrixProduct():
                 made = self._product(number, stage)
-            case Activation():
+            case ActivationStage():
                 values = self._real_operand(number, stage.operand)
                 made = [append_activation(self._builder, stage, value) for value in values]
             case CiphertextProduct(left=left, right=right):

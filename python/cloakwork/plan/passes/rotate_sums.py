@@ -18,17 +18,19 @@ from cloakwork.programs.slots import (
 
 
 @dataclass(frozen=True, slots=True)
-class _Sum:
+class _RotatedSum:
     """Rotations of one value, by steps, with their signs."""
 
     base: int
     signs: Mapping[int, int]
 
-    def plus(self, other: _Sum, sign: int) -> _Sum | None:
+    def plus(self, other: _RotatedSum, sign: int) -> _RotatedSum | None:
         """The sum or the difference of two, unless they have another base or a step in common."""
         if self.base != other.base or self.signs.keys() & other.signs.keys():
             return None
-        return _Sum(self.base, {**self.signs, **{k: sign * s for k, s in other.signs.items()}})
+        return _RotatedSum(
+            self.base, {**self.signs, **{k: sign * s for k, s in other.signs.items()}}
+        )
 
 
 def with_rotate_sums(program: SlotProgram) -> SlotProgram:
@@ -109,7 +111,7 @@ def _parts(builder: Builder, total: RotateSum) -> int:
 class _Total:
     """A sum that nothing larger contains, and the operations inside it."""
 
-    total: _Sum
+    total: _RotatedSum
     inside: tuple[int, ...]
 
     def operation(self) -> Operation:
@@ -129,7 +131,7 @@ def _sums(program: SlotProgram) -> dict[int, _Total]:
     for number, operation in enumerate(program.operations):
         match operation:
             case Rotate(operand=operand, steps=steps) if uses[number] == 1:
-                found[number] = _Total(_Sum(operand, {steps: 1}), ())
+                found[number] = _Total(_RotatedSum(operand, {steps: 1}), ())
             case Add(left=left, right=right) | Sub(left=left, right=right):
                 # What is used elsewhere as well has to be made as it is.
                 parts = [
@@ -153,11 +155,11 @@ def _sums(program: SlotProgram) -> dict[int, _Total]:
 def _joined(numbers: tuple[int, int], parts: Sequence[_Total | None], sign: int) -> _Total | None:
     """The sum or difference of two values where it is a sum of rotations."""
     for whole in ((False, False), (True, False), (False, True)):
-        sums: list[_Sum] = []
+        sums: list[_RotatedSum] = []
         inside: list[int] = []
         for number, part, as_it_is in zip(numbers, parts, whole, strict=True):
             if as_it_is:
-                sums.append(_Sum(number, {0: 1}))
+                sums.append(_RotatedSum(number, {0: 1}))
             elif part is not None:
                 sums.append(part.total)
                 inside += [*part.inside, number]

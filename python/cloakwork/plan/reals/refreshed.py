@@ -23,7 +23,7 @@ from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 
-class Lowered(Protocol):
+class Refreshable(Protocol):
     """A program, and what is known of its values."""
 
     @property
@@ -36,7 +36,7 @@ class Lowered(Protocol):
         ...
 
 
-L = TypeVar("L", bound=Lowered)
+L = TypeVar("L", bound=Refreshable)
 
 Bounds = Sequence[float | None]
 
@@ -63,7 +63,7 @@ class Candidate(Generic[L]):
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed(Generic[L]):
+class RefreshedProgram(Generic[L]):
     """A program that bootstraps.
 
     Args:
@@ -108,7 +108,7 @@ class RefreshingChain:
         costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
         return cls(options, log_n, refreshing, costs)
 
-    def refreshed(self, candidate: Candidate[L]) -> Refreshed[L]:
+    def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
         """A program with bootstraps where they cost least, two at a time where that is precise.
 
         Raises:
@@ -125,7 +125,7 @@ class RefreshingChain:
         )
         lowered, error = self._precise(candidate, lowered, refreshing)
         price = total_seconds(lowered.program, self.costs)
-        return Refreshed(lowered, refreshing, candidate.bounds(lowered), error, price)
+        return RefreshedProgram(lowered, refreshing, candidate.bounds(lowered), error, price)
 
     def _placed(self, candidate: Candidate[L]) -> L:
         *preferred, last = candidate.among

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cloakwork.plan.cost import price
-from cloakwork.plan.tensors.contraction import Way
+from cloakwork.plan.tensors.contraction import ContractionWay
 from cloakwork.plan.tensors.sums import merge, sum_steps
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.layout import Axis, Layout, are_distinct, nest, power_of_two
@@ -26,7 +26,7 @@ _PERMUTED_LABELS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Encrypted:
+class EncryptedOperand:
     """An encrypted operand: its labels, one per axis, its layout and its level."""
 
     labels: str
@@ -35,7 +35,7 @@ class Encrypted:
 
 
 @dataclass(frozen=True, slots=True)
-class Clear:
+class ClearOperand:
     """A clear operand: its labels, one per axis, and its shape."""
 
     labels: str
@@ -50,7 +50,7 @@ class Free:
     shape: tuple[int, ...]
 
 
-Operand: TypeAlias = Encrypted | Clear | Free
+Operand: TypeAlias = EncryptedOperand | ClearOperand | Free
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,11 @@ class _Anchor:
     garbage: bool
 
 
-def candidates(operands: Sequence[Operand], output: str, slots: int) -> Iterator[Way]:
+def candidates(operands: Sequence[Operand], output: str, slots: int) -> Iterator[ContractionWay]:
     """Ways that may be worth trying; some come more than once.
 
     Example:
-        >>> x = Encrypted("i", Layout(8, (Axis(4, 2),)), level=1)
+        >>> x = EncryptedOperand("i", Layout(8, (Axis(4, 2),)), level=1)
         >>> len(set(candidates((x, x), "i", 8))) > 1
         True
     """
@@ -74,10 +74,10 @@ def candidates(operands: Sequence[Operand], output: str, slots: int) -> Iterator
         for label, size in zip(each.labels, _shape(each), strict=True):
             size_of[label] = max(size, size_of.get(label, 1))
     if len(operands) == 1:
-        yield Way(())
+        yield ContractionWay(())
         return
-    anchors = [_anchor(each) for each in operands if isinstance(each, Encrypted)]
-    clear = any(isinstance(each, Clear) for each in operands)
+    anchors = [_anchor(each) for each in operands if isinstance(each, EncryptedOperand)]
+    clear = any(isinstance(each, ClearOperand) for each in operands)
     varying = _varying(operands, output)
     shown = [label for label in output if label in varying]
     contracted = [label for label in sorted(varying) if label not in output]
@@ -98,13 +98,13 @@ def candidates(operands: Sequence[Operand], output: str, slots: int) -> Iterator
                     for label in labels
                 )
                 if full:
-                    yield Way(axes)
+                    yield ContractionWay(axes)
                 if clear and anchors:
-                    yield Way(axes, copies_first=False)
+                    yield ContractionWay(axes, copies_first=False)
 
 
 def _shape(operand: Operand) -> tuple[int, ...]:
-    return operand.layout.shape if isinstance(operand, Encrypted) else operand.shape
+    return operand.layout.shape if isinstance(operand, EncryptedOperand) else operand.shape
 
 
 def _varying(operands: Sequence[Operand], output: str) -> set[str]:
@@ -117,7 +117,7 @@ def _varying(operands: Sequence[Operand], output: str) -> set[str]:
     return {label for label, count in counts.items() if count > 1 or label in output}
 
 
-def _anchor(operand: Encrypted) -> _Anchor:
+def _anchor(operand: EncryptedOperand) -> _Anchor:
     axes: dict[str, Axis] = {}
     for label, axis in zip(operand.labels, operand.layout.axes, strict=True):
         if axis.size > 1:
@@ -209,11 +209,11 @@ def _raw_arrangements(
         yield tuple(Axis(extents[axis.name], axis.stride, axis.name) for axis in padded)
 
 
-def score(operands: Sequence[Operand], output: str, way: Way, slots: int) -> float:
+def score(operands: Sequence[Operand], output: str, way: ContractionWay, slots: int) -> float:
     """A quick guess of a way's price, by which the ways to try are chosen."""
     cost = 0.0
     for each in operands:
-        if isinstance(each, Encrypted):
+        if isinstance(each, EncryptedOperand):
             cost += _gather_score(_anchor(each), way, slots)
     products = math.prod(axis.tiles for axis in way.axes)
     shown = math.prod(axis.tiles for axis in way.axes if axis.name in output)
@@ -222,7 +222,7 @@ def score(operands: Sequence[Operand], output: str, way: Way, slots: int) -> flo
     return cost + price.PRODUCT * products + shown * (price.RESULT + 1.0 + steps)
 
 
-def _gather_score(anchor: _Anchor, way: Way, slots: int) -> float:
+def _gather_score(anchor: _Anchor, way: ContractionWay, slots: int) -> float:
     own = [axis for axis in way.axes if axis.name in anchor.axes]
     missing = merge([axis.in_tile for axis in way.axes if axis.name not in anchor.axes])
     count = math.prod(axis.tiles for axis in own)

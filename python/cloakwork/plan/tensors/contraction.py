@@ -42,7 +42,7 @@ from cloakwork.programs.slots import Builder
 Sizes: TypeAlias = Mapping[str, int]
 
 
-class Packing(Protocol):
+class UnpackedInput(Protocol):
     """An input that has no layout yet."""
 
     @property
@@ -51,7 +51,7 @@ class Packing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ContractionWay:
     """How to contract: the arrangement of labels, and what happens before the product.
 
     Args:
@@ -68,10 +68,10 @@ class Way:
 
 def contract(
     builder: Builder,
-    operands: Sequence[Placed | Packing | NDArray[np.float64]],
+    operands: Sequence[Placed | UnpackedInput | NDArray[np.float64]],
     labels: Sequence[str],
     output: str,
-    way: Way,
+    way: ContractionWay,
 ) -> Placed:
     """Append a contraction, done in the given way.
 
@@ -119,7 +119,7 @@ def contract(
 
 
 def _sizes(
-    labels: Sequence[str], operands: Iterable[Placed | Packing | NDArray[np.float64]]
+    labels: Sequence[str], operands: Iterable[Placed | UnpackedInput | NDArray[np.float64]]
 ) -> dict[str, int]:
     size_of: dict[str, int] = {}
     for names, each in zip(labels, operands, strict=True):
@@ -128,7 +128,7 @@ def _sizes(
     return size_of
 
 
-def _shape_of(operand: Placed | Packing | NDArray[np.float64]) -> tuple[int, ...]:
+def _shape_of(operand: Placed | UnpackedInput | NDArray[np.float64]) -> tuple[int, ...]:
     return operand.layout.shape if isinstance(operand, Placed) else operand.shape
 
 
@@ -179,7 +179,7 @@ def _diagonal_moved(builder: Builder, placed: Placed) -> Placed:
 
 
 def _packed(
-    builder: Builder, free: Packing, names: str, axes: Sequence[Axis], wanted: set[str]
+    builder: Builder, free: UnpackedInput, names: str, axes: Sequence[Axis], wanted: set[str]
 ) -> Placed:
     """An input encrypted as the arrangement wants it, where its labels allow."""
     arranged = {axis.name: axis for axis in axes}
@@ -211,7 +211,9 @@ def _without_garbage(
     return pair
 
 
-def _weighed(builder: Builder, placed: Placed, weights: Weights, output: str, way: Way) -> Placed:
+def _weighed(
+    builder: Builder, placed: Placed, weights: Weights, output: str, way: ContractionWay
+) -> Placed:
     weights = _summed_weights(weights, placed.names, output)
     if not way.copies_first:
         return moved(builder, placed, Layout(builder.slots, way.axes), weights)

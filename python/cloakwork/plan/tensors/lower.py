@@ -109,7 +109,7 @@ def lower(
           %0 = input x        level 1  0:2@3 1:3@1
           %1 = output %0      level 1  j:3@1 i:2@3
     """
-    work = _Work(Builder(title, slots), top, choices or {}, level_price, lift)
+    work = _TensorWork(Builder(title, slots), top, choices or {}, level_price, lift)
     nodes = in_order(results)
     _require_size(title, nodes, slots)
     for node in nodes:
@@ -159,7 +159,7 @@ def in_order(results: Sequence[Node]) -> list[Node]:
 
 
 @dataclass(slots=True)
-class _Work:
+class _TensorWork:
     builder: Builder
     top: int
     choices: Mapping[int, int]
@@ -252,7 +252,7 @@ class _Unpacked:
     """
 
     source: Source
-    work: _Work
+    work: _TensorWork
     entered: dict[Layout, Placed] = field(default_factory=dict)
 
     @property

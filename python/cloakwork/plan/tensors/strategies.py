@@ -13,14 +13,14 @@ from cloakwork.base.progress import progress_bar
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.cost import price
 from cloakwork.plan.tensors.arrangement import (
-    Clear,
-    Encrypted,
+    ClearOperand,
+    EncryptedOperand,
     Free,
     Operand,
     candidates,
     score,
 )
-from cloakwork.plan.tensors.contraction import Packing, Way, contract
+from cloakwork.plan.tensors.contraction import ContractionWay, UnpackedInput, contract
 from cloakwork.plan.tensors.placed import (
     Placed,
     level_of,
@@ -42,7 +42,7 @@ def ways(
     slots: int,
     count: int = 1,
     level_price: float = price.LEVEL,
-) -> tuple[Way, ...]:
+) -> tuple[ContractionWay, ...]:
     """The cheapest ways found to contract one or two operands, cheapest first.
 
     Args:
@@ -57,9 +57,9 @@ def ways(
 
     Example:
         >>> from cloakwork.programs.layout import default_layout
-        >>> x = Encrypted("ij", default_layout((3, 4), 16), level=3)
+        >>> x = EncryptedOperand("ij", default_layout((3, 4), 16), level=3)
         >>> ways((x,), "ji", 16)
-        (Way(axes=(), copies_first=True, stages=1),)
+        (ContractionWay(axes=(), copies_first=True, stages=1),)
     """
     tried = list(dict.fromkeys(candidates(operands, output, slots)))
     if len(tried) > _TRIED * count:
@@ -67,9 +67,9 @@ def ways(
         del tried[_TRIED * count :]
     # What a way takes does not depend on how high its operands stand.
     low = _lowest(operands)
-    found: list[tuple[float, int, Way]] = []
+    found: list[tuple[float, int, ContractionWay]] = []
 
-    def add(way: Way) -> None:
+    def add(way: ContractionWay) -> None:
         # Axes of other names are equal.
         names = "".join(axis.name for axis in way.axes)
         cost, used = _tried(low, output, way, slots, names)
@@ -86,7 +86,7 @@ def ways(
             add(replace(best, stages=stages))
             bar.update()
     least = min(used for _, used, _ in found)
-    levels = [each.level for each in operands if isinstance(each, Encrypted)]
+    levels = [each.level for each in operands if isinstance(each, EncryptedOperand)]
     available = min(levels) if levels else _LIFT
     affordable = [(cost, way) for cost, used, way in found if used <= available]
     if not affordable:
@@ -99,30 +99,30 @@ def ways(
 
 def _lowest(operands: Sequence[Operand]) -> tuple[Operand, ...]:
     """The operands with the lowest of their levels at 0."""
-    least = min((each.level for each in operands if isinstance(each, Encrypted)), default=0)
+    least = min((each.level for each in operands if isinstance(each, EncryptedOperand)), default=0)
     return tuple(
-        replace(each, level=each.level - least) if isinstance(each, Encrypted) else each
+        replace(each, level=each.level - least) if isinstance(each, EncryptedOperand) else each
         for each in operands
     )
 
 
 @lru_cache(maxsize=4096)
 def _tried(
-    operands: tuple[Operand, ...], output: str, way: Way, slots: int, _names: str
+    operands: tuple[Operand, ...], output: str, way: ContractionWay, slots: int, _names: str
 ) -> tuple[float, int]:
     """Price and levels of a way, from its operations; levels themselves have no price here."""
     builder = Builder("", slots)
-    stand_ins: list[Placed | Packing | NDArray[np.float64]] = []
+    stand_ins: list[Placed | UnpackedInput | NDArray[np.float64]] = []
     levels: list[int] = []
     for each in operands:
         match each:
-            case Encrypted(layout=layout, level=level):
+            case EncryptedOperand(layout=layout, level=level):
                 values = tuple(
                     builder.append(Input("", level + _LIFT)) for _ in range(layout.ciphertexts)
                 )
                 stand_ins.append(Placed(values, layout))
                 levels.append(level + _LIFT)
-            case Clear(shape=shape):
+            case ClearOperand(shape=shape):
                 stand_ins.append(np.ones(shape))
             case Free(shape=shape):
                 stand_ins.append(_ScratchInput(shape))
@@ -145,7 +145,7 @@ class _ScratchInput:
 
 def contracted(
     builder: Builder,
-    operands: Sequence[Placed | Packing | NDArray[np.float64]],
+    operands: Sequence[Placed | UnpackedInput | NDArray[np.float64]],
     labels: Sequence[str],
     output: str,
     choice: int = 0,
@@ -172,10 +172,10 @@ def contracted(
 
 
 def _described(
-    builder: Builder, operand: Placed | Packing | NDArray[np.float64], labels: str
+    builder: Builder, operand: Placed | UnpackedInput | NDArray[np.float64], labels: str
 ) -> Operand:
     if isinstance(operand, np.ndarray):
-        return Clear(labels, operand.shape)
+        return ClearOperand(labels, operand.shape)
     if isinstance(operand, Placed):
-        return Encrypted(labels, operand.layout, level_of(builder, operand))
+        return EncryptedOperand(labels, operand.layout, level_of(builder, operand))
     return Free(labels, operand.shape)

@@ -127,7 +127,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class ScalarProduct:
     """left * right."""
 
     left: int
@@ -141,12 +141,12 @@ class Negative:
     operand: int
 
 
-ScalarOperation: TypeAlias = Scalar | Integer | Sum | Difference | Product | Negative
+ScalarOperation: TypeAlias = Scalar | Integer | Sum | Difference | ScalarProduct | Negative
 
 _NAMES: Mapping[type[ScalarOperation], str] = {
     Sum: "+",
     Difference: "-",
-    Product: "*",
+    ScalarProduct: "*",
 }
 
 
@@ -154,7 +154,7 @@ def operands_of(operation: ScalarOperation) -> tuple[int, ...]:
     """The numbers of the values that an operation works on.
 
     Example:
-        >>> operands_of(Product(3, 3))
+        >>> operands_of(ScalarProduct(3, 3))
         (3, 3)
     """
     match operation:
@@ -167,7 +167,7 @@ def operands_of(operation: ScalarOperation) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Circuit:
+class ScalarCircuit:
     """A legal list of scalar operations between named inputs and outputs.
 
     Args:
@@ -186,7 +186,7 @@ class Circuit:
         >>> builder = CircuitBuilder("square of a sum")
         >>> x, y = builder.input(CircuitInput("x")) + builder.input(CircuitInput("y"))
         >>> total = builder.append(Sum(x, y))
-        >>> builder.output("z", (), (builder.append(Product(total, total)),))
+        >>> builder.output("z", (), (builder.append(ScalarProduct(total, total)),))
         >>> print(builder.finish())
         square of a sum
           input x: scalar
@@ -249,7 +249,7 @@ class Circuit:
         return f"%{number} = {text}"
 
 
-def evaluate(circuit: Circuit, inputs: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
+def evaluate(circuit: ScalarCircuit, inputs: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     """What the circuit computes, exactly.
 
     Args:
@@ -292,14 +292,14 @@ def evaluate(circuit: Circuit, inputs: Mapping[str, Sequence[int]]) -> dict[str,
                 values.append(values[left] + values[right])
             case Difference(left=left, right=right):
                 values.append(values[left] - values[right])
-            case Product(left=left, right=right):
+            case ScalarProduct(left=left, right=right):
                 values.append(values[left] * values[right])
             case Negative(operand=operand):
                 values.append(-values[operand])
     return {each.name: [values[value] for value in each.values] for each in circuit.outputs}
 
 
-def needed_values(circuit: Circuit) -> set[int]:
+def needed_values(circuit: ScalarCircuit) -> set[int]:
     """The values that the outputs are computed from.
 
     Example:
@@ -380,13 +380,13 @@ class CircuitBuilder:
         """The operations so far."""
         return self._operations
 
-    def finish(self) -> Circuit:
+    def finish(self) -> ScalarCircuit:
         """The circuit so far.
 
         Raises:
             InvalidProgramError: It is not legal.
         """
-        return Circuit(
+        return ScalarCircuit(
             self._title,
             tuple(self._inputs),
             tuple(self._operations),
@@ -405,7 +405,7 @@ def _require_operation(number: int, operation: ScalarOperation, counts: Mapping[
         case Integer(value=value):
             if type(value) is not int:
                 _refuse(f"%{number} is of type {type(value).__name__}, not an integer")
-        case Sum() | Difference() | Product() | Negative():
+        case Sum() | Difference() | ScalarProduct() | Negative():
             for operand in operands_of(operation):
                 _require_value(operand, number, f"%{number}")
         case _:

@@ -46,9 +46,9 @@ def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
-    >>> nodes = [g.node("x", g.Input((3,)), (), [])]
-    >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -9, 9), (0,), nodes))
-    >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+    >>> nodes = [g.node("x", g.InputLayer((3,)), (), [])]
+    >>> nodes.append(g.node("square", g.PolynomialLayer((0, 0, 1), "monomial", -9, 9), (0,), nodes))
+    >>> nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
     >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
     array([[1., 4., 9.]])
     """
@@ -84,9 +84,9 @@ def element_bounds(graph: g.Graph) -> g.Array:
     """For each element of a row of `joined_rows` the largest absolute value allowed.
 
     Example:
-        >>> ports = {"x": g.Input((2,), 3.0), "y": g.Input((1,), 5.0)}
+        >>> ports = {"x": g.InputLayer((2,), 3.0), "y": g.InputLayer((1,), 5.0)}
         >>> nodes = [g.node(name, port, (), []) for name, port in ports.items()]
-        >>> element_bounds(g.build([*nodes, g.node("z", g.Output(), (1,), nodes)])).tolist()
+        >>> element_bounds(g.build([*nodes, g.node("z", g.OutputLayer(), (1,), nodes)])).tolist()
         [3.0, 3.0, 5.0]
     """
     return np.repeat(graph.bounds, [prod(each.shape) for each in graph.inputs])
@@ -173,7 +173,7 @@ def computed(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
     return applied(node.operation, operands)
 
 
-def polynomial_of(operation: g.Polynomial, x: g.Array) -> g.Array:
+def polynomial_of(operation: g.PolynomialLayer, x: g.Array) -> g.Array:
     """A polynomial of each element."""
     series = (
         Monomial(operation.coefficients)
@@ -192,11 +192,11 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
     """What an operation makes of its operands, the batch along the first axis of each."""
     x = operands[0]
     match operation:
-        case g.Input() | g.Output():
+        case g.InputLayer() | g.OutputLayer():
             return x
-        case g.Linear(weight=weight, bias=bias):
+        case g.LinearLayer(weight=weight, bias=bias):
             return np.asarray(x @ weight.T + bias)
-        case g.Convolution():
+        case g.ConvolutionLayer():
             return _convolve(operation, x)
         case g.AveragePool():
             return _pool(operation, x)
@@ -204,13 +204,13 @@ def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
             return x * scale + shift
         case g.Rearrange(indices=indices, shape=shape):
             return _rearranged(x.reshape(len(x), -1), indices).reshape(len(x), *shape)
-        case g.Add():
+        case g.AddLayer():
             return x + operands[1]
         case g.Multiply():
             return x * operands[1]
         case g.Concatenate(axis=axis):
             return np.concatenate(operands, axis=axis + 1)
-        case g.Polynomial():
+        case g.PolynomialLayer():
             return polynomial_of(operation, x)
         case g.Activation(function=function, parameters=parameters):
             return FUNCTIONS[function].value(x, *parameters)
@@ -229,7 +229,7 @@ def _rearranged(rows: g.Array, indices: NDArray[np.int64]) -> g.Array:
     return gathered
 
 
-def _convolve(layer: g.Convolution, x: g.Array) -> g.Array:
+def _convolve(layer: g.ConvolutionLayer, x: g.Array) -> g.Array:
     """One product of matrices for each group: the kernels with every window of all images."""
     outer, inner, *kernel = layer.weight.shape
     batch, groups = len(x), layer.groups

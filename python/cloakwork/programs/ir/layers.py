@@ -31,7 +31,7 @@ Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input:
+class InputLayer:
     """An encrypted input; `bound` is the largest absolute value allowed, inf if not yet known."""
 
     shape: Shape
@@ -39,7 +39,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linear:
+class LinearLayer:
     """Of the last axis: x @ weight.T + bias. Weight (out, in), bias (out,)."""
 
     weight: Array
@@ -47,7 +47,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Convolution:
+class ConvolutionLayer:
     """Torch's convolution: a correlation of an image with kernels, and a bias per channel.
 
     Args:
@@ -97,7 +97,7 @@ class Rearrange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Add:
+class AddLayer:
     """The sum of two nodes of one shape."""
 
 
@@ -120,7 +120,7 @@ class Concatenate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Polynomial:
+class PolynomialLayer:
     """A polynomial of each element, coefficients from degree 0 up, for x in [low, high].
 
     In the Chebyshev basis it is one of t = (2 x - low - high) / (high - low); in the
@@ -150,23 +150,23 @@ class Activation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Output:
+class OutputLayer:
     """A result."""
 
 
 Operation: TypeAlias = (
-    Input
-    | Linear
-    | Convolution
+    InputLayer
+    | LinearLayer
+    | ConvolutionLayer
     | AveragePool
     | Affine
     | Rearrange
-    | Add
+    | AddLayer
     | Multiply
     | Concatenate
-    | Polynomial
+    | PolynomialLayer
     | Activation
-    | Output
+    | OutputLayer
 )
 
 
@@ -203,12 +203,12 @@ class Graph:
     @cached_property
     def inputs(self) -> tuple[Node, ...]:
         """The inputs, which are the first nodes."""
-        return tuple(each for each in self.nodes if isinstance(each.operation, Input))
+        return tuple(each for each in self.nodes if isinstance(each.operation, InputLayer))
 
     @cached_property
     def outputs(self) -> tuple[Node, ...]:
         """The results, which are the last nodes."""
-        return tuple(each for each in self.nodes if isinstance(each.operation, Output))
+        return tuple(each for each in self.nodes if isinstance(each.operation, OutputLayer))
 
     @property
     def output_numbers(self) -> range:
@@ -219,7 +219,7 @@ class Graph:
     def bounds(self) -> tuple[float, ...]:
         """For each input the largest absolute value allowed."""
         operations = [each.operation for each in self.nodes]
-        return tuple(each.bound for each in operations if isinstance(each, Input))
+        return tuple(each.bound for each in operations if isinstance(each, InputLayer))
 
     @cached_property
     def users(self) -> tuple[tuple[int, ...], ...]:
@@ -250,15 +250,15 @@ def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
 
     Raises:
         InvalidProgramError: A node works on one that is not before it, has a shape that its
-            operation does not give, an `Input` stands after another node, an `Output` before
-            one, or two inputs or two results have one name.
+            operation does not give, an `InputLayer` stands after another node, an `OutputLayer`
+            before one, or two inputs or two results have one name.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as graph
-    >>> nodes = [graph.node("x", graph.Input((3,)), (), [])]
-    >>> layer = graph.Linear(np.ones((2, 3)), np.zeros(2))
+    >>> nodes = [graph.node("x", graph.InputLayer((3,)), (), [])]
+    >>> layer = graph.LinearLayer(np.ones((2, 3)), np.zeros(2))
     >>> nodes.append(graph.node("sum", layer, (0,), nodes))
-    >>> nodes.append(graph.node("y", graph.Output(), (1,), nodes))
+    >>> nodes.append(graph.node("y", graph.OutputLayer(), (1,), nodes))
     >>> graph.build(nodes).outputs[0].shape
     (2,)
     """
@@ -268,8 +268,10 @@ def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
         expected = node(each.name, each.operation, each.inputs, nodes).shape
         if each.shape != expected:
             raise _illegal(each.name, f"has shape {expected}", f"{each.shape}")
-    inputs = [number for number, each in enumerate(nodes) if isinstance(each.operation, Input)]
-    outputs = [number for number, each in enumerate(nodes) if isinstance(each.operation, Output)]
+    inputs = [number for number, each in enumerate(nodes) if isinstance(each.operation, InputLayer)]
+    outputs = [
+        number for number, each in enumerate(nodes) if isinstance(each.operation, OutputLayer)
+    ]
     first_output = len(nodes) - len(outputs)
     in_order = (inputs, outputs) == (
         [*range(len(inputs))],
@@ -291,12 +293,12 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
         InvalidProgramError: The operation cannot work on such operands.
     """
     match operation, [*shapes]:
-        case Input(shape=shape), []:
+        case InputLayer(shape=shape), []:
             return shape
-        case Linear(weight=weight, bias=bias), [(*lead, last)]:
+        case LinearLayer(weight=weight, bias=bias), [(*lead, last)]:
             if weight.ndim == 2 and weight.shape[1] == last and bias.shape == weight.shape[:1]:
                 return (*lead, weight.shape[0])
-        case Convolution(), [(channels, height, width)]:
+        case ConvolutionLayer(), [(channels, height, width)]:
             return _after_convolution(name, operation, channels, (height, width))
         case AveragePool(kernel=kernel, stride=stride, padding=padding), [(channels, *sizes)]:
             if len(sizes) == 2:
@@ -308,7 +310,7 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
             size = prod(source)
             if indices.shape == (prod(shape),) and np.all((indices >= -1) & (indices < size)):
                 return shape
-        case ((Add() | Multiply()), [left, right]):
+        case ((AddLayer() | Multiply()), [left, right]):
             if left == right:
                 return left
         case Concatenate(axis=axis), [first, *_]:
@@ -316,16 +318,16 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
             if 0 <= axis < len(first) and len(without) == 1:
                 joined = sum(shape[axis] for shape in shapes)
                 return (*first[:axis], joined, *first[axis + 1 :])
-        case Polynomial(coefficients=coefficients, low=low, high=high), [shape]:
+        case PolynomialLayer(coefficients=coefficients, low=low, high=high), [shape]:
             if coefficients and low < high:
                 return shape
-        case ((Activation() | Output()), [shape]):
+        case ((Activation() | OutputLayer()), [shape]):
             return shape
     kind = type(operation).__name__
     raise _illegal(name, f"{kind} fits its operands", f"operands of shapes {[*shapes]}")
 
 
-def _after_convolution(name: str, layer: Convolution, channels: int, size: Pair) -> Shape:
+def _after_convolution(name: str, layer: ConvolutionLayer, channels: int, size: Pair) -> Shape:
     weight, groups = layer.weight, layer.groups
     fits = (
         weight.ndim == 4
@@ -372,9 +374,10 @@ def operand_ranges(graph: Graph) -> list[tuple[float, float]]:
     """For each node the range that its results must be within: that of all layers after it.
 
     Example:
-        >>> nodes = [node("x", Input((1,)), (), [])]
-        >>> nodes.append(node("cube", Polynomial((0, 0, 0, 1), "monomial", -2, 3), (0,), nodes))
-        >>> nodes.append(node("y", Output(), (1,), nodes))
+        >>> nodes = [node("x", InputLayer((1,)), (), [])]
+        >>> cube = PolynomialLayer((0, 0, 0, 1), "monomial", -2, 3)
+        >>> nodes.append(node("cube", cube, (0,), nodes))
+        >>> nodes.append(node("y", OutputLayer(), (1,), nodes))
         >>> operand_ranges(build(nodes))
         [(-2, 3), (-inf, inf), (-inf, inf)]
     """
@@ -392,11 +395,12 @@ def expected_ranges(operation: Operation) -> tuple[Range, ...]:
     """The range that each operand must be within; none where an operation takes any numbers.
 
     Example:
-        >>> expected_ranges(Polynomial((0.0, 1.0), "monomial", -2.0, 3.0)), expected_ranges(Add())
+        >>> line = PolynomialLayer((0.0, 1.0), "monomial", -2.0, 3.0)
+        >>> expected_ranges(line), expected_ranges(AddLayer())
         (((-2.0, 3.0),), ())
     """
     match operation:
-        case Polynomial(low=low, high=high):
+        case PolynomialLayer(low=low, high=high):
             return ((low, high),)
         case Multiply(ranges=(left, right)):
             return left, right

@@ -36,7 +36,7 @@ class PlacedScalar:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Packed(OfNone):
+class PackedLanes(OfNone):
     """A ciphertext from the client with these scalars, zero in all other slots."""
 
     kind: ClassVar[str] = "pack"
@@ -87,7 +87,7 @@ class _WithVector(OfOne):
         return " ".join(f"{slot}:{integer}" for slot, integer in self.integers)
 
 
-class Masked(_WithVector):
+class MaskedLanes(_WithVector):
     """The operand times a clear vector."""
 
     __slots__ = ()
@@ -173,7 +173,7 @@ class LaneProgram:
             match operation:
                 case Rotate(operand=operand, steps=steps):
                     needed[operand] |= {slot + steps for slot in slots}
-                case Masked(operand=operand):
+                case MaskedLanes(operand=operand):
                     needed[operand] |= slots & operation.nonzero
                 case Mul(left=left, right=right):
                     # A factor that is zero settles the slot.
@@ -191,7 +191,7 @@ class LaneProgram:
         ciphertexts: Counter[str] = Counter()
         placed: set[tuple[str, int]] = set()
         for number, operation in enumerate(self.operations):
-            if not isinstance(operation, Packed):
+            if not isinstance(operation, PackedLanes):
                 continue
             slots = [scalar.slot for scalar in operation.scalars]
             if len(set(slots)) != len(slots):
@@ -240,7 +240,7 @@ class LaneProgram:
 def support(operation: Operation, supports: Sequence[frozenset[int]]) -> frozenset[int]:
     """The slots that an operation does not leave zero."""
     match operation:
-        case Packed(scalars=scalars):
+        case PackedLanes(scalars=scalars):
             return frozenset(scalar.slot for scalar in scalars)
         case Add(left=left, right=right) | Sub(left=left, right=right):
             return supports[left] | supports[right]
@@ -248,7 +248,7 @@ def support(operation: Operation, supports: Sequence[frozenset[int]]) -> frozens
             return supports[left] & supports[right]
         case Rotate(operand=operand, steps=steps):
             return frozenset(slot - steps for slot in supports[operand])
-        case Masked(operand=operand):
+        case MaskedLanes(operand=operand):
             return supports[operand] & operation.nonzero
         case Offset(operand=operand):
             return supports[operand] | operation.nonzero

@@ -21,7 +21,7 @@ _Bounds = Sequence[float | None] | None
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class _Known:
+class _KnownRun:
     """What has been seen of a program.
 
     Args:
@@ -76,7 +76,7 @@ class RecordedRuns:
 
     def __init__(self, device: OpenDevice) -> None:
         self._device = device
-        self._known: WeakKeyDictionary[SlotProgram, _Known] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[SlotProgram, _KnownRun] = WeakKeyDictionary()
 
     def made(
         self,
@@ -98,7 +98,7 @@ class RecordedRuns:
         bounds = None if bounds is None else tuple(bounds)
         known = self._known.get(program)
         if known is None or known.bounds != bounds:
-            self._known[program] = _Known(bounds)
+            self._known[program] = _KnownRun(bounds)
             return run(inputs)
         if known.recorded is not None:
             found = known.recorded.run(inputs)
@@ -118,7 +118,7 @@ class RecordedRuns:
             return run(inputs)
 
     def _recorded(
-        self, known: _Known, inputs: Sequence[DeviceCiphertext], run: _Run, limit: int
+        self, known: _KnownRun, inputs: Sequence[DeviceCiphertext], run: _Run, limit: int
     ) -> list[DeviceCiphertext]:
         recording = DeviceRecording.begin(self._device.native, inputs, limit)
         if recording is None:
@@ -142,7 +142,7 @@ class RecordedRuns:
     def _most_bytes(self) -> int:
         return int(self._device.native.budget * _PART_OF_MEMORY)
 
-    def _move_to_end(self, known: _Known) -> None:
+    def _move_to_end(self, known: _KnownRun) -> None:
         """Note that a program has run last of all on the device."""
         others = [each for each in self._device.recorded if each() not in (None, known)]
         self._device.recorded[:] = [*others, ref(known)]

@@ -17,8 +17,8 @@ PRECISION = 14
 
 
 def network(shape: tuple[int, ...], operations: Sequence[g.Operation]) -> g.Graph:
-    nodes = [g.node("x", g.Input(shape), (), [])]
-    for number, operation in enumerate([*operations, g.Output()]):
+    nodes = [g.node("x", g.InputLayer(shape), (), [])]
+    for number, operation in enumerate([*operations, g.OutputLayer()]):
         nodes.append(g.node(str(number), operation, (len(nodes) - 1,), nodes))
     return g.build(nodes)
 
@@ -28,7 +28,7 @@ def dense(layers: int, function: str, rng: np.random.Generator, width: int = 24)
     operations: list[g.Operation] = []
     for _ in range(layers):
         weight = rng.normal(size=(width, width)) * 1.5 / np.sqrt(width)
-        operations += [g.Linear(weight, 0.1 * rng.normal(size=width)), g.Activation(function)]
+        operations += [g.LinearLayer(weight, 0.1 * rng.normal(size=width)), g.Activation(function)]
     return network((width,), operations)
 
 
@@ -38,7 +38,7 @@ def convolutions(layers: int, rng: np.random.Generator, channels: int = 4) -> g.
         weight = rng.normal(size=(channels, channels, 3, 3)) / np.sqrt(4 * channels)
         padding = ((1, 1), (1, 1))
         operations += [
-            g.Convolution(weight, np.zeros(channels), padding=padding),
+            g.ConvolutionLayer(weight, np.zeros(channels), padding=padding),
             g.Activation("silu"),
         ]
     operations.append(g.AveragePool((4, 4), (4, 4)))
@@ -47,7 +47,7 @@ def convolutions(layers: int, rng: np.random.Generator, channels: int = 4) -> g.
 
 def residual(blocks: int, rng: np.random.Generator, width: int = 24) -> g.Graph:
     """Sums of a value and what two layers make of it."""
-    nodes = [g.node("x", g.Input((width,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((width,)), (), [])]
 
     def append(operation: g.Operation, *operands: int) -> int:
         nodes.append(g.node(str(len(nodes)), operation, operands, nodes))
@@ -56,10 +56,10 @@ def residual(blocks: int, rng: np.random.Generator, width: int = 24) -> g.Graph:
     value = 0
     for _ in range(blocks):
         weight = rng.normal(size=(width, width)) / np.sqrt(width)
-        inner = append(g.Activation("tanh"), append(g.Linear(weight, np.zeros(width)), value))
+        inner = append(g.Activation("tanh"), append(g.LinearLayer(weight, np.zeros(width)), value))
         half = g.Affine(np.full(width, 0.7), np.zeros(width))
-        value = append(g.Add(), append(half, value), inner)
-    append(g.Output(), value)
+        value = append(g.AddLayer(), append(half, value), inner)
+    append(g.OutputLayer(), value)
     return g.build(nodes)
 
 
@@ -103,7 +103,7 @@ def test_a_bound_for_every_input_says_nothing_of_deep_networks() -> None:
 
 
 def test_a_network_of_polynomials_has_no_such_error() -> None:
-    graph = network((4,), [g.Polynomial((0.0, 0.0, 1.0), "monomial", -2, 2)])
+    graph = network((4,), [g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -2, 2)])
     rows = np.ones((1, 4))
     fitted = fit(bounded(graph, [2.0]), calibrate(graph, [rows]), PRECISION)
     assert likely_difference(graph, fitted, rows) == 0.0
@@ -111,11 +111,11 @@ def test_a_network_of_polynomials_has_no_such_error() -> None:
 
 def test_errors_of_equal_factors_add_up() -> None:
     """The square of a tanh of 1: twice its value, times its error and not times its root of two."""
-    nodes = [g.node("x", g.Input((1,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((1,)), (), [])]
     nodes.append(g.node("tanh", g.Activation("tanh"), (0,), nodes))
     nodes.append(g.node("square", g.Multiply(), (1, 1), nodes))
-    graph = g.build([*nodes, g.node("y", g.Output(), (2,), nodes)])
-    plain = g.build([*nodes[:2], g.node("y", g.Output(), (1,), nodes[:2])])
+    graph = g.build([*nodes, g.node("y", g.OutputLayer(), (2,), nodes)])
+    plain = g.build([*nodes[:2], g.node("y", g.OutputLayer(), (1,), nodes[:2])])
     rows = np.ones((1, 1))
     fits = [
         likely_difference(each, fit(bounded(each, [1.0]), calibrate(each, [rows]), 12), rows)
@@ -127,7 +127,9 @@ def test_errors_of_equal_factors_add_up() -> None:
 def test_errors_that_are_alike_count_as_they_are_seen() -> None:
     """All elements are the same number, so that all errors are one and the same."""
     count = 4096
-    graph = network((count,), [g.Activation("tanh"), g.Linear(np.ones((1, count)), np.zeros(1))])
+    graph = network(
+        (count,), [g.Activation("tanh"), g.LinearLayer(np.ones((1, count)), np.zeros(1))]
+    )
     rows = np.full((1, count), 0.3)
     calibration = calibrate(graph, [np.linspace(-1, 1, count)[np.newaxis]])
     fitted = fit(bounded(graph, [2.0]), calibration, 8)
@@ -146,7 +148,7 @@ def test_the_error_of_one_fit_has_no_tail() -> None:
 def test_errors_of_a_softmax_are_near_what_is_seen(halvings: int) -> None:
     """Also where it is made of squares that are divided by their sums."""
     rng = np.random.default_rng(2)
-    nodes = [g.node("x", g.Input((10,)), (), [])]
+    nodes = [g.node("x", g.InputLayer((10,)), (), [])]
 
     def append(operation: g.Operation, *operands: int) -> int:
         nodes.append(g.node("softmax", operation, operands, nodes))
@@ -156,10 +158,10 @@ def test_errors_of_a_softmax_are_near_what_is_seen(halvings: int) -> None:
     for divided in range(halvings + 1):
         if divided:
             shares = append(g.Multiply(), shares, shares)
-        sums = append(g.Linear(np.ones((10, 10)), np.zeros(10)), shares)
+        sums = append(g.LinearLayer(np.ones((10, 10)), np.zeros(10)), shares)
         parts = append(g.Activation("reciprocal", unit=0.01), sums)
         shares = append(g.Multiply(), shares, parts)
-    append(g.Output(), shares)
+    append(g.OutputLayer(), shares)
     graph, samples = g.build(nodes), rng.uniform(-2, 2, (500, 10))
     calibration = calibrate(graph, [samples])
     fitted = fit(bounded(graph, [2.5]), calibration, 10)
@@ -171,7 +173,7 @@ def test_errors_of_a_softmax_are_near_what_is_seen(halvings: int) -> None:
 def test_errors_that_reach_where_a_function_is_not_defined(function: str) -> None:
     """The worst case of sixteen errors goes below 0, which their deviation is far from."""
     low = 8 * np.tanh(1.0) + 0.02
-    sums = g.Linear(np.full((1, 16), 0.5), np.array([low]))
+    sums = g.LinearLayer(np.full((1, 16), 0.5), np.array([low]))
     graph = network((16,), [g.Activation("tanh"), sums, g.Activation(function)])
     samples = np.stack([np.full(16, -1.0), np.full(16, 1.0)])
     calibration = calibrate(graph, [samples])
@@ -181,7 +183,7 @@ def test_errors_that_reach_where_a_function_is_not_defined(function: str) -> Non
 
 
 def test_the_error_of_a_square_is_not_none_where_it_is_flat() -> None:
-    square = g.Polynomial((0.0, 0.0, 1.0), "monomial", -2, 2)
+    square = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -2, 2)
     graph = network((1,), [g.Activation("tanh"), square])
     rows = np.zeros((1, 1))
     fitted = fit(bounded(graph, [1.0]), calibrate(graph, [np.array([[-1.0], [1.0]])]), 8)

@@ -46,8 +46,8 @@ def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) 
 
 @pytest.mark.parametrize("samples", [[[0.5]], [[-1.0], [2.0]], [[3.0], [3.5]]])
 def test_a_power_is_led_to_the_ends_of_its_range(samples: list[list[float]]) -> None:
-    nodes = [g.node("x", g.Input((1,), 4.0), (), [])]
-    for name, layer in ("square", SQUARE), ("output", g.Output()):
+    nodes = [g.node("x", g.InputLayer((1,), 4.0), (), [])]
+    for name, layer in ("square", SQUARE), ("output", g.OutputLayer()):
         nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
     graph = g.build(nodes)
     low, high = calibrate(graph, Samples(graph, np.array(samples))).widened(0, 0.25)
@@ -58,18 +58,18 @@ def test_a_power_is_led_to_the_ends_of_its_range(samples: list[list[float]]) -> 
 
 def test_the_operands_of_products_are_led_to_their_largest() -> None:
     signs = np.random.default_rng(3).choice([-1.0, 1.0], (2, 256))
-    nodes = [g.node("x", g.Input((256,), 1.0), (), [])]
+    nodes = [g.node("x", g.InputLayer((256,), 1.0), (), [])]
     for name, row in ("left", signs[:1]), ("right", signs[1:]):
-        nodes.append(g.node(name, g.Linear(row, np.zeros(1)), (0,), nodes))
+        nodes.append(g.node(name, g.LinearLayer(row, np.zeros(1)), (0,), nodes))
     nodes.append(g.node("product", g.Multiply(), (1, 2), nodes))
-    nodes.append(g.node("output", g.Output(), (3,), nodes))
+    nodes.append(g.node("output", g.OutputLayer(), (3,), nodes))
     samples = np.random.default_rng(4).choice([-1.0, 1.0], (50, 256))
     found = reached(g.build(nodes), samples).worst
     assert np.abs(found @ signs.T).max() > 250
 
 
 def test_inputs_that_none_is_accepted_of_are_taken_as_they_are() -> None:
-    narrow = g.Polynomial((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
+    narrow = g.PolynomialLayer((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
     found = reached(network((3,), narrow), np.full((2, 3), 0.5))
     assert found.worst.tolist() == [[0.5] * 3]
     assert not len(found.tried)

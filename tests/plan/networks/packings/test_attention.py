@@ -79,7 +79,7 @@ def test_residuals_are_summed_once(stages_by: type) -> None:
     assert most_terms(2) == 3
 
 
-SQUARE = g.Polynomial((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
+SQUARE = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
 
 
 def counts_of_places(nodes: list[g.Node]) -> list[int]:
@@ -93,22 +93,22 @@ def counts_of_places(nodes: list[g.Node]) -> list[int]:
 
 
 def test_elements_that_are_always_zero_have_places() -> None:
-    nodes = [g.node("x", g.Input((2,), 1.0), (), [])]
+    nodes = [g.node("x", g.InputLayer((2,), 1.0), (), [])]
     repeat = g.Rearrange(np.array([-1, -1, 0, 0, 1, 1]), (6,))
     nodes.append(g.node("repeat", repeat, (0,), nodes))
     nodes.append(g.node("square", SQUARE, (1,), nodes))
-    nodes.append(g.node("y", g.Output(), (2,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (2,), nodes))
     assert counts_of_places(nodes) == [2, 6, 6]
 
 
 def test_sums_of_which_some_are_always_zero_have_places() -> None:
-    nodes = [g.node("x", g.Input((3,), 1.0), (), [])]
+    nodes = [g.node("x", g.InputLayer((3,), 1.0), (), [])]
     repeat = g.Rearrange(np.array([0, 0, 1, 1, 2, 2]), (6,))
     weights = np.zeros((5, 6))
     weights[0, :3] = weights[4, 3:] = 1
     nodes.append(g.node("repeat", repeat, (0,), nodes))
     nodes.append(g.node("square", SQUARE, (1,), nodes))
-    nodes.append(g.node("sums", g.Linear(weights, np.zeros(5)), (2,), nodes))
+    nodes.append(g.node("sums", g.LinearLayer(weights, np.zeros(5)), (2,), nodes))
     nodes.append(g.node("square_1", SQUARE, (3,), nodes))
-    nodes.append(g.node("y", g.Output(), (4,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (4,), nodes))
     assert counts_of_places(nodes) == [3, 6, 6, 5, 5]

@@ -36,9 +36,10 @@ def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
         one another.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
-        >>> for name, layer, inputs in [("a", g.Linear(np.array([[3.0, -1.0]]), np.zeros(1)), (0,)),
-        ...                             ("product", g.Multiply(), (1, 1)), ("y", g.Output(), (2,))]:
+        >>> nodes = [g.node("x", g.InputLayer((2,), bound=1.0), (), [])]
+        >>> difference = g.LinearLayer(np.array([[3.0, -1.0]]), np.zeros(1))
+        >>> for name, layer, inputs in [("a", difference, (0,)), ("product", g.Multiply(), (1, 1)),
+        ...                             ("y", g.OutputLayer(), (2,))]:
         ...     nodes.append(g.node(name, layer, inputs, nodes))
         >>> aligned_directions(g.build(nodes), np.zeros(2)).tolist()
         [[1.0, -1.0], [-1.0, 1.0]]

@@ -40,7 +40,7 @@ _Array: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class ClearRun:
     """A run in the clear.
 
     Args:
@@ -90,11 +90,11 @@ class SimulatedInputs:
         growing = _batches(searched.usual, width)[:1]
         return cls(usual[-_RUNS:] + growing, _batches(searched.worst, width)[:_RUNS])
 
-    def usual_runs(self, network: LoweredNetwork) -> list[Run]:
+    def usual_runs(self, network: LoweredNetwork) -> list[ClearRun]:
         """Runs of a network on the usual inputs."""
         return exact_runs(network, self.usual, self.copies)
 
-    def worst_runs(self, network: LoweredNetwork) -> list[Run]:
+    def worst_runs(self, network: LoweredNetwork) -> list[ClearRun]:
         """Runs of a network on the worst inputs."""
         return exact_runs(network, self.worst, self.copies)
 
@@ -105,7 +105,7 @@ def _batches(inputs: _Array, width: int) -> list[_Array]:
     return list(inputs[numbers].reshape(-1, width, inputs.shape[1]))
 
 
-def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) -> list[Run]:
+def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) -> list[ClearRun]:
     """Runs of a network without noise, one for each batch of inputs.
 
     Args:
@@ -113,21 +113,21 @@ def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) 
         batches: As many inputs in each as have slots, so many times.
         copies: How often.
     """
-    made: list[Run] = []
+    made: list[ClearRun] = []
     for rows in batches:
         inputs = network.pack(np.tile(rows, (copies, 1)))
         found = network.unpack(results(network.program, inputs), copies * len(rows))
-        made.append(Run(inputs, found[: len(rows)], copies))
+        made.append(ClearRun(inputs, found[: len(rows)], copies))
     return made
 
 
-def expected_error(network: LoweredNetwork, runs: Sequence[Run], noise: NoiseModel) -> float:
+def expected_error(network: LoweredNetwork, runs: Sequence[ClearRun], noise: NoiseModel) -> float:
     """The largest error to expect of any of some runs under noise."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
     draws, copies = max(_DRAWS, -(-_NOISY_RESULTS // runs[0].results.size)), runs[0].copies
     repeats = -(-draws // copies)
 
-    def errors(seed: int, run: Run) -> _Array:
+    def errors(seed: int, run: ClearRun) -> _Array:
         made = results(network.program, run.inputs, replace(noise, seed=seed))
         found = network.unpack(made, copies * len(run.results))
         return found.reshape(copies, *run.results.shape) - run.results

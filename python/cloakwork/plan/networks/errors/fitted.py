@@ -35,9 +35,10 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> from cloakwork.plan.networks.fit import fit
-        >>> nodes = [g.node("x", g.Input((2,), bound=1.0), (), [])]
-        >>> for name, layer in [("act", g.Activation("tanh")),
-        ...                     ("sum", g.Linear(np.ones((1, 2)), np.zeros(1))), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((2,), bound=1.0), (), [])]
+        >>> total = g.LinearLayer(np.ones((1, 2)), np.zeros(1))
+        >>> for name, layer in [("act", g.Activation("tanh")), ("sum", total),
+        ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph, inputs = g.build(nodes), np.array([[-1.0, 1.0]])
         >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
@@ -55,7 +56,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             # Through several norms the worst case grows beyond every number.
             return math.inf
         match node.operation:
-            case g.Input():
+            case g.InputLayer():
                 errors.append(np.zeros_like(bounds[number]))
             case g.Activation(function=function, parameters=parameters):
                 made, off = next(fits), float(wrong[0].max())
@@ -63,10 +64,10 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
                 ends = made.low - off, made.high + off
                 slope = FUNCTIONS[function].slope(*ends, *parameters)
                 errors.append(_BETWEEN * made.error + slope * wrong[0])
-            case g.Polynomial():
+            case g.PolynomialLayer():
                 # Of an unknown range in the graph with activations.
                 polynomial = fitted.graph.nodes[number].operation
-                assert isinstance(polynomial, g.Polynomial)
+                assert isinstance(polynomial, g.PolynomialLayer)
                 off = float(wrong[0].max())
                 errors.append(_slope(polynomial, off) * wrong[0])
             case _:
@@ -86,9 +87,9 @@ def _bounds(graph: g.Graph) -> list[g.Array]:
 
 def _bound_after(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
     match node.operation:
-        case g.Input(shape=shape, bound=bound):
+        case g.InputLayer(shape=shape, bound=bound):
             return np.full((1, *shape), bound)
-        case g.Polynomial(low=low, high=high) as polynomial:
+        case g.PolynomialLayer(low=low, high=high) as polynomial:
             largest = np.abs(polynomial_of(polynomial, np.linspace(low, high, _POINTS))).max()
             return np.full((1, *node.shape), _BETWEEN * largest)
         case _:
@@ -98,7 +99,7 @@ def _bound_after(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
 def _absolute(operation: g.Operation) -> g.Operation:
     """A linear operation with absolute weights."""
     match operation:
-        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
+        case g.LinearLayer(weight=weight, bias=bias) | g.ConvolutionLayer(weight=weight, bias=bias):
             return replace(operation, weight=np.abs(weight), bias=np.abs(bias))
         case g.Affine(scale=scale, shift=shift):
             return g.Affine(np.abs(scale), np.abs(shift))
@@ -108,7 +109,7 @@ def _absolute(operation: g.Operation) -> g.Operation:
 
 def _unbiased(operation: g.Operation) -> g.Operation:
     match operation:
-        case g.Linear(bias=bias) | g.Convolution(bias=bias):
+        case g.LinearLayer(bias=bias) | g.ConvolutionLayer(bias=bias):
             return replace(operation, bias=np.zeros_like(bias))
         case g.Affine(scale=scale, shift=shift):
             return g.Affine(scale, np.zeros_like(shift))
@@ -116,7 +117,7 @@ def _unbiased(operation: g.Operation) -> g.Operation:
             return operation
 
 
-def _slope(polynomial: g.Polynomial, beyond: float) -> float:
+def _slope(polynomial: g.PolynomialLayer, beyond: float) -> float:
     """The steepest slope of a polynomial in its range and a little beyond."""
     low, high = polynomial.low - beyond, polynomial.high + beyond
     points = np.linspace(low, high, _POINTS)

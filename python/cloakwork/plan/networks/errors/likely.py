@@ -59,9 +59,10 @@ def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> from cloakwork.plan.networks.fit import fit
-        >>> nodes = [g.node("x", g.Input((64,), bound=1.0), (), [])]
-        >>> total = g.Linear(np.ones((1, 64)), np.zeros(1))
-        >>> for name, layer in [("act", g.Activation("tanh")), ("sum", total), ("y", g.Output())]:
+        >>> nodes = [g.node("x", g.InputLayer((64,), bound=1.0), (), [])]
+        >>> total = g.LinearLayer(np.ones((1, 64)), np.zeros(1))
+        >>> for name, layer in [("act", g.Activation("tanh")), ("sum", total),
+        ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> graph, inputs = g.build(nodes), np.linspace(-1, 1, 64)[np.newaxis]
         >>> fitted = fit(graph, calibrate(graph, [inputs]), precision=8)
@@ -132,7 +133,7 @@ class _Errors:
         own = self.fits.get(node, 0.0)
         return np.concatenate([applied(node.operation, numbers), variance + own**2, bound + own])
 
-    def _sums_divided_by(self, node: g.Node) -> g.Linear | None:
+    def _sums_divided_by(self, node: g.Node) -> g.LinearLayer | None:
         """What sums up the first factor of a product where it is divided by that, as in softmax."""
         if not isinstance(node.operation, g.Multiply):
             return None
@@ -141,7 +142,7 @@ class _Errors:
         if not isinstance(divisor, g.Activation) or divisor.function != "reciprocal":
             return None
         sums = self.graph.nodes[self.graph.nodes[right].inputs[0]]
-        if not isinstance(sums.operation, g.Linear) or sums.inputs != (left,):
+        if not isinstance(sums.operation, g.LinearLayer) or sums.inputs != (left,):
             return None
         weight = sums.operation.weight
         has_each = weight.shape[0] == weight.shape[1] and bool((np.diagonal(weight) == 1).all())
@@ -149,7 +150,7 @@ class _Errors:
 
 
 def _errors_of_shares(
-    sums: g.Linear, own: float, numbers: g.Array, variances: g.Array, bounds: g.Array
+    sums: g.LinearLayer, own: float, numbers: g.Array, variances: g.Array, bounds: g.Array
 ) -> tuple[g.Array, g.Array]:
     """Variances and bounds of the errors of numbers that are divided by sums of all of them.
 
@@ -180,7 +181,7 @@ def _bounds_after(
     operation: g.Operation, numbers: Sequence[g.Array], bounds: Sequence[g.Array]
 ) -> g.Array:
     match operation:
-        case g.Activation() | g.Polynomial():
+        case g.Activation() | g.PolynomialLayer():
             return _changes(operation, numbers[0], bounds[0])
         case _:
             return errors_after(operation, list(map(np.abs, numbers)), bounds)
@@ -190,7 +191,7 @@ def _variances_after(
     operation: g.Operation, numbers: Sequence[g.Array], variances: Sequence[g.Array]
 ) -> g.Array:
     match operation:
-        case g.Linear(weight=weight, bias=bias) | g.Convolution(weight=weight, bias=bias):
+        case g.LinearLayer(weight=weight, bias=bias) | g.ConvolutionLayer(weight=weight, bias=bias):
             squared = replace(operation, weight=weight**2, bias=np.zeros_like(bias))
             return applied(squared, variances)
         case g.Affine(scale=scale, shift=shift):
@@ -199,7 +200,7 @@ def _variances_after(
             (left, right), (wrong, amiss) = numbers, np.sqrt(variances)
             # The factors may be one and the same, and so may their errors.
             return np.asarray((np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss) ** 2)
-        case g.Activation() | g.Polynomial():
+        case g.Activation() | g.PolynomialLayer():
             return np.asarray(_slopes(operation, numbers[0], variances[0]) ** 2 * variances[0])
         case _:
             # Sums add variances. The variance of an average is at most the average of variances.

@@ -56,9 +56,10 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
-        >>> nodes = [g.node("x", g.Input((1,), bound=3.0), (), [])]
-        >>> nodes.append(g.node("square", g.Polynomial((0, 0, 1), "monomial", -2, 2), (0,), nodes))
-        >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+        >>> nodes = [g.node("x", g.InputLayer((1,), bound=3.0), (), [])]
+        >>> square = g.PolynomialLayer((0, 0, 1), "monomial", -2, 2)
+        >>> nodes.append(g.node("square", square, (0,), nodes))
+        >>> nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
         >>> graph = g.build(nodes)
         >>> found = worst_case_inputs(graph, calibrate(graph, [np.array([[0.5], [1.0]])])).worst
         >>> np.abs(found[0]).round(1).tolist()
@@ -139,11 +140,11 @@ def _errors(graph: g.Graph, generator: np.random.Generator) -> list[dict[int, g.
     sizes = dict.fromkeys(range(len(graph.inputs)), 1.0)
     for number, node in enumerate(graph.nodes):
         match node.operation:
-            case g.Polynomial(basis=basis, low=low, high=high):
+            case g.PolynomialLayer(basis=basis, low=low, high=high):
                 # Ciphertexts hold the operand of a Chebyshev polynomial scaled to [-1, 1].
                 sizes[node.inputs[0]] = (high - low) / 2 if basis == "chebyshev" else 1.0
                 sizes[number] = 1.0
-            case g.Multiply() | g.Output():
+            case g.Multiply() | g.OutputLayer():
                 sizes |= {operand: sizes.get(operand, 1.0) for operand in node.inputs}
                 sizes[number] = 1.0
     return [

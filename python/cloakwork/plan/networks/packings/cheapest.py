@@ -18,7 +18,7 @@ from cloakwork.plan.networks.packings.convolution import (
 )
 from cloakwork.plan.networks.packings.derived import derived_packings
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of
-from cloakwork.plan.networks.stages import Activation, CiphertextProduct
+from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
 
@@ -91,7 +91,7 @@ def _own_price(network: StagedNetwork, group: int, costs: Costs, level_price: fl
         if network.groups[number] == group:
             level = costs.at(network.levels[number] + depth_of(stage))
             price += depth_of(stage) * level_price
-            if isinstance(stage, Activation | CiphertextProduct):
+            if isinstance(stage, ActivationStage | CiphertextProduct):
                 price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
             else:
                 # Each ciphertext is encrypted, sent and held.

@@ -176,9 +176,9 @@ def strides_of(graph: g.Graph) -> list[g.Pair | None]:
     """For each layer the distance of its result's pixels, in pixels of the input.
 
     Example:
-        >>> nodes = [g.node("x", g.Input((1, 4, 4)), (), [])]
+        >>> nodes = [g.node("x", g.InputLayer((1, 4, 4)), (), [])]
         >>> nodes.append(g.node("pool", g.AveragePool((2, 2), (2, 2)), (0,), nodes))
-        >>> nodes.append(g.node("y", g.Output(), (1,), nodes))
+        >>> nodes.append(g.node("y", g.OutputLayer(), (1,), nodes))
         >>> strides_of(g.build(nodes))
         [(1, 1), (2, 2), (2, 2)]
     """
@@ -189,7 +189,7 @@ def strides_of(graph: g.Graph) -> list[g.Pair | None]:
             found.append(None)
             continue
         match node.operation:
-            case g.Convolution(stride=stride) | g.AveragePool(stride=stride):
+            case g.ConvolutionLayer(stride=stride) | g.AveragePool(stride=stride):
                 down, right = before or (1, 1)
                 found.append((down * stride[0], right * stride[1]))
             case g.Rearrange():
