@@ -13,10 +13,10 @@ from benchmarks.circuit.jobs import CircuitJob
 from benchmarks.circuit.paper import LaneCounts
 from benchmarks.measurement import Row
 from cloakwork import _native
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
-from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
 from cloakwork.programs.ir.circuits import CircuitInput, ScalarCircuit, evaluate
 from cloakwork.programs.ir.vectors import LaneProgram
@@ -147,7 +147,7 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
     inputs, bounds = _inputs(circuit)
     expected = [value for values in evaluate(circuit, inputs).values() for value in values]
     start = time.perf_counter()
-    program = _compiled(candidates(circuit, effort=effort), circuit, bounds)
+    program = _compiled(lane_programs(circuit, effort=effort), circuit, bounds)
     compile_seconds = time.perf_counter() - start
     free = tuple(
         replace(each, replicated=False, grouped=False, slots=None) for each in circuit.inputs
@@ -166,7 +166,7 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
     clear = program.run_clear(**arguments)
     body = program.body
     assert isinstance(body, SlotProgram)
-    found = counts(body)
+    found = counted_operations(body)
     return CircuitEvaluation(
         job.name,
         job.replication,

@@ -14,7 +14,7 @@ import cloakwork as cw
 from benchmarks.einsum.jobs import Job
 from cloakwork._native import Parameters
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.tensors.eager import computed, refreshed
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.passes.key_budget import powers_of_two_only
@@ -204,7 +204,7 @@ def compiled_plan(job: Job, fit: Fit, device: str = CPU) -> tuple[cw.Program, Sl
 
 def rotations(programs: Iterable[SlotProgram]) -> int:
     """How often ciphertexts are rotated."""
-    return sum(counts(program)["rotation"] for program in programs)
+    return sum(counted_operations(program)["rotation"] for program in programs)
 
 
 def relinearisations(programs: Iterable[SlotProgram]) -> int:

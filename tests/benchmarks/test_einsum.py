@@ -31,7 +31,7 @@ from benchmarks.einsum.plans import (
 )
 from benchmarks.einsum.targets import is_wrong, targets
 from benchmarks.measurement import Row
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.parameters.ckks import parameters_for
 from cloakwork.plan.passes.key_budget import powers_of_two_only
 from cloakwork.plan.passes.rotation_paths import powers_of_two
@@ -195,7 +195,7 @@ def test_three_steps_compiled_take_fewer_rotations_than_one_by_one() -> None:
 def test_products_that_meet_in_a_sum_are_relinearised_together() -> None:
     operations = (Input("x", 1), Mul(0, 0), Mul(0, 0), Add(1, 2), Rescale(3), Output(4))
     program = SlotProgram("", 8, operations, (None,) * 6)
-    assert counts(program)["ciphertext product"] == 2
+    assert counted_operations(program)["ciphertext product"] == 2
     assert relinearisations([program, program]) == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import SlotProgram
 
@@ -51,7 +51,7 @@ def test_switches_and_level_drops_are_counted_apart() -> None:
     program = square.compile(bits=8, effort=0.02)
     assert isinstance(program.body, SlotProgram)
     found = Counter(type(each).__name__ for each in program.body.operations)
-    work = counts(program.body)
+    work = counted_operations(program.body)
     assert work["modulus switch"] == found["Rescale"] > 1
     assert work["level drop"] == found["DropLevel"] > 0
     text = cw.explain(program)

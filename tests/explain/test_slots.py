@@ -8,7 +8,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.slots import explain_slots
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
 from cloakwork.schemes.ckks import Ckks
@@ -155,7 +155,7 @@ def test_a_program_that_has_not_run_is_modelled_only() -> None:
 
 def test_counts_of_a_matrix_product() -> None:
     a, b = SESSION.encrypt(np.ones((4, 5))), SESSION.encrypt(np.ones((5, 3)))
-    found = counts(program_of(cw.einsum("ij,jk->ik", a, b)))
+    found = counted_operations(program_of(cw.einsum("ij,jk->ik", a, b)))
     assert found["ciphertext product"] == 1
     assert found["rescale"] <= 3
     assert found["rotation"] <= 25

@@ -7,7 +7,7 @@ import cloakwork as cw
 from cloakwork._native import Parameters
 from cloakwork.explain.slots import explain_slots
 from cloakwork.explain.stage_text import stage_lines
-from cloakwork.explain.stages import stages_of, strands_of
+from cloakwork.explain.stages import stages_of_program, strands_of
 from cloakwork.explain.work_levels_keys import WIDTH
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
@@ -35,7 +35,7 @@ def told(*operations: Operation) -> list[str]:
     """What is told of operations on one input, the first line left out."""
     everything = (Input("x", 2), *operations)
     program = SlotProgram("t", SLOTS, everything, (None,) * len(everything))
-    (stage,) = stages_of(program)
+    (stage,) = stages_of_program(program)
     return [line.strip() for line in stage_lines(program, stage, 1)[1:]]
 
 
@@ -46,7 +46,7 @@ def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
         for number, operation in enumerate(program.operations)
         if not isinstance(operation, Input | Constant | Output)
     ]
-    stages = stages_of(program)
+    stages = stages_of_program(program)
     assert sorted(number for stage in stages for number in stage.numbers) == work
     for stage in stages:
         kinds = {isinstance(program.operations[number], DropLevel) for number in stage.numbers}
@@ -66,7 +66,7 @@ def test_stages_and_strands_part_the_work(program: SlotProgram) -> None:
 def test_every_program_can_be_explained(program: SlotProgram) -> None:
     text = explain_slots(program, Ckks(PARAMETERS))
     assert text.startswith(program.title)
-    for number, stage in enumerate(stages_of(program), start=1):
+    for number, stage in enumerate(stages_of_program(program), start=1):
         lines = stage_lines(program, stage, number)
         assert len(lines) >= 2
         assert max(map(len, lines)) <= WIDTH
@@ -76,7 +76,7 @@ def test_drops_do_not_part_a_stage() -> None:
     first = (Input("x", 2), Rotate(0, 1), DropLevel(0, 1), Rotate(2, 1))
     operations = (*first, DropLevel(1, 1), Add(3, 4))
     program = SlotProgram("t", SLOTS, operations, (None,) * 6, (), ("", *("turn",) * 5))
-    assert [(stage.name, stage.numbers) for stage in stages_of(program)] == [
+    assert [(stage.name, stage.numbers) for stage in stages_of_program(program)] == [
         ("align levels", (2,)),
         ("turn", (1, 3)),
         ("align levels", (4,)),
@@ -140,7 +140,7 @@ def test_stages_outlive_the_passes_over_a_program() -> None:
     session = cw.Session(depth=2, backend="clear", insecure=True, log_n=11)
     program = (session.encrypt(np.ones((4, 30))) @ np.ones((30, 7))).program
     assert program is not None
-    names = {stage.name for stage in stages_of(program)}
+    names = {stage.name for stage in stages_of_program(program)}
     assert any("by constants into" in name for name in names)
     lowered = lowest_levels(simplified(program))
-    assert {stage.name for stage in stages_of(lowered)} == names
+    assert {stage.name for stage in stages_of_program(lowered)} == names

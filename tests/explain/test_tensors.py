@@ -1,6 +1,6 @@
 """The tensors at the edges of a program."""
 
-from cloakwork.explain.tensors import inputs_of, results_of
+from cloakwork.explain.tensors import inputs_of, results_in_text
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import Builder, Input, Output
 
@@ -26,7 +26,7 @@ def test_ciphertexts_of_a_tensor_are_one() -> None:
     ]
     for value, layout in ((values[0], WHOLE), *((value, TILED) for value in values[1:4])):
         builder.append(Output(value), layout)
-    assert [(each.name, len(each.values)) for each in results_of(builder.finish())] == [
+    assert [(each.name, len(each.values)) for each in results_in_text(builder.finish())] == [
         ("result 1", 1),
         ("result 2", 3),
     ]
@@ -43,4 +43,4 @@ def test_two_tensors_of_one_name_and_layout_stay_two() -> None:
 def test_a_single_result_has_no_number() -> None:
     builder = Builder("t", 4)
     builder.append(Output(builder.append(Input("x", 1))))
-    assert [each.name for each in results_of(builder.finish())] == ["result"]
+    assert [each.name for each in results_in_text(builder.finish())] == ["result"]

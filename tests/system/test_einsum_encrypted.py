@@ -11,7 +11,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums
@@ -72,7 +72,9 @@ def test_random_einsums_at_128_bits_agree_with_numpy(
 
 def costly(program: SlotProgram) -> dict[str, int]:
     """How often a program does what costs time, additions left out."""
-    return {name: count for name, count in counts(program).items() if name != "addition"}
+    return {
+        name: count for name, count in counted_operations(program).items() if name != "addition"
+    }
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_a_clear_matrix_is_one_linear_transform(small: cw.Session) -> None:
     result = cw.einsum("bi,ci->bc", small.encrypt(x), w)
     assert np.abs(small.decrypt(result) - x @ w.T).max() < ERROR
     assert result.program is not None
-    found = counts(result.program)
+    found = counted_operations(result.program)
     assert (found["diagonal"], found["rescale"]) == (73, 1)
     assert found["rotation"] <= 19
 
@@ -177,7 +179,7 @@ def test_a_product_of_two_encrypted_matrices_at_128_bits() -> None:
     result = cw.einsum("ik,kj->ij", session.encrypt(a), session.encrypt(b))
     assert np.abs(session.decrypt(result) - a @ b).max() < 1e-5
     assert result.program is not None
-    found = counts(result.program)
+    found = counted_operations(result.program)
     assert found["ciphertext product"] == 1
     assert found["rotation"] <= 54
     assert result.level >= 1

@@ -11,7 +11,7 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.modelled import modelled_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
 from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.cost.tfhe import measured_set
@@ -168,7 +168,7 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
     }
     seconds = sum(modelled_seconds(body, scheme)) if scheme.encrypts else 0.0
     return Estimate(
-        dict(counts(body)),
+        dict(counted_operations(body)),
         seconds,
         program.key_bytes,
         bytes_of[Input],

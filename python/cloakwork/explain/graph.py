@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cloakwork.explain.stages import stages_of, strands_of
+from cloakwork.explain.stages import stages_of_program, strands_of
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.slots import Input, Output, SlotProgram
 
@@ -149,7 +149,7 @@ def _groups(program: SlotProgram, *, one_by_one: bool) -> list[tuple[int, tuple[
         for number, operation in enumerate(program.operations)
         if isinstance(operation, Input | Output)
     ]
-    for place, stage in enumerate(stages_of(program), start=1):
+    for place, stage in enumerate(stages_of_program(program), start=1):
         strands: list[tuple[int, ...]] = (
             [(number,) for number in stage.numbers] if one_by_one else strands_of(program, stage)
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from cloakwork.explain.modelled import costs_with_bootstraps, modelled_seconds
 from cloakwork.explain.quantities import duration, rate, size
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms, process_memory
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Input, Output, SlotProgram
@@ -48,7 +48,7 @@ def layers_of(program: SlotProgram, seconds: Sequence[float]) -> list[Layer]:
     layers: list[Layer] = []
     for stage, of_it in numbers.items():
         name, _, packing = stage.partition(" | ")
-        found = counts(program, of_it)
+        found = counted_operations(program, of_it)
         levels = [program.states[number].level for number in reversed(of_it)]
         layers.append(
             Layer(
@@ -92,7 +92,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     table = [map(str.ljust, row, widths) for row in rows]
     seconds = sum(layer.seconds for layer in layers) + costs.run
     inputs = sum(isinstance(each, Input) for each in body.operations)
-    found = counts(body)
+    found = counted_operations(body)
     lines = [
         f"{body.title} on {parameters}",
         *([f"  {program.warning}"] if program.warning else []),

@@ -11,9 +11,9 @@ from cloakwork.explain.picture import picture
 from cloakwork.explain.quantities import size
 from cloakwork.explain.repeats import Repeat, runs_of
 from cloakwork.explain.stage_text import stage_lines
-from cloakwork.explain.stages import stages_of
+from cloakwork.explain.stages import stages_of_program
 from cloakwork.explain.strips import strip_lines
-from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_of
+from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_in_text
 from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.activation_range import ActivationRange
@@ -64,7 +64,7 @@ def explain_slots(
     those that the user gives of numbers on the way.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
-    lines += _tensors(inputs_of(program)) + _tensors(results_of(program))
+    lines += _tensors(inputs_of(program)) + _tensors(results_in_text(program))
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
     lines += memory_lines(program, scheme, profile, result_bytes)
@@ -110,7 +110,7 @@ def _tensor(name: str, layout: AnyLayout) -> list[str]:
 
 
 def _plan(program: SlotProgram) -> list[str]:
-    stages = stages_of(program)
+    stages = stages_of_program(program)
     if not stages:
         return []
     lines = ["", f"plan (rotating by k brings slot i + k to slot i, modulo {program.slots})"]

@@ -24,7 +24,7 @@ class Stage:
     numbers: tuple[int, ...]
 
 
-def stages_of(program: SlotProgram) -> list[Stage]:
+def stages_of_program(program: SlotProgram) -> list[Stage]:
     """The stages of a program; inputs, constants and outputs take no work and are not in any.
 
     Drops of a level stand before the stage that they fall in, as a stage of their own.
@@ -33,7 +33,7 @@ def stages_of(program: SlotProgram) -> list[Stage]:
         >>> from cloakwork.programs.slots import Neg, Rotate
         >>> operations = (Input("x", 1), Rotate(0, 1), Neg(1), Neg(2))
         >>> program = SlotProgram("", 4, operations, (None,) * 4, (), ("", "turn", "flip", "flip"))
-        >>> [(stage.name, stage.numbers) for stage in stages_of(program)]
+        >>> [(stage.name, stage.numbers) for stage in stages_of_program(program)]
         [('turn', (1,)), ('flip', (2, 3))]
     """
     stages: list[Stage] = []
@@ -81,7 +81,7 @@ def strands_of(program: SlotProgram, stage: Stage) -> list[tuple[int, ...]]:
         >>> from cloakwork.programs.slots import Add, Rotate
         >>> operations = (Input("x", 1), Input("y", 1), Rotate(0, 1), Rotate(1, 1), Add(0, 2))
         >>> program = SlotProgram("", 4, operations, (None,) * 5)
-        >>> strands_of(program, stages_of(program)[0])
+        >>> strands_of(program, stages_of_program(program)[0])
         [(2, 4), (3,)]
     """
     leaders = {number: number for number in stage.numbers}

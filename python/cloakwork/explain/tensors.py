@@ -57,12 +57,12 @@ def _stem(name: str, layout: AnyLayout | None) -> tuple[str, int]:
     return stem, int(tile)
 
 
-def results_of(program: SlotProgram) -> list[ProgramTensor]:
+def results_in_text(program: SlotProgram) -> list[ProgramTensor]:
     """The tensors that come out.
 
     Example:
         >>> program = SlotProgram("", 4, (Input("x", 1), Output(0), Output(0)), (None,) * 3)
-        >>> [(each.name, each.values) for each in results_of(program)]
+        >>> [(each.name, each.values) for each in results_in_text(program)]
         [('result 1', (1,)), ('result 2', (2,))]
     """
     outputs = [n for n, operation in enumerate(program.operations) if isinstance(operation, Output)]

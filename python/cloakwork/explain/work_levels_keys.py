@@ -19,7 +19,7 @@ _NO_BREAK = "\u00a0"
 _SHORT_PIECE = 60
 
 
-def counts(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counter[str]:
+def counted_operations(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counter[str]:
     """How often a program, or these operations of it, does each costly thing."""
     found: Counter[str] = Counter()
     for number in range(len(program.operations)) if numbers is None else numbers:
@@ -29,7 +29,7 @@ def counts(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counte
 
 def total_lines(program: SlotProgram, scheme: Any) -> list[str]:
     """Work, levels and keys of a program, a line each."""
-    found = counts(program)
+    found = counted_operations(program)
     work = [counted(found[name], name) for name in sorted(found)]
     levels = [state.level for state in program.states if state.level is not None]
     needed = scheme.required_keys(program)

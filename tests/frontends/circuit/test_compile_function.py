@@ -26,7 +26,7 @@ from cloakwork.errors import (
     SlotMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.circuit.inputs import Declared
 from cloakwork.programs.slots import SlotProgram
 from tests.frontends.circuit.random_functions import RandomFunction, functions
@@ -164,9 +164,9 @@ def test_a_seed_makes_one_program() -> None:
 def test_levels_are_switched_where_noise_asks_for_it() -> None:
     program = small(lambda x: x**8, cw.scalar(bits=2))
     assert on_ciphertexts(program, x=-2) == 256
-    assert counts(body_of(program))["modulus switch"] >= 2
+    assert counted_operations(body_of(program))["modulus switch"] >= 2
     flat = small(lambda x: x + x + 1, cw.scalar(bits=2))
-    assert counts(body_of(flat))["modulus switch"] == 0
+    assert counted_operations(body_of(flat))["modulus switch"] == 0
 
 
 def test_overflow_is_refused_in_the_clear() -> None:

@@ -22,7 +22,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     UnsupportedOperationError,
 )
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.programs.slots import Mul
 from tests.thoroughness import part
 
@@ -160,7 +160,7 @@ def test_transposes_move_nothing(session: cw.Session, data: st.DataObject) -> No
         check(result, a.transpose(order) if order else a)
         assert result.level == DEPTH
         assert result.program is not None
-        assert not counts(result.program)
+        assert not counted_operations(result.program)
 
 
 @st.composite

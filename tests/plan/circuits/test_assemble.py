@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cloakwork.plan.circuits.assemble import assemble
-from cloakwork.plan.circuits.cost import LaneCosts, cost_of
+from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.forms import ProductNode, forms_of_circuit
 from cloakwork.plan.circuits.targets import LaneSchedule
 from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, ScalarProduct, Sum
@@ -35,12 +35,12 @@ ROTATIONS: list[Operation] = [PackedLanes(()), Rotate(0, 1), Rotate(0, 2)]
 
 
 def test_rotations_that_are_only_summed_cost_little() -> None:
-    assert cost_of([*ROTATIONS, Add(1, 2)], COSTS) == 1.125
-    assert cost_of([*ROTATIONS, Add(1, 0), Add(3, 2)], COSTS) == 1.125
+    assert lane_cost([*ROTATIONS, Add(1, 2)], COSTS) == 1.125
+    assert lane_cost([*ROTATIONS, Add(1, 0), Add(3, 2)], COSTS) == 1.125
 
 
 def test_rotations_that_are_used_alone_as_well_cost_more() -> None:
     used = [*ROTATIONS, Add(1, 2), Add(3, 1)]
-    assert cost_of(used, COSTS) == 1.5
+    assert lane_cost(used, COSTS) == 1.5
     another = [*ROTATIONS, Add(1, 2), Rotate(0, 3)]
-    assert cost_of(another, COSTS) == 2.0
+    assert lane_cost(another, COSTS) == 2.0

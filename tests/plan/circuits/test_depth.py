@@ -12,7 +12,7 @@ from cloakwork.errors import CircuitTooDeepError, InsecureParametersError
 from cloakwork.frontends.circuit.inputs import scalar, vector
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.plan.circuits.depth import require_depth
-from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import ScalarCircuit
@@ -82,5 +82,5 @@ def test_nothing_that_compiles_is_refused(depth: int, bits: int) -> None:
         except InsecureParametersError:
             with pytest.raises(InsecureParametersError):
                 cheapest_integer_plan(
-                    candidates(made, effort=0.01), IntegerOptions(bits, rings=rings)
+                    lane_programs(made, effort=0.01), IntegerOptions(bits, rings=rings)
                 )

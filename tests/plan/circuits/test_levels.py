@@ -8,7 +8,7 @@ from cloakwork.plan.circuits.levels import (
     Chain,
     Switching,
     levelled,
-    lowest_levels,
+    lowest_lane_levels,
     switches,
 )
 from cloakwork.programs.slots import (
@@ -35,7 +35,7 @@ def program_of(*operations: Operation) -> SlotProgram:
 
 def made(program: SlotProgram, switching: Switching) -> list[Operation]:
     asked = switches(program, MODEL, LEVEL_BITS, switching)
-    levels = lowest_levels(program, asked, Chain(LEVEL_BITS, 60))
+    levels = lowest_lane_levels(program, asked, Chain(LEVEL_BITS, 60))
     return list(levelled(program, asked, levels).operations)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.circuit.jobs import convolution, dot, matrix_product, max_5, sort_3
 from cloakwork.errors import InvalidArgumentError, SlotMismatchError
-from cloakwork.plan.circuits.cost import LaneCosts, cost_of
+from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import vectorise
 from cloakwork.programs.ir.circuits import (
@@ -89,7 +89,7 @@ def test_random_circuits_come_out_right(seed: int, operations: int, effort: floa
     assert_right(circuit, program, generator)
     costs = LaneCosts()
     as_written = scalar_program(circuit)
-    assert cost_of(program.operations, costs) <= cost_of(as_written.operations, costs)
+    assert lane_cost(program.operations, costs) <= lane_cost(as_written.operations, costs)
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_annealing_finds_cheaper_programs() -> None:
     circuit = max_5(bits=False, labels=False)
     costs = LaneCosts()
     hasty, thorough = (
-        cost_of(vectorise(circuit, effort=effort).operations, costs) for effort in (0.01, 0.5)
+        lane_cost(vectorise(circuit, effort=effort).operations, costs) for effort in (0.01, 0.5)
     )
     assert thorough < hasty - 2
 

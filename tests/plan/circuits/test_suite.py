@@ -17,10 +17,10 @@ from benchmarks.circuit.jobs import (
     small_jobs,
 )
 from benchmarks.circuit.paper import PAPER, LaneCounts
-from cloakwork.explain.work_levels_keys import counts
-from cloakwork.plan.circuits.cost import LaneCosts, cost_of
+from cloakwork.explain.work_levels_keys import counted_operations
+from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.scalar import scalar_program
-from cloakwork.plan.circuits.search import candidates, vectorise
+from cloakwork.plan.circuits.search import lane_programs, vectorise
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.programs.ir.vectors import LaneProgram
 from tests.plan.circuits.vector_evaluation import assert_right, random_inputs, results
@@ -44,8 +44,8 @@ def program_of(job: str, replication: str) -> LaneProgram:
 def moves(job: str, replication: str) -> int:
     """Rotations and products of the program that levels choose, as a user gets it."""
     circuits = {(each.name, each.replication): each.circuit for each in SUITE}
-    found = candidates(circuits[job, replication], effort=0.3)
-    work = counts(cheapest_integer_plan(found, IntegerOptions(16)).program)
+    found = lane_programs(circuits[job, replication], effort=0.3)
+    work = counted_operations(cheapest_integer_plan(found, IntegerOptions(16)).program)
     return work["rotation"] + work["ciphertext product"]
 
 
@@ -112,4 +112,4 @@ def test_a_program_is_right_and_no_dearer_than_the_circuit_as_written(job: Circu
         ]
     costs = LaneCosts()
     as_written = scalar_program(job.circuit)
-    assert cost_of(program.operations, costs) <= cost_of(as_written.operations, costs)
+    assert lane_cost(program.operations, costs) <= lane_cost(as_written.operations, costs)

@@ -11,7 +11,7 @@ from cloakwork._native import BgvNoiseModel
 from cloakwork.errors import InvalidProgramError
 from cloakwork.frontends.circuit.inputs import vector
 from cloakwork.frontends.circuit.staging import staged
-from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
+from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_lane_levels, switches
 from cloakwork.plan.circuits.search import vectorise
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
@@ -71,7 +71,7 @@ def require_equal(function: RandomFunction, replicated: bool, grouped: bool, see
     slots = 3 * lanes.width + seed % lanes.width
     plan = slot_plan(lanes, slots)
     asked = switches(plan.program, MODEL, 40, SWITCHINGS[seed % len(SWITCHINGS)])
-    program = levelled(plan.program, asked, lowest_levels(plan.program, asked, Chain(40, 60)))
+    program = levelled(plan.program, asked, lowest_lane_levels(plan.program, asked, Chain(40, 60)))
     rng = random.Random(seed)
     bound = 10 ** rng.randint(0, 12)
     inputs = [

@@ -11,7 +11,7 @@ from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.cost import cache as cost_cache
 from cloakwork.plan.cost import measure as measured_cost
-from cloakwork.plan.cost.measure import identity, measured
+from cloakwork.plan.cost.measure import measured, measured_identity
 from cloakwork.runtime.costs import Costs, modelled, modelled_for
 
 PARAMETERS = Parameters(levels=4, log_n=9, insecure=True)
@@ -19,7 +19,7 @@ FLAT = Parameters(levels=0, log_n=9, insecure=True)
 
 
 def cache_path(parameters: Parameters) -> Path:
-    return cost_cache.cache_path(identity(parameters))
+    return cost_cache.cache_path(measured_identity(parameters))
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cloakwork.plan.matmul.chain import Geometry, bounds_in, lowered_chain
-from cloakwork.plan.matmul.claims import element_ceilings, followed, whole_ceilings
+from cloakwork.plan.matmul.claims import element_ceilings, followed_claims, whole_ceilings
 from cloakwork.plan.matmul.expression import matrix_expression
 from cloakwork.plan.matmul.spine import Slotwise, spines
 from cloakwork.plan.passes.levels import lowest_levels
@@ -38,7 +38,7 @@ def network() -> Node:
 def test_claims_are_of_the_vectors_of_what_they_say() -> None:
     (spine,) = spines([network()])
     lowered = lowered_chain("network", spine, TALL)
-    program, claims = followed(
+    program, claims = followed_claims(
         lowered.program, lowered.claims, lambda each: lowest_levels(simplified(each))
     )
     names = [(each.name, each.low, each.high) for each in claims]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import cloakwork as cw
 from cloakwork.plan.matmul.chain import geometries
-from cloakwork.plan.matmul.convolution import Convolution, convolution
+from cloakwork.plan.matmul.convolution import Convolution, kernel_product
 from cloakwork.plan.matmul.matrix_plan import matrix_plan
 from cloakwork.plan.matmul.spine import spines
 from cloakwork.plan.reals.options import RealOptions
@@ -73,7 +73,7 @@ def in_the_clear(
 
 def test_slices_that_are_summed_are_a_convolution() -> None:
     kernels, images = Source("w", (2, 2, 2)), Source("x", (5, 5, 3))
-    found = convolution(by_slices(kernels, images, stride=3, positions=2))
+    found = kernel_product(by_slices(kernels, images, stride=3, positions=2))
     assert found is not None
     assert (found.channels, found.places, found.positions) == (2, 4, 4)
     assert found.windows.tolist() == [
@@ -109,8 +109,8 @@ MAPS = Contract((A, WINDOWS), ("ck", "kpn"), "cpn", (2, 3, 3))
     ],
 )
 def test_what_is_no_convolution_is_left_alone(node: Node) -> None:
-    assert convolution(MAPS) is not None
-    assert convolution(node) is None
+    assert kernel_product(MAPS) is not None
+    assert kernel_product(node) is None
 
 
 @settings(max_examples=25)

@@ -28,7 +28,7 @@ from cloakwork.plan.networks import compile_graph as compile_graph_module
 from cloakwork.plan.networks import pipeline
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
-from cloakwork.plan.networks.depth import parameters_of
+from cloakwork.plan.networks.depth import parameters_of_levels
 from cloakwork.plan.networks.errors.expected import ClearRun, SimulatedInputs
 from cloakwork.plan.networks.lower import _operands_of_nonlinear
 from cloakwork.plan.networks.network_plan import NetworkPlan
@@ -150,10 +150,10 @@ def test_keeps_a_scale_where_a_smaller_one_has_no_parameters(
         if scale_bits == 33:
             refused.append(scale_bits)
             raise InvalidParametersError("no scale of 33 bits")
-        return parameters_of(levels, scale_bits, *others)
+        return parameters_of_levels(levels, scale_bits, *others)
 
     errors = {32: 2.0**-14.7, 34: 2.0**-17.3}
-    monkeypatch.setattr(pipeline, "parameters_of", some_parameters)
+    monkeypatch.setattr(pipeline, "parameters_of_levels", some_parameters)
     monkeypatch.setattr(
         pipeline, "expected_error", lambda _, __, noise: errors[round(math.log2(noise.scales[-1]))]
     )

@@ -16,7 +16,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
 )
 from cloakwork.plan.circuits.scalar import scalar_program
-from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.cost.bgv import expected_limbs
 from cloakwork.plan.parameters.bgv import (
     IntegerOptions,
@@ -83,7 +83,7 @@ def test_the_model_of_noise_is_the_engines(log_n: int, bits: int) -> None:
 @pytest.mark.parametrize("job", ["dot.3", *slow("mm.2", "conv.4.2", "sort[3]")])
 def test_no_plan_costs_more_than_the_circuit_as_it_is_written(job: str) -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == job)
-    found = candidates(circuit, effort=0.05)
+    found = lane_programs(circuit, effort=0.05)
     plans = [integer_plan(lanes, OPTIONS) for lanes in found]
     scalar = integer_plan(scalar_program(circuit), OPTIONS)
     least = min(plan.cost for plan in plans)
@@ -94,13 +94,13 @@ def test_numbers_share_ciphertexts_though_a_run_would_be_quicker_without() -> No
     """As a client has to encrypt and send them."""
     dot = next(each.circuit for each in small_jobs() if each.name == "dot.3")
     free = tuple(replace(each, grouped=False) for each in dot.inputs)
-    plan = cheapest_integer_plan(candidates(replace(dot, inputs=free), effort=0.05), OPTIONS)
+    plan = cheapest_integer_plan(lane_programs(replace(dot, inputs=free), effort=0.05), OPTIONS)
     assert sum(isinstance(each, Input) for each in plan.program.operations) == 2
 
 
 def test_a_circuit_of_which_no_program_fits_is_refused() -> None:
     circuit = next(each.circuit for each in small_jobs() if each.name == "sort[3]")
-    found = candidates(circuit, effort=0.05)
+    found = lane_programs(circuit, effort=0.05)
     with pytest.raises(InsecureParametersError, match="no modulus of up to 106 bits"):
         cheapest_integer_plan(found, IntegerOptions(16, rings=(12,)))
     with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):

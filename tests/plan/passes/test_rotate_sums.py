@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.explain.work_levels_keys import counts
+from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
@@ -63,7 +63,7 @@ def programs(draw: st.DrawFn) -> SlotProgram:
 def test_results_and_rotations_are_the_same(program: SlotProgram) -> None:
     joined = with_rotate_sums(program)
     assert results(joined) == results(program)
-    before, after = counts(program), counts(joined)
+    before, after = counted_operations(program), counted_operations(joined)
     for kind in ("rotation", "ciphertext product"):
         assert Counter(after)[kind] == Counter(before)[kind]
     assert Counter(after)["addition"] <= Counter(before)["addition"]

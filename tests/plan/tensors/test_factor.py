@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from cloakwork.errors import LevelExhaustedError
-from cloakwork.plan.tensors.factor import cheapest, factorizations
+from cloakwork.plan.tensors.factor import cheapest_factors, factorizations
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.diagonals import SparseDiagonals
 
@@ -93,7 +93,7 @@ def test_every_permutation_has_three_sparse_factors(bits: int, seed: int, levels
     slots = 1 << bits
     permutation = np.random.default_rng(seed).permutation(slots)
     transform = SparseDiagonals(slots, permutation, np.arange(slots))
-    product = cheapest(transform, levels, len)
+    product = cheapest_factors(transform, levels, len)
     outer = 1 << bits // 2
     assert sum(counts(product)) <= 2 * outer + 2 * slots // outer - 1
 
@@ -103,7 +103,7 @@ def test_a_random_permutation_of_4096() -> None:
     cost = split_cost(4096)
     assert len(transform) > 2500
     assert rotations([transform]) == 126
-    two, three = (cheapest(transform, levels, cost) for levels in (2, 3))
+    two, three = (cheapest_factors(transform, levels, cost) for levels in (2, 3))
     assert sum(counts(two)) <= 1000
     assert rotations(two) <= 80
     assert all(np.less_equal(counts(three), [64, 127, 64]))
@@ -113,7 +113,7 @@ def test_a_random_permutation_of_4096() -> None:
 def test_a_transpose_of_128_by_128() -> None:
     transform = transpose(128, 128, 1 << 14)
     cost = split_cost(1 << 14)
-    products = [cheapest(transform, levels, cost) for levels in (1, 2, 3, 7)]
+    products = [cheapest_factors(transform, levels, cost) for levels in (1, 2, 3, 7)]
     assert [sorted(counts(product)) for product in products] == [
         [255],
         [15, 31],
@@ -129,14 +129,14 @@ def test_a_transpose_of_128_by_128() -> None:
 )
 def test_a_transpose_that_is_not_square(rows: int, columns: int, expected: list[list[int]]) -> None:
     transform = transpose(rows, columns, 1 << 14)
-    found = [cheapest(transform, levels, len) for levels in (1, 2, 3)]
+    found = [cheapest_factors(transform, levels, len) for levels in (1, 2, 3)]
     assert [sorted(counts(product)) for product in found] == expected
 
 
 def test_a_reversal_flips_a_few_bits_at_a_time() -> None:
     slots = 1 << 14
     transform = SparseDiagonals(slots, np.arange(slots)[::-1], np.arange(slots))
-    found = [cheapest(transform, levels, len) for levels in (1, 2, 3)]
+    found = [cheapest_factors(transform, levels, len) for levels in (1, 2, 3)]
     assert [sum(counts(product)) for product in found] == [8192, 192, 64]
 
 
@@ -146,20 +146,20 @@ def test_a_reversal_flips_a_few_bits_at_a_time() -> None:
 def test_elements_from_anywhere(slots: int, count: int, most: list[int]) -> None:
     sources = np.random.default_rng(3).integers(0, slots, count)
     transform = SparseDiagonals(slots, sources, np.arange(count))
-    found = [sum(counts(cheapest(transform, levels, len))) for levels in (1, 2, 3)]
+    found = [sum(counts(cheapest_factors(transform, levels, len))) for levels in (1, 2, 3)]
     assert all(np.less_equal(found, most))
     assert found[0] > 0.9 * most[0]
 
 
 def test_a_replication_goes_in_digits() -> None:
     spread = SparseDiagonals(4096, np.arange(4096) // 16 * 16, np.arange(4096))
-    found = [cheapest(spread, levels, split_cost(4096)) for levels in (1, 2, 4)]
+    found = [cheapest_factors(spread, levels, split_cost(4096)) for levels in (1, 2, 4)]
     assert [counts(product) for product in found] == [[16], [4, 4], [2, 2, 2, 2]]
 
 
 def test_a_sum_goes_the_way_of_a_replication_backwards() -> None:
     summed = SparseDiagonals(4096, np.arange(4096), np.arange(4096) // 16 * 16)
-    product = cheapest(summed, 4, split_cost(4096))
+    product = cheapest_factors(summed, 4, split_cost(4096))
     assert counts(product) == [2, 2, 2, 2]
     assert np.array_equal(apply(product, np.ones(4096))[::16], np.full(256, 16))
 
@@ -173,10 +173,10 @@ def test_a_dense_matrix_stays_whole() -> None:
 def test_a_level_that_costs_more_than_it_saves_is_not_taken() -> None:
     transform = transpose(16, 16, 256)
     cost = split_cost(256)
-    alone, split = cheapest(transform, 1, cost), cheapest(transform, 2, cost)
+    alone, split = cheapest_factors(transform, 1, cost), cheapest_factors(transform, 2, cost)
     saved = sum(cost(f.numbers) for f in alone) - sum(cost(f.numbers) for f in split)
-    assert len(cheapest(transform, 2, cost, saved - 0.25)) == 2
-    assert len(cheapest(transform, 2, cost, saved + 0.25)) == 1
+    assert len(cheapest_factors(transform, 2, cost, saved - 0.25)) == 2
+    assert len(cheapest_factors(transform, 2, cost, saved + 0.25)) == 1
 
 
 def test_a_transform_without_a_level_is_refused() -> None:

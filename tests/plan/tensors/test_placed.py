@@ -18,13 +18,13 @@ from cloakwork.plan.tensors.placed import (
     masked,
     moved,
     moved_freely,
-    multiplied,
+    multiplied_tensors,
     ordered,
     require_levels,
     rotated,
     shifted,
-    summed,
-    total,
+    summed_labels,
+    total_of_tensors,
 )
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import Add, Mul, Rotate
@@ -58,7 +58,7 @@ def test_sums_take_no_level(data: st.DataObject) -> None:
     if layout.garbage and any(x.axis(name).ragged for name in gone):
         x = masked(bench.builder, x)
     before = level_of(bench.builder, x)
-    result = summed(bench.builder, x, gone)
+    result = summed_labels(bench.builder, x, gone)
     assert level_of(bench.builder, result) == before
     bench.check(result, array.sum(axis=tuple(names.index(name) for name in gone)))
 
@@ -155,7 +155,7 @@ def test_a_total_is_of_all(count: int) -> None:
     bench = Bench()
     array = numbers((count,))
     x = bench.place(array, Layout(SLOTS, (Axis(count, 0, tile=1 if count > 1 else 0),)))
-    result = total(bench.builder, x.values)
+    result = total_of_tensors(bench.builder, x.values)
     added = [each for each in bench.builder.operations if isinstance(each, Add)]
     assert len(added) == count - 1
     scalar = Layout(SLOTS, ())
@@ -181,7 +181,7 @@ def test_levels_that_are_lacking_are_named() -> None:
     low = dropped(bench.builder, x, 0)
     steps: list[Callable[[], Placed]] = [
         lambda: masked(bench.builder, low),
-        lambda: multiplied(bench.builder, low, x, low.layout.axes, "i"),
+        lambda: multiplied_tensors(bench.builder, low, x, low.layout.axes, "i"),
     ]
     for step in steps:
         with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), there are 0"):
@@ -239,7 +239,7 @@ def test_products_slot_by_slot(data: st.DataObject) -> None:
         gathered(bench.builder, bench.place(array, data.draw(layouts(array.shape, term))), axes)
         for array, term in zip(arrays, terms, strict=True)
     ]
-    result = multiplied(bench.builder, parts[0], parts[1], axes, shown)
+    result = multiplied_tensors(bench.builder, parts[0], parts[1], axes, shown)
     shape = [axis.extent for axis in result.layout.axes if axis.name not in shown]
     expected = np.einsum(f"{terms[0]},{terms[1]}->{shown}", *arrays)
     bench.check(result, np.asarray(expected).reshape([*expected.shape, *shape]))
@@ -250,7 +250,7 @@ def test_each_pair_of_ciphertexts_is_multiplied_once() -> None:
     bench = Bench()
     a, b = numbers((4, 3)), numbers((3,), 1)
     x, y = bench.place(a, Layout(SLOTS, axes)), bench.place(b, Layout(SLOTS, axes[1:]))
-    result = multiplied(bench.builder, x, y, axes, "i")
+    result = multiplied_tensors(bench.builder, x, y, axes, "i")
     assert sum(isinstance(each, Mul) for each in bench.builder.operations) == 12
     assert len(result.values) == 4
     shown = type(result)(result.values, Layout(SLOTS, result.layout.axes[:1]))
@@ -262,7 +262,7 @@ def test_a_sum_around_all_slots_is_in_every_place_of_its_axis() -> None:
     array = numbers((rows - 1, 4))
     bench = Bench()
     placed = bench.place(array, Layout(SLOTS, (Axis(rows - 1, 4, "i"), Axis(4, 1, "j"))))
-    total = summed(bench.builder, placed, "i")
+    total = summed_labels(bench.builder, placed, "i")
     assert total.layout.replicas == (Axis(rows, 4),)
     assert not total.layout.garbage
     bench.check(total, array.sum(axis=0))
@@ -275,6 +275,6 @@ def test_a_sum_within_a_part_of_the_slots_leaves_garbage() -> None:
     bench = Bench()
     array = numbers((4, 4))
     placed = bench.place(array, Layout(SLOTS, (Axis(4, 4, "i"), Axis(4, 1, "j"))))
-    total = summed(bench.builder, placed, "i")
+    total = summed_labels(bench.builder, placed, "i")
     assert total.layout.garbage
     bench.check(total, array.sum(axis=0))

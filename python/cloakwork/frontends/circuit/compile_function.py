@@ -26,7 +26,7 @@ from cloakwork.frontends.circuit.staging import (
 )
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.ranges import MOST_BITS, Range, result_ranges
-from cloakwork.plan.circuits.search import candidates
+from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import ScalarCircuit
@@ -189,7 +189,7 @@ def _candidates(circuit: ScalarCircuit, effort: float, seed: int, row: int) -> l
     refusal: SlotMismatchError | None = None
     for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
         try:
-            return candidates(circuit, effort=effort, seed=seed, most_width=width)
+            return lane_programs(circuit, effort=effort, seed=seed, most_width=width)
         except SlotMismatchError as error:
             refusal = error
     raise SlotMismatchError(

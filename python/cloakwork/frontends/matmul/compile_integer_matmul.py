@@ -15,7 +15,7 @@ from cloakwork._native import (
 from cloakwork.base.arguments import integer, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
-from cloakwork.frontends.matmul.shapes import NAMES, limit, shaped, sizes
+from cloakwork.frontends.matmul.shapes import NAMES, limit, shape_in_words, shaped
 from cloakwork.plan.matmul.integers import IntegerProductOptions, cheapest_integer_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import integer_product_program
@@ -126,7 +126,7 @@ def compile_integer_matmul(
             most=BGV_MOST_FAILURE_BITS,
         ),
     )
-    title = f"matmul {sizes(specs[0].shape)} by {sizes(specs[1].shape)}"
+    title = f"matmul {shape_in_words(specs[0].shape)} by {shape_in_words(specs[1].shape)}"
     choice = cheapest_integer_choice(title, product, options, rings)
     planned = planned_product(
         title, product, choice.blocks, NAMES, of_shapes.views, numbers="integer"

@@ -11,7 +11,7 @@ from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidParametersError
-from cloakwork.frontends.matmul.shapes import NAMES, Shaped, shaped, sizes
+from cloakwork.frontends.matmul.shapes import NAMES, Shaped, shape_in_words, shaped
 from cloakwork.plan.matmul.choose import Choice, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import product_program
@@ -85,7 +85,7 @@ def compile_matmul(
     of_shapes = shaped(*shapes, RealOptions.action)
     product, bounds = of_shapes.product, (specs[0].bound, specs[1].bound)
     options = RealOptions(
-        title=f"matmul {sizes(shapes[0])} by {sizes(shapes[1])}",
+        title=f"matmul {shape_in_words(shapes[0])} by {shape_in_words(shapes[1])}",
         precision=precision,
         key_budget=key_budget,
         memory_limit=memory_limit,

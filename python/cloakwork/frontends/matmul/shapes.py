@@ -86,6 +86,6 @@ def limit(value: Any, name: str, action: str) -> int | None:
     return None if value is None else integer(value, name, action, least=0, most=_MAX_BYTES)
 
 
-def sizes(shape: tuple[int, ...]) -> str:
+def shape_in_words(shape: tuple[int, ...]) -> str:
     """A shape in words."""
     return " x ".join(map(str, shape))

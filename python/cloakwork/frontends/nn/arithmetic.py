@@ -9,13 +9,13 @@ import numpy as np
 
 from cloakwork.frontends.nn.call import TorchCall, Value, array_of
 from cloakwork.frontends.nn.known import without_batch
-from cloakwork.frontends.nn.masked import Masked, apart
-from cloakwork.frontends.nn.rearranging import spread
+from cloakwork.frontends.nn.masked import Masked, held_apart
+from cloakwork.frontends.nn.rearranging import spread_term
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 
-def added(call: TorchCall) -> Value:
+def added_terms(call: TorchCall) -> Value:
     """self + alpha * other."""
     return _weighted_sum(call, call.number("alpha"))
 
@@ -35,7 +35,7 @@ def negated(call: TorchCall) -> Term:
     return call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
 
 
-def multiplied(call: TorchCall) -> Term:
+def multiplied_terms(call: TorchCall) -> Term:
     """self * other."""
     return product_of(call, call.arguments["self"], call.arguments["other"])
 
@@ -51,7 +51,7 @@ def multiplied_and_added(call: TorchCall) -> Term:
     return sum_of(call, call.arguments["self"], product, call.number("value"))
 
 
-def interpolated(call: TorchCall) -> Term:
+def interpolated_term(call: TorchCall) -> Term:
     """self + weight * (end - self)."""
     start, end = call.arguments["self"], call.arguments["end"]
     step = (
@@ -86,14 +86,14 @@ def raised(call: TorchCall) -> Term:
     return call.trace.power(call.layer, call.value(), int(exponent))
 
 
-def chosen(call: TorchCall) -> Value:
+def chosen_terms(call: TorchCall) -> Value:
     """self where a known condition holds, other elsewhere."""
     condition = call.array("condition")
     assert condition is not None
     return _chosen(call, condition, call.arguments["self"], call.arguments["other"])
 
 
-def filled(call: TorchCall) -> Value:
+def filled_term(call: TorchCall) -> Value:
     """A known number where a known mask holds, self elsewhere."""
     mask, number = call.array("mask"), call.number("value")
     assert mask is not None
@@ -127,7 +127,7 @@ def _sum_with_mask(call: TorchCall, left: Any, right: Any) -> Value:
     if isinstance(right, Term):
         return sum_of(call, left, right, 1.0)
     known = array_of(right)
-    visible, hidden = apart(known)
+    visible, hidden = held_apart(known)
     if not hidden.any():
         return sum_of(call, left, known, 1.0)
     unseen = without_batch(call, left, hidden)
@@ -145,7 +145,7 @@ def sum_of(call: TorchCall, left: Any, right: Any, factor: float) -> Term:
     if isinstance(left, Term) and isinstance(right, Term):
         right = call.trace.scaled(call.layer, right, factor, 0.0)
         shape = _common(call, left, right)
-        operands = spread(call, left, shape), spread(call, right, shape)
+        operands = spread_term(call, left, shape), spread_term(call, right, shape)
         return call.trace.sum(call.layer, *operands)
     if isinstance(left, Term):
         return _affine(call, left, np.ones(()), factor * array_of(right))
@@ -156,7 +156,7 @@ def product_of(call: TorchCall, left: Any, right: Any) -> Term:
     """left * right, of which at least one is of the network."""
     if isinstance(left, Term) and isinstance(right, Term):
         shape = _common(call, left, right)
-        operands = spread(call, left, shape), spread(call, right, shape)
+        operands = spread_term(call, left, shape), spread_term(call, right, shape)
         return call.trace.product(call.layer, *operands)
     known, value = (right, left) if isinstance(left, Term) else (left, right)
     return _affine(call, value, array_of(known), np.zeros(()))
@@ -173,7 +173,7 @@ def _affine(call: TorchCall, value: Term, scale: g.Array, shift: g.Array) -> Ter
     scale, shift = (without_batch(call, value, known) for known in (scale, shift))
     shape = call.trace.shape(value)
     full = np.broadcast_shapes(shape, scale.shape, shift.shape)
-    return call.append(g.Affine(scale, shift), spread(call, value, full))
+    return call.append(g.Affine(scale, shift), spread_term(call, value, full))
 
 
 def _common(call: TorchCall, left: Term, right: Term) -> g.Shape:

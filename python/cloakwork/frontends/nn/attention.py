@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cloakwork.frontends.nn.call import TorchCall, array_of
-from cloakwork.frontends.nn.contraction import contracted
-from cloakwork.frontends.nn.masked import apart
+from cloakwork.frontends.nn.contraction import contracted_terms
+from cloakwork.frontends.nn.masked import held_apart
 from cloakwork.frontends.nn.norms import softmax_of_last
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -37,7 +37,7 @@ def scaled_dot_product(call: TorchCall) -> Term:
     letters = ascii_letters[: len(lead) + 1]
     scale = call.arguments.get("scale")
     scale = 1.0 / math.sqrt(width) if scale is None else float(scale)
-    scores = contracted(call, [letters + "LE", letters + "SE"], letters + "LS", [query, key])
+    scores = contracted_terms(call, [letters + "LE", letters + "SE"], letters + "LS", [query, key])
     scores = call.trace.scaled(call.layer, scores, scale, 0.0)
     shape = (*lead, length, call.trace.shape(key)[-2])
     mask = _mask(call, shape)
@@ -46,7 +46,9 @@ def scaled_dot_product(call: TorchCall) -> Term:
     if shift.any():
         scores = call.append(g.Affine(np.ones((1,) * shift.ndim), shift), scores)
     weights = softmax_of_last(call, scores, None if seen.all() else seen.astype(np.float64))
-    return contracted(call, [letters + "LS", letters + "SV"], letters + "LV", [weights, value])
+    return contracted_terms(
+        call, [letters + "LS", letters + "SV"], letters + "LV", [weights, value]
+    )
 
 
 def _mask(call: TorchCall, shape: g.Shape) -> g.Array:
@@ -67,7 +69,7 @@ def _mask(call: TorchCall, shape: g.Shape) -> g.Array:
             mask = mask[0]
         if str(given.dtype) == "torch.bool":
             mask = np.where(mask, 0.0, -np.inf)
-    added, hidden = apart(mask)
+    added, hidden = held_apart(mask)
     mask = np.where(hidden, -np.inf, added)
     if not (np.isfinite(mask) | np.isneginf(mask)).all() or np.isneginf(mask).all(axis=-1).any():
         raise call.unsupported(

@@ -34,7 +34,7 @@ class _Labelled:
 def einsum(call: TorchCall) -> Term:
     """Sums of products by torch.einsum's letters, two operands at a time, from the left."""
     operands: list[Any] = list(call.arguments["tensors"])
-    return contracted(call, *_equation(call, operands), operands)
+    return contracted_terms(call, *_equation(call, operands), operands)
 
 
 def matrix_product(call: TorchCall) -> Term:
@@ -47,7 +47,7 @@ def matrix_product(call: TorchCall) -> Term:
         "Z" if left == 1 else lead[len(lead) + 2 - left :] + "XZ",
         "Z" if right == 1 else lead[len(lead) + 2 - right :] + "ZY",
     ]
-    return contracted(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
+    return contracted_terms(call, inputs, lead + "X" * (left > 1) + "Y" * (right > 1), operands)
 
 
 def added_product(call: TorchCall) -> Term:
@@ -88,7 +88,7 @@ def _equation(call: TorchCall, operands: Sequence[Any]) -> tuple[list[str], str]
     return inputs, output.replace(_ELLIPSIS, stand)
 
 
-def contracted(
+def contracted_terms(
     call: TorchCall, inputs: Sequence[str], output: str, operands: Sequence[Any]
 ) -> Term:
     """The sum of products of operands, each axis of which has a letter, the batch as well."""

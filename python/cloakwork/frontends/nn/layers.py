@@ -137,7 +137,7 @@ def mean(call: TorchCall) -> Term:
     return reduced(call, value, 1.0 / count)
 
 
-def total(call: TorchCall) -> Term:
+def total_of_terms(call: TorchCall) -> Term:
     """The sum over some axes."""
     return reduced(call, call.value(), 1.0)
 

@@ -30,11 +30,11 @@ class Masked:
     plain: Callable[[], Term] | None
 
 
-def apart(known: g.Array) -> tuple[g.Array, g.Array]:
+def held_apart(known: g.Array) -> tuple[g.Array, g.Array]:
     """Known numbers with zeros in place of those that hide elements, and ones where these stand.
 
     Example:
-        >>> apart(np.array([0.5, -np.inf, -1e9]))
+        >>> held_apart(np.array([0.5, -np.inf, -1e9]))
         (array([0.5, 0. , 0. ]), array([0., 1., 1.]))
     """
     is_clear = not ((known > _LOW) & (known < _HIGH)).any()

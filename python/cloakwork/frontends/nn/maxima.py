@@ -109,7 +109,7 @@ def adaptive_max_pool(call: TorchCall) -> list[Any]:
     return [_largest_in(call, value, channels, sizes, taken)]
 
 
-def largest(call: TorchCall) -> Term | list[Any]:
+def largest_of_axis(call: TorchCall) -> Term | list[Any]:
     """The larger of two, or the largest along an axis; of these, the places are no result."""
     if "other" in call.arguments:
         return maximum(call)

@@ -20,7 +20,13 @@ from cloakwork.frontends.nn import (
 from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.masked import Masked
-from cloakwork.frontends.nn.rearranging import MOVING, moved, moved_as, padded, spread
+from cloakwork.frontends.nn.rearranging import (
+    MOVING,
+    moved_as,
+    moved_axes,
+    padded_term,
+    spread_term,
+)
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
@@ -49,7 +55,7 @@ def _overwritten(call: TorchCall) -> Value:
     if not isinstance(source, Term):
         return _constant(call)
     shape = call.trace.shape(place) if isinstance(place, Term) else tuple(place.shape[1:])
-    return spread(call, source, shape)
+    return spread_term(call, source, shape)
 
 
 def _normalised(call: TorchCall) -> list[Value]:
@@ -164,7 +170,7 @@ OF_MASKED = frozenset({"_softmax", "softmax", "_to_copy", "clone", "contiguous",
 
 READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
     {
-        **dict.fromkeys(MOVING, moved),
+        **dict.fromkeys(MOVING, moved_axes),
         **dict.fromkeys(("expand_as", "reshape_as", "view_as"), moved_as),
         **dict.fromkeys(("fill", "full_like", "ones_like", "zero", "zeros_like"), _constant),
         **dict.fromkeys(("new_full", "new_ones", "new_zeros"), _constant),
@@ -177,7 +183,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "adaptive_avg_pool2d": layers.adaptive_average_pool,
         "adaptive_max_pool1d": maxima.adaptive_max_pool,
         "adaptive_max_pool2d": maxima.adaptive_max_pool,
-        "add": arithmetic.added,
+        "add": arithmetic.added_terms,
         "addcmul": arithmetic.multiplied_and_added,
         "addmm": contraction.added_product,
         "amax": maxima.largest_over_axes,
@@ -191,7 +197,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "celu": _celu,
         **dict.fromkeys(("clamp", "clamp_max", "clamp_min", "hardtanh"), maxima.clamped),
         "clone": _same,
-        **dict.fromkeys(("constant_pad_nd", "pad"), padded),
+        **dict.fromkeys(("constant_pad_nd", "pad"), padded_term),
         "contiguous": _same,
         "copy": _overwritten,
         "conv1d": layers.convolution,
@@ -219,15 +225,15 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "instance_norm": norms.instance_norm,
         "layer_norm": norms.layer_norm,
         "leaky_relu": _activation("leaky_relu", "negative_slope"),
-        "lerp": arithmetic.interpolated,
+        "lerp": arithmetic.interpolated_term,
         "lift_fresh_copy": _same,
         "linalg_vector_norm": quotients.length,
         "linear": layers.linear,
         "log": _activation("log"),
         "log_sigmoid": _log_sigmoid,
-        "masked_fill": arithmetic.filled,
+        "masked_fill": arithmetic.filled_term,
         "matmul": contraction.matrix_product,
-        "max": maxima.largest,
+        "max": maxima.largest_of_axis,
         "max_pool1d": maxima.max_pool,
         "max_pool2d": maxima.max_pool,
         "maximum": maxima.maximum,
@@ -236,7 +242,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "minimum": maxima.minimum,
         "mish": _activation("mish"),
         "mm": contraction.matrix_product,
-        "mul": arithmetic.multiplied,
+        "mul": arithmetic.multiplied_terms,
         "native_layer_norm": norms.native_layer_norm,
         "neg": arithmetic.negated,
         "pow": quotients.raised,
@@ -259,12 +265,12 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "square": arithmetic.squared,
         "std": quotients.deviation,
         "sub": arithmetic.subtracted,
-        "sum": layers.total,
+        "sum": layers.total_of_terms,
         "tanh": _activation("tanh"),
         "to": _same,
         "upsample_bilinear2d": layers.spatial_map,
         "upsample_linear1d": layers.spatial_map,
         "var": quotients.variance,
-        "where": arithmetic.chosen,
+        "where": arithmetic.chosen_terms,
     }
 )

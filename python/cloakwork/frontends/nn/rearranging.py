@@ -84,7 +84,7 @@ MOVING = frozenset(
 _ELEMENTS = frozenset({"input", "self", "src", "tensors"})
 
 
-def moved(call: TorchCall) -> Value:
+def moved_axes(call: TorchCall) -> Value:
     """What an operation that only moves elements makes of its operands.
 
     Elements are numbered from 1; a 0 that the operation puts in is a zero.
@@ -124,16 +124,16 @@ def moved_as(call: TorchCall) -> Value:
     arguments = {**call.arguments, "other": other}
     if not isinstance(call.arguments["self"], Term):
         return call.function(**arguments)  # type: ignore[no-any-return]
-    return moved(replace(call, arguments=arguments))
+    return moved_axes(replace(call, arguments=arguments))
 
 
-def padded(call: TorchCall) -> Value:
+def padded_term(call: TorchCall) -> Value:
     """What padding makes of a value: zeros, to which the number is added that stands there."""
     number = call.arguments.get("value") or 0.0
     if not np.isfinite(number):
         raise call.unsupported("NaN or an infinity around", "pad by a finite number")
     zeros = replace(call, arguments={**call.arguments, "value": 0.0})
-    value = moved(zeros)
+    value = moved_axes(zeros)
     if not number or not isinstance(value, Term):
         return value
     import torch  # noqa: PLC0415
@@ -145,7 +145,7 @@ def padded(call: TorchCall) -> Value:
     return call.append(g.Affine(np.ones((1,) * shift.ndim), shift), value)
 
 
-def spread(call: TorchCall, value: Term, shape: g.Shape) -> Term:
+def spread_term(call: TorchCall, value: Term, shape: g.Shape) -> Term:
     """A value repeated along axes of size 1, and along new ones before it, up to a shape."""
     own = call.trace.shape(value)
     if own == shape:

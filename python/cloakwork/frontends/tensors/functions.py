@@ -16,7 +16,7 @@ import numpy as np
 from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError, ValueOutOfRangeError
 from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
-from cloakwork.frontends.tensors.tracing import TracedTensor, together
+from cloakwork.frontends.tensors.tracing import TracedTensor, planned_together
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.spec import ends
 
@@ -194,7 +194,7 @@ def softmax(x: T, axis: int = -1, *, range: Range | None = None, precision: int 
         shares = powers * sums.applied("reciprocal", "softmax", bits)
         return shares.within(0.0, 1.0, claimed=False)
 
-    return together(_ranged(x, range, "softmax"), "softmax", steps, bits)
+    return planned_together(_ranged(x, range, "softmax"), "softmax", steps, bits)
 
 
 def layer_norm(
@@ -248,7 +248,7 @@ def layer_norm(
         variance = _ranged(x.var(along, keepdims=True), range, "layer_norm")
         made = (x - x.mean(along, keepdims=True)) / np.sqrt(variance + eps)
     else:
-        made = together(x, "layer_norm", steps, bits)
+        made = planned_together(x, "layer_norm", steps, bits)
     if weight is not None:
         made = made * weight
     return made if bias is None else made + bias

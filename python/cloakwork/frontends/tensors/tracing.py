@@ -86,7 +86,7 @@ class _Together:
         return self._runner.interval_of(node)
 
 
-def together(
+def planned_together(
     x: T,
     title: str,
     function: Callable[[TracedTensor, int | None], TracedTensor],

@@ -7,7 +7,7 @@ cryptography and security applications", DAC 2019, with tables of up to four bit
 
 from __future__ import annotations
 
-from cloakwork.plan.boolean.tables import fewest_ands, spread
+from cloakwork.plan.boolean.tables import fewest_ands, spread_table
 from cloakwork.plan.boolean.xag import XorAndGraph, and_count, only_above
 
 _LEAVES = 4
@@ -77,8 +77,8 @@ def _cuts(network: XorAndGraph, node: int, cuts: list[list[_Cut]]) -> list[_Cut]
             size = len(leaves)
             everywhere = (1 << (1 << size)) - 1
             place = {leaf: number for number, leaf in enumerate(leaves)}
-            a = spread(left_table, size, tuple(place[leaf] for leaf in left_leaves))
-            b = spread(right_table, size, tuple(place[leaf] for leaf in right_leaves))
+            a = spread_table(left_table, size, tuple(place[leaf] for leaf in left_leaves))
+            b = spread_table(right_table, size, tuple(place[leaf] for leaf in right_leaves))
             a ^= everywhere * (left & 1)
             b ^= everywhere * (right & 1)
             found[leaves] = a & b if is_and else a ^ b

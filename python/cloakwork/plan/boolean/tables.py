@@ -92,11 +92,11 @@ def cofactors(table: int, size: int, variable: int, partner: int | None) -> tupl
 
 
 @lru_cache(maxsize=1 << 18)
-def spread(table: int, size: int, places: tuple[int, ...]) -> int:
+def spread_table(table: int, size: int, places: tuple[int, ...]) -> int:
     """A table of the bits at some places as a table of `size` bits.
 
     Example:
-        >>> bin(spread(0b10, 2, (1,)))
+        >>> bin(spread_table(0b10, 2, (1,)))
         '0b1100'
     """
     result = 0

@@ -84,7 +84,7 @@ class Uses:
         while pending:
             last = pending.pop()
             if self._use(last)[1] == OWN and last not in self.parts:
-                parts = parts_of(self._network, last)
+                parts = parts_of_signal(self._network, last)
                 self.parts[last] = [self._use(part) for part in parts]
                 pending += parts
         return self._use(node)
@@ -152,7 +152,7 @@ def plane_of(network: XorAndGraph, step: AndStep) -> tuple[int, int, int]:
     return step.x, step.y, third
 
 
-def parts_of(network: XorAndGraph, node: int) -> Sequence[int]:
+def parts_of_signal(network: XorAndGraph, node: int) -> Sequence[int]:
     """Nodes whose sum a XOR is: its operands, or where these share something, its form.
 
     What the operands share need not be there when the XOR is wanted.

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from cloakwork.plan.circuits.cost import LaneCosts, cost_of
+from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.forms import Forms, InputNode, LinearForm, ProductNode
 from cloakwork.plan.circuits.inputs import Homes, Spread, place_inputs
 from cloakwork.plan.circuits.rotation_sums import emit, rotations, summed
@@ -42,7 +42,7 @@ class Assembled:
 
     def cost(self, costs: LaneCosts) -> float:
         """What the operations cost."""
-        return cost_of(self.operations, costs)
+        return lane_cost(self.operations, costs)
 
     def program(self, forms: Forms) -> LaneProgram:
         """The operations as a program; slots count from 0 unless the caller fixes some."""

@@ -68,13 +68,13 @@ def levels_left(operations: Sequence[Operation]) -> list[int]:
     return left
 
 
-def cost_of(operations: Sequence[Operation], costs: LaneCosts) -> float:
+def lane_cost(operations: Sequence[Operation], costs: LaneCosts) -> float:
     """The cost of operations that are all needed.
 
     Example:
-        >>> cost_of([PackedLanes(()), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], LaneCosts())
+        >>> lane_cost([PackedLanes(()), Rotate(0, 1), Rotate(0, 2), Rotate(1, 1)], LaneCosts())
         2.75
-        >>> round(cost_of([PackedLanes(()), Mul(0, 0), Rotate(1, 1)], LaneCosts()), 6)
+        >>> round(lane_cost([PackedLanes(()), Mul(0, 0), Rotate(1, 1)], LaneCosts()), 6)
         2.675
     """
     prices: list[float] = []

@@ -328,7 +328,7 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
     Args:
         program: A program over integers of one level.
         asked: How often its values are switched.
-        levels: Of every encrypted value; see `lowest_levels`.
+        levels: Of every encrypted value; see `lowest_lane_levels`.
 
     Example:
         >>> x = Input("x", 0)
@@ -336,7 +336,7 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
         >>> program = SlotProgram("fourth power", 4, operations, (None,) * 4, numbers="integer")
         >>> model = BgvNoiseModel(12, 65537)
         >>> asked = switches(program, model, 30)
-        >>> print(levelled(program, asked, lowest_levels(program, asked, Chain(30, 60))))
+        >>> print(levelled(program, asked, lowest_lane_levels(program, asked, Chain(30, 60))))
         fourth power, 4 slots of integers
           %0 = input x         level 1
           %1 = mul %0 %0       level 1
@@ -386,7 +386,7 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
     return builder.finish()
 
 
-def lowest_levels(program: SlotProgram, asked: Switches, chain: Chain) -> dict[int, int]:
+def lowest_lane_levels(program: SlotProgram, asked: Switches, chain: Chain) -> dict[int, int]:
     """The level of every encrypted value: the lowest for what its uses want of it, and its noise.
 
     Args:

@@ -19,7 +19,7 @@ from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.plan.circuits.adjoint import cut_forms
 from cloakwork.plan.circuits.anneal import annealed
 from cloakwork.plan.circuits.assemble import assemble
-from cloakwork.plan.circuits.cost import LaneCosts, cost_of
+from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.forms import Forms, forms_of, written_forms
 from cloakwork.plan.circuits.inputs import Spread
 from cloakwork.plan.circuits.scalar import scalar_program
@@ -114,7 +114,7 @@ def vectorise(
           output y = %6@0
     """
     costs = costs or LaneCosts()
-    found = candidates(
+    found = lane_programs(
         circuit,
         prices=(costs,),
         effort=effort,
@@ -122,10 +122,10 @@ def vectorise(
         most_width=most_width,
         workers=workers,
     )
-    return min(found, key=lambda program: cost_of(program.operations, costs))
+    return min(found, key=lambda program: lane_cost(program.operations, costs))
 
 
-def candidates(
+def lane_programs(
     circuit: ScalarCircuit,
     *,
     prices: Sequence[LaneCosts] = PRICES,
@@ -183,8 +183,8 @@ def candidates(
 
 
 def _is_cheapest(program: LaneProgram, others: Iterable[LaneProgram], costs: LaneCosts) -> bool:
-    cost = cost_of(program.operations, costs)
-    return all(cost < cost_of(other.operations, costs) for other in others)
+    cost = lane_cost(program.operations, costs)
+    return all(cost < lane_cost(other.operations, costs) for other in others)
 
 
 def _searched(

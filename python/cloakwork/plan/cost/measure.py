@@ -11,7 +11,7 @@ from cloakwork._native import Parameters, threads
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.plan.cost import cache as cost_cache
-from cloakwork.plan.cost.timing import operation_seconds, run_seconds
+from cloakwork.plan.cost.timing import measured_seconds, run_seconds
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for
 
 _VERSION = 6
@@ -49,20 +49,20 @@ def measured(parameters: Parameters) -> Costs:
     costs = known(parameters)
     if costs is None:
         costs = _measure(parameters)
-        cost_cache.write(identity(parameters), asdict(costs))
+        cost_cache.write(measured_identity(parameters), asdict(costs))
     return costs
 
 
 def known(parameters: Parameters) -> Costs | None:
     """The costs measured before on this machine, if the cache has them."""
     try:
-        costs = Costs.from_dict(cost_cache.read(identity(parameters)))
+        costs = Costs.from_dict(cost_cache.read(measured_identity(parameters)))
     except MalformedBytesError:
         return None
     return costs if len(costs.levels) == parameters.levels + 1 else None
 
 
-def identity(parameters: Parameters) -> dict[str, Any]:
+def measured_identity(parameters: Parameters) -> dict[str, Any]:
     """What the costs of a parameter set depend on, besides engine and processor."""
     return {"version": _VERSION, "parameters": parameters.fingerprint, "threads": threads()}
 
@@ -73,7 +73,7 @@ def _measure(parameters: Parameters) -> Costs:
     # Of each kind the levels that are measured, and how far the model is off there.
     corrections: dict[str, tuple[list[int], list[float]]] = {}
     for level in sorted({0, min(1, top), (top + 1) // 2, top}):
-        for kind, seconds in operation_seconds(parameters, level).items():
+        for kind, seconds in measured_seconds(parameters, level).items():
             levels, factors = corrections.setdefault(kind, ([], []))
             levels.append(level)
             factors.append(seconds / getattr(model.at(level), kind))

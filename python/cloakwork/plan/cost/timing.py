@@ -113,7 +113,7 @@ def _timed_rotation(parameters: Parameters) -> float:
     return typical or max(sum(seconds), _LEAST_SECONDS) / len(seconds)
 
 
-def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
+def measured_seconds(parameters: Parameters, level: int) -> dict[str, float]:
     """CPU seconds of each kind of operation at a level, as `runtime.costs.LevelCosts` names them.
 
     Programs of one kind of operation each are run as any program is, and what a run takes
@@ -131,7 +131,7 @@ def operation_seconds(parameters: Parameters, level: int) -> dict[str, float]:
         made take several times as long as those of a network's hundreds of sums.
 
     Example:
-        >>> seconds = operation_seconds(Parameters(levels=1, log_n=10, insecure=True), 0)
+        >>> seconds = measured_seconds(Parameters(levels=1, log_n=10, insecure=True), 0)
         >>> sorted(seconds)
         ['addition', 'encoding', 'hoisted_rotation', 'rotation']
     """

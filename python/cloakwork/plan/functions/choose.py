@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork._native import Parameters
 from cloakwork.errors import ActivationFitError, InvalidParametersError
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.recipes import Request, Way, ways
+from cloakwork.plan.functions.recipes import Request, Way, ways_to_compute
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import lower
@@ -75,7 +75,7 @@ def chosen(asked: Request) -> Fit:
     if asked.low == asked.high:
         asked = replace(asked, high=asked.low + max(abs(asked.low), 1.0) * 2.0**-10)
     found: list[Fit] = []
-    for name, way in ways(asked):
+    for name, way in ways_to_compute(asked):
         error = _error(asked, way)
         if error <= asked.allowed:
             program = _program(way(Source("x", (1,))))

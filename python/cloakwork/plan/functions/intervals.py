@@ -146,12 +146,16 @@ def _interval(
             narrow = np.clip(of.low, low, high), np.clip(of.high, low, high)
             return Interval(*narrow, of.error, of.error_in_gaps, of.claimed or claimed)
         case Apply(function=function, bits=own, gap=gap):
-            return applied(function, found[node.operand], bits if own is None else own, gap)
+            return applied_interval(
+                function, found[node.operand], bits if own is None else own, gap
+            )
         case Evaluate():
             raise AssertionError("polynomials come after ranges")
 
 
-def applied(function: str, operand: Interval, bits: int, gap: float | None = None) -> Interval:
+def applied_interval(
+    function: str, operand: Interval, bits: int, gap: float | None = None
+) -> Interval:
     """The interval of a function's values, each right to so many bits after the point.
 
     Args:

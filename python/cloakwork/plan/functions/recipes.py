@@ -24,7 +24,7 @@ from cloakwork.programs.ir.elementwise import (
     plus,
     product,
     scaled,
-    total,
+    total_of_scalars,
 )
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Evaluate, Node, Use
@@ -125,12 +125,12 @@ class Request:
         return max(abs(self.low), abs(self.high))
 
 
-def ways(asked: Request) -> Iterator[tuple[str, Way]]:
+def ways_to_compute(asked: Request) -> Iterator[tuple[str, Way]]:
     """The ways to compute a function, each with its name."""
     is_negative = asked.high < 0
     if asked.function == "reciprocal" and is_negative:
         mirrored = replace(asked, low=-asked.high, high=-asked.low)
-        for name, way in ways(mirrored):
+        for name, way in ways_to_compute(mirrored):
             yield name, partial(_mirrored, way, asked.origin)
         return
     has_corner = asked.known.corner
@@ -192,7 +192,7 @@ def _one_sided(asked: Request) -> Way:
         case _:
             value = 1.0 if is_above else -1.0
     origin = asked.origin
-    return lambda x: plus(total(x, negative(x, origin), origin), value, origin)
+    return lambda x: plus(total_of_scalars(x, negative(x, origin), origin), value, origin)
 
 
 def _polynomials(asked: Request, highest: int) -> Iterator[tuple[str, Way]]:
@@ -300,7 +300,7 @@ def _goldschmidt(asked: Request, of_error: Array, steps: int, title: str, x: Nod
     made = _first(asked, start, ends, title, x)
     error: Node = _evaluate(asked, x, of_error, ends, title)
     for step in range(steps):
-        made = total(made, product(made, error, asked.origin), asked.origin)
+        made = total_of_scalars(made, product(made, error, asked.origin), asked.origin)
         if step < steps - 1:
             error = product(error, error, asked.origin)
     return made
@@ -452,7 +452,7 @@ def _narrowed(
     one = _evaluate(asked, near_one, coefficients, ends, title)
     ends, coefficients = of_factor
     twice = tuple(-2 * each for each in coefficients)
-    return total(one, _evaluate(asked, factor, twice, ends, title), asked.origin)
+    return total_of_scalars(one, _evaluate(asked, factor, twice, ends, title), asked.origin)
 
 
 def _over_w(stage: tuple[float, ...]) -> Array:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.matmul.budgets import Budgets, plannable, require_plannable
-from cloakwork.plan.matmul.parameters import filled, product_parameters
+from cloakwork.plan.matmul.parameters import product_parameters, with_largest_scale
 from cloakwork.plan.matmul.product import Product, families
 from cloakwork.plan.matmul.waste import without_waste
 from cloakwork.plan.parameters.rings import cheapest_of, is_dearer, same_kind
@@ -71,7 +71,7 @@ def cheapest_choice(
         best = cheapest_of(options.rings, attempt, _cost, is_dearer(_cost))
     except InvalidParametersError as refusal:
         raise same_kind(refusal, f"cannot compile {options.title}: {refusal}") from refusal
-    return replace(best, parameters=filled(best.parameters))
+    return replace(best, parameters=with_largest_scale(best.parameters))
 
 
 def _cost(choice: Choice) -> float:

@@ -61,7 +61,7 @@ def _each(claim: Claim, ceiling: float | Vector) -> list[tuple[int, float | Vect
     return [(value, ceiling) for value in claim.values]
 
 
-def followed(
+def followed_claims(
     program: SlotProgram, claims: Sequence[Claim], change: Callable[[SlotProgram], SlotProgram]
 ) -> tuple[SlotProgram, tuple[Claim, ...]]:
     """A program changed, and the claims of the values that stand for those that they were of.

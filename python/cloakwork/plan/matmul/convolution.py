@@ -85,7 +85,7 @@ class _Term:
     pixels: _Indices
 
 
-def convolution(node: Node) -> Convolution | None:
+def kernel_product(node: Node) -> Convolution | None:
     """The convolution that a node is, as a matrix; None where it is anything else.
 
     It is one contraction of kernels with rearranged images, or a sum of them, one for each place of
@@ -96,7 +96,7 @@ def convolution(node: Node) -> Convolution | None:
         >>> rows = np.arange(12).reshape(3, 4)
         >>> windows = Rearrange(images, np.stack([rows[:2], rows[1:]]))
         >>> maps = Contract((kernels, windows), ("ck", "kpn"), "cpn", (1, 2, 4))
-        >>> convolution(Rearrange(maps, np.arange(8).reshape(2, 4))).windows.tolist()
+        >>> kernel_product(Rearrange(maps, np.arange(8).reshape(2, 4))).windows.tolist()
         [[0, 1], [1, 2]]
     """
     inner = node

@@ -110,6 +110,6 @@ def given_out(builder: Builder, values: NDArray[np.int64], layout: BlockLayout) 
         builder.append(Output(value), layout)
 
 
-def operand(blocks: Blocks, role: Role, shape: Any) -> BlockLayout:
+def operand_vectors(blocks: Blocks, role: Role, shape: Any) -> BlockLayout:
     """Where a batch of matrices of a shape lies."""
     return BlockLayout(blocks, role, tuple(shape))

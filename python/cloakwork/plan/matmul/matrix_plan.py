@@ -23,7 +23,7 @@ from cloakwork.plan.matmul.chain import (
     lowered_chain,
 )
 from cloakwork.plan.matmul.choose import cheapest_choice
-from cloakwork.plan.matmul.claims import element_ceilings, followed, whole_ceilings
+from cloakwork.plan.matmul.claims import element_ceilings, followed_claims, whole_ceilings
 from cloakwork.plan.matmul.expression import (
     Expression,
     least_multiplications,
@@ -33,10 +33,10 @@ from cloakwork.plan.matmul.expression import (
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.parameters import (
-    filled,
     has_parameters,
-    require_levels,
+    require_levels_of_products,
     shortest_parameters,
+    with_largest_scale,
 )
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
@@ -244,7 +244,9 @@ def _within_keys(expressions: Sequence[_Batched], task: Task, log_n: int) -> tup
 
     def is_possible(levels: int) -> bool:
         try:
-            require_levels(levels, task.precision, log_n=log_n, insecure=options.insecure)
+            require_levels_of_products(
+                levels, task.precision, log_n=log_n, insecure=options.insecure
+            )
         except InvalidParametersError:
             return False
         return True
@@ -363,7 +365,7 @@ def _in_ring(
     Raises:
         InvalidParametersError: The ring is too small for it.
     """
-    program, claims = followed(lowered.program, lowered.claims, _simplified_at_lowest_levels)
+    program, claims = followed_claims(lowered.program, lowered.claims, _simplified_at_lowest_levels)
     inputs = bounds_in(lowered, task.bounds)
     known = value_bounds(program, inputs, element_ceilings(claims))
     reached = largest_at_bottom(program, known, SCALE_BITS[0])
@@ -387,7 +389,7 @@ def _in_ring(
     results = tuple((place, max(islice(reaches, place.ciphertexts))) for place in lowered.results)
     plan = _plan(
         program,
-        filled(parameters),
+        with_largest_scale(parameters),
         lowered.sources,
         results,
         multiplications,

@@ -126,7 +126,9 @@ def shortest_parameters(
         scale += math.ceil(lacking)
 
 
-def require_levels(levels: int, precision: float, *, log_n: int, insecure: bool) -> None:
+def require_levels_of_products(
+    levels: int, precision: float, *, log_n: int, insecure: bool
+) -> None:
     """Refuse a ring in which so many levels are not secure, whatever the numbers.
 
     Args:
@@ -140,7 +142,7 @@ def require_levels(levels: int, precision: float, *, log_n: int, insecure: bool)
         InsecureParametersError: The ring is too small for 128-bit security.
 
     Example:
-        >>> require_levels(2, 10, log_n=13, insecure=False)
+        >>> require_levels_of_products(2, 10, log_n=13, insecure=False)
     """
     _made(levels, _least_scale(precision), _HEADROOM_BITS[0], log_n, insecure)
 
@@ -176,11 +178,12 @@ def _made(levels: int, scale: float, headroom: float, log_n: int, insecure: bool
     )
 
 
-def filled(parameters: Parameters) -> Parameters:
+def with_largest_scale(parameters: Parameters) -> Parameters:
     """The parameters with the largest scale that takes no more primes: precision for nothing.
 
     Example:
-        >>> filled(Parameters(levels=1, scale_bits=27, headroom_bits=12, log_n=12)).scale_bits
+        >>> shortest = Parameters(levels=1, scale_bits=27, headroom_bits=12, log_n=12)
+        >>> with_largest_scale(shortest).scale_bits
         29.5
     """
     best = parameters

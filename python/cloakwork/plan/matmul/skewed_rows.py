@@ -26,7 +26,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.tensors.placed import rotated, total, transformed
+from cloakwork.plan.tensors.placed import rotated, total_of_tensors, transformed_tensor
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import (
     Add,
@@ -105,7 +105,7 @@ class _SkewedWork:
         row, column = self._row[there], self._column[there]
         sources = (there + (row + column) % half - column) % builder.slots
         diagonals = SparseDiagonals(builder.slots, sources, there, np.full(len(there), 0.5))
-        skewed = builder.append(Rescale(transformed(builder, left, diagonals)))
+        skewed = builder.append(Rescale(transformed_tensor(builder, left, diagonals)))
         builder.stage = "left matrix, columns rotated"
         # A row of X_0 repeats itself after half of it.
         steps = (step for k in range(1, half) for step in (k, k - half))
@@ -144,7 +144,7 @@ class _SkewedWork:
             for each in np.unique(distances[distances >= 0]).tolist()
         }
         terms = [builder.append(Mul(turned[each], mask)) for each, mask in masks.items()]
-        return builder.append(Rescale(total(builder, terms)))
+        return builder.append(Rescale(total_of_tensors(builder, terms)))
 
     def _sum(self, one: int, other: int) -> int:
         return self._builder.append(Add(one, other))

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.matmul.convolution import Convolution, convolution
+from cloakwork.plan.matmul.convolution import Convolution, kernel_product
 from cloakwork.plan.matmul.recognise import MatrixView, matrix_pair, without_transposes
 from cloakwork.programs.ir.tensors import (
     Contract,
@@ -209,7 +209,7 @@ def _spine(node: Node, *, transposed: bool) -> _Begun | None:
         return None
     pair = matrix_pair(inner)
     if pair is None:
-        convolved = convolution(inner)
+        convolved = kernel_product(inner)
         if convolved is not None:
             return None if transposed else (convolved, [])
         return _through_function(inner, transposed=transposed)
@@ -254,7 +254,7 @@ def _argument(node: Node) -> Node | None:
         if each in seen:
             continue
         seen.add(each)
-        if matrix_pair(each) is not None or convolution(each) is not None:
+        if matrix_pair(each) is not None or kernel_product(each) is not None:
             if found is not None and found is not each:
                 return None
             found = each

@@ -27,7 +27,7 @@ from cloakwork.plan.networks.network_plan import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
-from cloakwork.plan.networks.staged import StagedNetwork, depth_of
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.plan.parameters.rings import cheapest_of
@@ -165,12 +165,13 @@ def _require_shallow(
 ) -> None:
     """Refuse a network with a layer that is deeper than what a bootstrap leaves."""
     left = refreshing.output_level - refreshing.input_level
-    deepest = max(network.stages, key=depth_of)
-    if depth_of(deepest) > left:
+    deepest = max(network.stages, key=depth_of_stage)
+    if depth_of_stage(deepest) > left:
         raise LevelExhaustedError(
-            f"cannot compile {options.title}: layer {deepest.name!r} takes {depth_of(deepest)} "
-            f"levels, and a bootstrap in a ring of degree {refreshing.chain.n} leaves {left}; use "
-            "activations of lower degree, less precision, or a larger ring"
+            f"cannot compile {options.title}: layer {deepest.name!r} takes "
+            f"{depth_of_stage(deepest)} levels, and a bootstrap in a ring of degree "
+            f"{refreshing.chain.n} leaves {left}; use activations of lower degree, less "
+            "precision, or a larger ring"
         )
 
 

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from cloakwork.plan.networks.lower import LoweredNetwork, stage_title
 from cloakwork.plan.networks.matrices import Matrix
-from cloakwork.plan.networks.staged import StagedNetwork, depth_of, operands_of
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage, operands_of_stage
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
@@ -194,11 +194,13 @@ class _ElementWriter:
     def _element(self, number: int, element: int) -> int:
         if (number, element) not in self._values:
             stage = self._network.stages[number]
-            level = self._network.levels[number] + depth_of(stage)
+            level = self._network.levels[number] + depth_of_stage(stage)
             if (number, element) in self._sum_of:
                 self._append_sums(number, self._sums[number][self._sum_of[number, element]], level)
             else:
-                operands = [self.at_level(each, element, level) for each in operands_of(stage)]
+                operands = [
+                    self.at_level(each, element, level) for each in operands_of_stage(stage)
+                ]
                 self._builder.stage = self._titles[number]
                 self._values[number, element] = self._made(stage, operands, element)
         return self._values[number, element]

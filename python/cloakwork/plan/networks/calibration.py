@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import Compute, by_parts, computed, values
+from cloakwork.programs.ir.layer_values import Compute, by_parts, computed_layers, values
 
 # Numbers as small beside the largest are those of errors.
 _NEXT_TO_ZERO = 2.0**-40
@@ -72,7 +72,7 @@ class Calibration:
 
 
 def calibrate(
-    graph: g.Graph, batches: Iterable[g.Array], compute: Compute = computed
+    graph: g.Graph, batches: Iterable[g.Array], compute: Compute = computed_layers
 ) -> Calibration:
     """Run sample inputs through a network, all of them; only some are retained.
 

@@ -18,7 +18,12 @@ from cloakwork.plan.networks.calibration import (
     calibrate,
     with_ranges_of_factors,
 )
-from cloakwork.plan.networks.depth import Depth, activation_depths, least_depths, require_levels
+from cloakwork.plan.networks.depth import (
+    Depth,
+    activation_depths,
+    least_depths,
+    require_levels_of_layers,
+)
 from cloakwork.plan.networks.errors.fitted import largest_difference
 from cloakwork.plan.networks.errors.likely import likely_difference
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
@@ -137,10 +142,10 @@ def _is_too_deep(depths: Sequence[Depth], options: NetworkOptions) -> bool:
     """Whether a network takes more levels than a chain has, and may bootstrap.
 
     Raises:
-        LevelExhaustedError: It takes more, and it may not; and what `require_levels` raises.
+        LevelExhaustedError: It takes more, and it may not.
     """
     try:
-        require_levels(depths, options, exact=False)
+        require_levels_of_layers(depths, options, exact=False)
     except LevelExhaustedError:
         if options.bootstrap is False or not has_bootstrapping(options):
             raise

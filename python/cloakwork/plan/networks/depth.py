@@ -128,7 +128,9 @@ def activation_depths(
     return depths
 
 
-def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: bool) -> None:
+def require_levels_of_layers(
+    depths: Sequence[Depth], options: NetworkOptions, *, exact: bool
+) -> None:
     """Refuse a network that takes more levels than its largest ring has.
 
     Args:
@@ -144,7 +146,7 @@ def require_levels(depths: Sequence[Depth], options: NetworkOptions, *, exact: b
     deepest = max(each.levels for each in depths)
     log_n = options.rings[-1]
     try:
-        parameters_of(deepest, options.scale_bits, MIN_HEADROOM, log_n, options.insecure)
+        parameters_of_levels(deepest, options.scale_bits, MIN_HEADROOM, log_n, options.insecure)
     except InvalidParametersError as refusal:
         available = _available_levels(deepest, options)
         if available is None:
@@ -179,7 +181,7 @@ def refusal_kind(
 
 
 @lru_cache(maxsize=256)
-def parameters_of(
+def parameters_of_levels(
     levels: int,
     scale_bits: int,
     headroom_bits: int,
@@ -207,7 +209,7 @@ def _available_levels(too_many: int, options: NetworkOptions) -> int | None:
 
     def exist(levels: int) -> bool:
         try:
-            parameters_of(
+            parameters_of_levels(
                 levels, options.scale_bits, MIN_HEADROOM, options.rings[-1], options.insecure
             )
         except InvalidParametersError:

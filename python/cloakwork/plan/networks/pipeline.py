@@ -21,9 +21,9 @@ from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.depth import (
     MIN_HEADROOM,
     Depth,
-    parameters_of,
+    parameters_of_levels,
     refusal_kind,
-    require_levels,
+    require_levels_of_layers,
 )
 from cloakwork.plan.networks.errors.expected import (
     DRAWN_BITS,
@@ -90,7 +90,7 @@ def planned(
     """
     announce("merging layers")
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
-    require_levels(_depths(networks[0]), options, exact=True)
+    require_levels_of_layers(_depths(networks[0]), options, exact=True)
     inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     # The same for every ring.
     by_element = partial(_by_element, few_of=cache(partial(_simulated_by_element, options.title)))
@@ -253,7 +253,9 @@ class _Ring:
             )
         insecure = self.options.insecure
         depth = self.network.depth
-        return parameters_of(depth, scale_bits, headroom, self.log_n, insecure, self.word_bits)
+        return parameters_of_levels(
+            depth, scale_bits, headroom, self.log_n, insecure, self.word_bits
+        )
 
     def costs(self) -> Costs:
         """What operations cost under the smallest parameters that may do."""

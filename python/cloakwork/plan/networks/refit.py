@@ -18,7 +18,7 @@ from cloakwork.plan.networks.fit import ActivationFit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import computed, results
+from cloakwork.programs.ir.layer_values import computed_layers, results
 
 _ROUNDS = 12
 # Of precision, where functions of positive numbers receive others.
@@ -193,7 +193,7 @@ def _within_range(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
     ranges = g.expected_ranges(node.operation)
     if ranges:
         operands = [np.clip(each, *ends) for each, ends in zip(operands, ranges, strict=True)]
-    return computed(node, operands)
+    return computed_layers(node, operands)
 
 
 def _is_within_ranges(graph: g.Graph, received: Calibration) -> bool:

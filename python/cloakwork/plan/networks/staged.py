@@ -71,8 +71,8 @@ class StagedNetwork:
         levels = [0] * len(self.stages)
         for number in reversed(range(len(self.stages))):
             stage = self.stages[number]
-            for operand in operands_of(stage):
-                levels[operand] = max(levels[operand], levels[number] + depth_of(stage))
+            for operand in operands_of_stage(stage):
+                levels[operand] = max(levels[operand], levels[number] + depth_of_stage(stage))
         return tuple(levels)
 
     @property
@@ -92,7 +92,7 @@ class StagedNetwork:
 
         for number, stage in enumerate(self.stages):
             if not isinstance(stage, MatrixProduct) or stage.signs is not None:
-                for operand in operands_of(stage):
+                for operand in operands_of_stage(stage):
                     one, other = sorted((first(number), first(operand)))
                     groups[other] = one
         return tuple(map(first, range(len(self.stages))))
@@ -127,7 +127,7 @@ class StagedNetwork:
         return tuple(Image(stage.shape, strides[stage.node]) for stage in self.stages)
 
 
-def operands_of(stage: Stage) -> tuple[int, ...]:
+def operands_of_stage(stage: Stage) -> tuple[int, ...]:
     """The stages whose results a stage works on."""
     match stage:
         case EncryptedInput():
@@ -140,7 +140,7 @@ def operands_of(stage: Stage) -> tuple[int, ...]:
             return (left, right)
 
 
-def depth_of(stage: Stage) -> int:
+def depth_of_stage(stage: Stage) -> int:
     """Levels that a stage takes."""
     match stage:
         case EncryptedInput():

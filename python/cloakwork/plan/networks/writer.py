@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cloakwork.plan.networks.diagonals import append_product, folded
-from cloakwork.plan.networks.staged import StagedNetwork, depth_of
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
@@ -112,7 +112,7 @@ class Writer:
 
     def _level(self, number: int) -> int:
         """Where a stage takes its operands."""
-        return self._network.levels[number] + depth_of(self._network.stages[number])
+        return self._network.levels[number] + depth_of_stage(self._network.stages[number])
 
     def _operand(self, number: int, operand: int) -> list[int]:
         """The ciphertexts of an operand of a stage that is linear."""

@@ -21,7 +21,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     NoiseExhaustedError,
 )
-from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_levels, switches
+from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_lane_levels, switches
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.parameters.rings import RINGS, at_first, cheapest_of
@@ -255,7 +255,7 @@ def _cheapest(
         needed = [noise.needed_bits for noise in asked.noises if noise is not None]
         for base_bits in _bases(level_bits, max(needed, default=0.0) + spare_bits):
             chain = Chain(level_bits, base_bits, spare_bits)
-            levels = lowest_levels(program, asked, chain)
+            levels = lowest_lane_levels(program, asked, chain)
             top = max(levels.values(), default=0)
             limbs = expected_limbs(base_bits, level_bits, top, most_bits)
             if limbs is None:

@@ -120,7 +120,7 @@ class RefreshingChain:
         values = candidate.bounds(lowered)
         refreshing = refreshing_for(
             self.log_n,
-            bound=largest(_of_bootstraps(lowered.program, values)),
+            bound=largest_bound(_of_bootstraps(lowered.program, values)),
             insecure=self.options.insecure,
         )
         lowered, error = self._precise(candidate, lowered, refreshing)
@@ -135,7 +135,7 @@ class RefreshingChain:
         return self._placed_among(candidate, last)
 
     def _placed_among(self, candidate: Candidate[L], among: Collection[int] | None) -> L:
-        floor = least_level(self.refreshing, largest(candidate.bounds(candidate.lowered)))
+        floor = least_level(self.refreshing, largest_bound(candidate.bounds(candidate.lowered)))
 
         def placed(program: SlotProgram) -> SlotProgram:
             found = with_bootstraps(
@@ -165,7 +165,7 @@ class RefreshingChain:
         return lowered, candidate.precise_error(lowered, noise)
 
 
-def largest(bounds: Bounds) -> float:
+def largest_bound(bounds: Bounds) -> float:
     """The largest of some bounds, 1 at the least."""
     return max([1.0, *(bound for bound in bounds if bound is not None)])
 

@@ -31,9 +31,9 @@ from cloakwork.plan.tensors.placed import (
     masked,
     moved,
     moved_freely,
-    multiplied,
+    multiplied_tensors,
     ordered,
-    summed,
+    summed_labels,
 )
 from cloakwork.plan.tensors.sums import merge
 from cloakwork.programs.layout import Axis, Layout, default_layout
@@ -111,11 +111,11 @@ def contract(
         pair = [gathered(builder, each, way.axes, way.stages) for each in encrypted]
         pair = _without_garbage(builder, pair, way.axes, output)
         shown = "".join(label for label in output if label in arranged)
-        result = multiplied(builder, pair[0], pair[1], way.axes, shown)
+        result = multiplied_tensors(builder, pair[0], pair[1], way.axes, shown)
     else:
         result = encrypted[0]
     gone = set(result.names) - set(output)
-    return _shown(summed(builder, result, gone), output, size_of)
+    return _shown(summed_labels(builder, result, gone), output, size_of)
 
 
 def _sizes(
@@ -138,7 +138,7 @@ def _own(builder: Builder, placed: Placed, names: str, wanted: set[str]) -> Plac
     gone = set(labelled.names) - wanted
     if labelled.layout.garbage and any(labelled.axis(name).ragged for name in gone):
         labelled = masked(builder, labelled)
-    return summed(builder, labelled, gone)
+    return summed_labels(builder, labelled, gone)
 
 
 def _labelled(builder: Builder, placed: Placed, names: str) -> Placed:

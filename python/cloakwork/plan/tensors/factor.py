@@ -76,10 +76,10 @@ def _product(
     def cost(numbers: NDArray[np.int64]) -> float:
         return cheapest_split(numbers, slots).cost + DIAGONAL * len(numbers)
 
-    return tuple(cheapest(diagonals, levels, cost))
+    return tuple(cheapest_factors(diagonals, levels, cost))
 
 
-def cheapest(
+def cheapest_factors(
     transform: SparseDiagonals,
     levels: int,
     cost_of: Callable[[NDArray[np.int64]], float],
@@ -100,7 +100,8 @@ def cheapest(
         >>> from cloakwork.programs.bsgs import cheapest_split
         >>> rows, columns = np.divmod(np.arange(4096), 64)
         >>> transpose = SparseDiagonals(4096, 64 * rows + columns, 64 * columns + rows)
-        >>> product = cheapest(transpose, 3, lambda numbers: cheapest_split(numbers, 4096).cost)
+        >>> cost = lambda numbers: cheapest_split(numbers, 4096).cost
+        >>> product = cheapest_factors(transpose, 3, cost)
         >>> [len(factor) for factor in product]
         [7, 7, 7]
     """

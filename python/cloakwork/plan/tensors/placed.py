@@ -71,7 +71,7 @@ def level_of(builder: Builder, placed: Placed) -> int:
     return builder.level(placed.values[0])
 
 
-def total(builder: Builder, values: Sequence[int]) -> int:
+def total_of_tensors(builder: Builder, values: Sequence[int]) -> int:
     """The sum of values, added as a balanced tree."""
     while len(values) > 1:
         pairs = [
@@ -117,7 +117,7 @@ def ordered(placed: Placed, names: str) -> Placed:
     )
 
 
-def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
+def summed_labels(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     """The tensor summed along axes: ciphertexts first, then slots by rotations.
 
     The last tile of an axis must hold zeros where it has no elements; `masked` sees to it.
@@ -130,7 +130,7 @@ def summed(builder: Builder, placed: Placed, names: Collection[str]) -> Placed:
     front = ordered(placed, "".join(axis.name for axis in (*kept, *gone)))
     rows = math.prod(axis.tiles for axis in kept)
     grid = np.asarray(front.values).reshape(rows, -1)
-    values = [total(builder, [int(value) for value in row]) for row in grid]
+    values = [total_of_tensors(builder, [int(value) for value in row]) for row in grid]
     inside = merge([axis.in_tile for axis in gone])
     around = _around(placed, kept, inside)
     if around is not None:
@@ -235,18 +235,18 @@ def moved(
 def _collected(builder: Builder, placed: Placed, parts: Mapping[int, SparseDiagonals]) -> int:
     """One ciphertext made of what each of the tensor's gives to it."""
     products = [
-        transformed(builder, placed.values[source], diagonals)
+        transformed_tensor(builder, placed.values[source], diagonals)
         for source, diagonals in parts.items()
     ]
     if not products:
         zero = builder.constant(np.zeros(builder.slots))
         products = [builder.append(Mul(placed.values[0], zero))]
-    return builder.append(Rescale(total(builder, products)))
+    return builder.append(Rescale(total_of_tensors(builder, products)))
 
 
 def _in_stages(builder: Builder, value: int, diagonals: SparseDiagonals, stages: int) -> int:
     for factor in product_of_sparser(diagonals, min(stages, builder.level(value))):
-        value = builder.append(Rescale(transformed(builder, value, factor)))
+        value = builder.append(Rescale(transformed_tensor(builder, value, factor)))
     return value
 
 
@@ -285,7 +285,7 @@ def moved_freely(
     return Placed(tuple(values), target)
 
 
-def transformed(builder: Builder, value: int, diagonals: SparseDiagonals) -> int:
+def transformed_tensor(builder: Builder, value: int, diagonals: SparseDiagonals) -> int:
     """A linear transform of a value in as little time as is found, not rescaled."""
     if len(diagonals) == 1:
         (number,) = diagonals
@@ -324,7 +324,7 @@ def _lies_as(placed: Placed, axes: Sequence[Axis]) -> bool:
     return True
 
 
-def multiplied(
+def multiplied_tensors(
     builder: Builder,
     left: Placed,
     right: Placed,
@@ -362,7 +362,7 @@ def multiplied(
         for rest in np.ndindex(*(axis.tiles for axis in inner)):
             at |= {axis.name: tile for axis, tile in zip(inner, rest, strict=True)}
             products.append(builder.append(Mul(pick_left(at), pick_right(at))))
-        values.append(builder.append(Rescale(total(builder, products))))
+        values.append(builder.append(Rescale(total_of_tensors(builder, products))))
     within = tuple(axis.in_tile for axis in inner)
     garbage = left.has_garbage and right.has_garbage
     return Placed(tuple(values), Layout(builder.slots, (*outer, *within), garbage=garbage))

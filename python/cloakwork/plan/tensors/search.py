@@ -166,7 +166,7 @@ def _require_chain(task: Task, log_n: int) -> None:
         largest = power_of_two_above(needs.largest)
         _require_scale(task, largest)
         _require_small_errors(task, log_n, needs.gain)
-        require_levels(needs.depth, task, log_n, bound=largest)
+        require_levels_in_ring(needs.depth, task, log_n, bound=largest)
 
 
 def _require_scale(task: Task, largest: float) -> None:
@@ -305,7 +305,7 @@ def require_keys(task: Task) -> None:
         )
 
 
-def require_levels(depth: int, task: Task, log_n: int, *, bound: float = 1.0) -> None:
+def require_levels_in_ring(depth: int, task: Task, log_n: int, *, bound: float = 1.0) -> None:
     """Refuse a ring in which so many levels are not secure for numbers up to a bound.
 
     Raises:

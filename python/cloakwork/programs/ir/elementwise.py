@@ -34,7 +34,7 @@ def minus_from(number: float, node: Node, origin: str) -> Node:
     return Sum((node,), (-1,), np.full(node.shape, number), node.shape, origin)
 
 
-def total(left: Node, right: Node, origin: str) -> Node:
+def total_of_scalars(left: Node, right: Node, origin: str) -> Node:
     """The sum of two nodes of one shape."""
     return Sum((left, right), (1, 1), None, left.shape, origin)
 

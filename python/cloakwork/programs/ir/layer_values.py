@@ -150,9 +150,9 @@ def values(
         graph: The network.
         rows: A batch as `joined_rows` makes it.
         errors: What is added to the results of nodes, by their numbers.
-        compute: How the operation of a node is computed, by default by `computed`.
+        compute: How the operation of a node is computed, by default by `computed_layers`.
     """
-    compute = compute or computed
+    compute = compute or computed_layers
     sizes = [prod(each.shape) for each in graph.inputs]
     inputs = np.split(rows, np.cumsum(sizes)[:-1], axis=1)
     live: dict[int, g.Array] = {}
@@ -168,9 +168,9 @@ def values(
                 del live[operand]
 
 
-def computed(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
-    """What the operation of a node makes of its operands; see `applied`."""
-    return applied(node.operation, operands)
+def computed_layers(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
+    """What the operation of a node makes of its operands; see `layer_value`."""
+    return layer_value(node.operation, operands)
 
 
 def polynomial_of(operation: g.PolynomialLayer, x: g.Array) -> g.Array:
@@ -188,7 +188,7 @@ def polynomial_of(operation: g.PolynomialLayer, x: g.Array) -> g.Array:
     return made.reshape(np.shape(x))
 
 
-def applied(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
+def layer_value(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
     """What an operation makes of its operands, the batch along the first axis of each."""
     x = operands[0]
     match operation:

@@ -13,7 +13,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import is_masked
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
-from cloakwork.programs.packing.fixed_point import not_a_number, scaled, unscaled
+from cloakwork.programs.packing.fixed_point import not_a_number, scaled_integers, unscaled
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
@@ -54,7 +54,7 @@ class BitPacking(Packing):
         if not isinstance(numbers, np.ndarray):
             numbers = object_array(numbers, port.name, action)
         if port.fraction:
-            numbers = scaled(port, numbers)
+            numbers = scaled_integers(port, numbers)
         else:
             _require_integers(port, numbers)
         within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())

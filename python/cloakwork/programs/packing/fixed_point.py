@@ -17,7 +17,7 @@ from cloakwork.programs.port import Port
 _FLOAT_BITS = 53
 
 
-def scaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
+def scaled_integers(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
     """The integers that stand for numbers: of the nearest that a port has, ties to even ones."""
     if numbers.dtype.kind not in "iubfO":
         raise not_a_number(port, str(numbers.dtype))

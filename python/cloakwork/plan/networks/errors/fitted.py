@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import applied, polynomial_of
+from cloakwork.programs.ir.layer_values import layer_value, polynomial_of
 
 # Errors of fits and values of polynomials are sampled on a grid; between its points they are larger
 # by up to this factor.
@@ -93,7 +93,7 @@ def _bound_after(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
             largest = np.abs(polynomial_of(polynomial, np.linspace(low, high, _POINTS))).max()
             return np.full((1, *node.shape), _BETWEEN * largest)
         case _:
-            return applied(_absolute(node.operation), operands)
+            return layer_value(_absolute(node.operation), operands)
 
 
 def _absolute(operation: g.Operation) -> g.Operation:
@@ -142,4 +142,4 @@ def errors_after(
     if isinstance(operation, g.Multiply):
         (left, right), (wrong, amiss) = operands, errors
         return np.asarray(left * amiss + right * wrong + wrong * amiss)
-    return applied(_unbiased(_absolute(operation)), errors)
+    return layer_value(_unbiased(_absolute(operation)), errors)

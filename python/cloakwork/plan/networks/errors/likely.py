@@ -36,7 +36,7 @@ from cloakwork.plan.networks.errors.fitted import errors_after
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import applied, results, values
+from cloakwork.programs.ir.layer_values import layer_value, results, values
 
 # How likely any result of an input has an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
@@ -131,7 +131,9 @@ class _Errors:
         bound = np.minimum(bound, self.tail * np.sqrt(variance))
         variance = np.minimum(variance, bound**2)
         own = self.fits.get(node, 0.0)
-        return np.concatenate([applied(node.operation, numbers), variance + own**2, bound + own])
+        return np.concatenate(
+            [layer_value(node.operation, numbers), variance + own**2, bound + own]
+        )
 
     def _sums_divided_by(self, node: g.Node) -> g.LinearLayer | None:
         """What sums up the first factor of a product where it is divided by that, as in softmax."""
@@ -164,7 +166,7 @@ def _errors_of_shares(
         variances: Of their errors.
         bounds: Of their errors.
     """
-    whole, wrong = applied(sums, [numbers]), errors_after(sums, [np.abs(numbers)], [bounds])
+    whole, wrong = layer_value(sums, [numbers]), errors_after(sums, [np.abs(numbers)], [bounds])
     least = np.maximum(np.abs(whole) - wrong, 0.0)
     others = np.maximum(_variances_after(sums, [numbers], [variances]) - variances, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -193,9 +195,9 @@ def _variances_after(
     match operation:
         case g.LinearLayer(weight=weight, bias=bias) | g.ConvolutionLayer(weight=weight, bias=bias):
             squared = replace(operation, weight=weight**2, bias=np.zeros_like(bias))
-            return applied(squared, variances)
+            return layer_value(squared, variances)
         case g.Affine(scale=scale, shift=shift):
-            return applied(g.Affine(scale**2, np.zeros_like(shift)), variances)
+            return layer_value(g.Affine(scale**2, np.zeros_like(shift)), variances)
         case g.Multiply():
             (left, right), (wrong, amiss) = numbers, np.sqrt(variances)
             # The factors may be one and the same, and so may their errors.
@@ -204,7 +206,7 @@ def _variances_after(
             return np.asarray(_slopes(operation, numbers[0], variances[0]) ** 2 * variances[0])
         case _:
             # Sums add variances. The variance of an average is at most the average of variances.
-            return applied(operation, variances)
+            return layer_value(operation, variances)
 
 
 def _slopes(operation: g.Operation, numbers: g.Array, variances: g.Array) -> g.Array:
@@ -212,9 +214,9 @@ def _slopes(operation: g.Operation, numbers: g.Array, variances: g.Array) -> g.A
     step = np.maximum(np.sqrt(variances), _NEAREST * np.maximum(np.abs(numbers), 1.0))
     if _is_of_positive(operation):
         step = np.minimum(step, np.abs(numbers) / 2)
-    there = applied(operation, [numbers])
+    there = layer_value(operation, [numbers])
     # One by one, as at the middle of a square both are alike and would cancel.
-    sides = (np.abs(applied(operation, [numbers + each]) - there) for each in (step, -step))
+    sides = (np.abs(layer_value(operation, [numbers + each]) - there) for each in (step, -step))
     return np.asarray(np.maximum(*sides) / step)
 
 
@@ -224,10 +226,10 @@ def _changes(operation: g.Operation, numbers: g.Array, bounds: g.Array) -> g.Arr
     It is seen at the ends and halfway, beyond which those of activations do not rise by much.
     """
     undefined = np.abs(numbers) <= bounds if _is_of_positive(operation) else np.array(False)
-    there, reach = applied(operation, [numbers]), np.where(undefined, 0.0, bounds)
+    there, reach = layer_value(operation, [numbers]), np.where(undefined, 0.0, bounds)
     farthest = np.zeros_like(there)
     for part in _PARTS:
-        change = np.abs(applied(operation, [numbers + part * reach]) - there)
+        change = np.abs(layer_value(operation, [numbers + part * reach]) - there)
         np.maximum(farthest, change, out=farthest)
     return np.where(undefined, np.inf, farthest)
 

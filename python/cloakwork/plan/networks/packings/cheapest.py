@@ -17,7 +17,7 @@ from cloakwork.plan.networks.packings.convolution import (
     token_rows,
 )
 from cloakwork.plan.networks.packings.derived import derived_packings
-from cloakwork.plan.networks.staged import StagedNetwork, depth_of
+from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
@@ -89,10 +89,12 @@ def _own_price(network: StagedNetwork, group: int, costs: Costs, level_price: fl
     price = 0.0
     for number, stage in enumerate(network.stages):
         if network.groups[number] == group:
-            level = costs.at(network.levels[number] + depth_of(stage))
-            price += depth_of(stage) * level_price
+            level = costs.at(network.levels[number] + depth_of_stage(stage))
+            price += depth_of_stage(stage) * level_price
             if isinstance(stage, ActivationStage | CiphertextProduct):
-                price += depth_of(stage) * (level.product + level.relinearisation + level.rescale)
+                price += depth_of_stage(stage) * (
+                    level.product + level.relinearisation + level.rescale
+                )
             else:
                 # Each ciphertext is encrypted, sent and held.
                 price += level.addition
