@@ -24,16 +24,6 @@ T = TypeVar("T")
 def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int:
     """The value as an int; numpy's integers count, truth values do not.
 
-    Args:
-        value: What came.
-        name: The argument.
-        action: What the caller is about to do, for the message of an error.
-        least: The smallest value that it may take.
-        most: The largest.
-
-    Raises:
-        InvalidArgumentError: It is no integer, or out of range.
-
     Example:
         >>> integer(np.int64(3), "depth", "make a session", least=0, most=9)
         3
@@ -53,9 +43,6 @@ def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int
 def positive(value: Any, name: str, action: str) -> float:
     """The value as a float; numpy's numbers count, truth values do not.
 
-    Raises:
-        InvalidArgumentError: It is no real number, not finite, or not above 0.
-
     Example:
         >>> positive(np.float32(0.5), "bound", "make a session")
         0.5
@@ -74,9 +61,6 @@ def positive(value: Any, name: str, action: str) -> float:
 
 def optional(value: Any, kind: type[T], name: str, action: str) -> T | None:
     """The value, where it is None or of a kind.
-
-    Raises:
-        InvalidArgumentError: It is something else.
 
     Example:
         >>> optional(None, dict, "prices", "compile") is None
@@ -102,13 +86,6 @@ def with_article(noun: str) -> str:
 
 def file_path(value: Any, action: str) -> Path:
     """The value as a path.
-
-    Args:
-        value: Text, or what has a path in text.
-        action: What the caller is about to do with the file, for the message of an error.
-
-    Raises:
-        InvalidArgumentError: It is no path, or one that no file can have.
 
     Example:
         >>> file_path("circuits/adder.txt", "read").name
@@ -174,9 +151,6 @@ def above(value: float, limit: float) -> str:
 def truth(value: Any, name: str, action: str) -> bool:
     """The value as a bool; numpy's truth values count, numbers do not.
 
-    Raises:
-        InvalidArgumentError: It is neither true nor false.
-
     Example:
         >>> truth(np.True_, "insecure", "compile")
         True
@@ -190,9 +164,6 @@ def truth(value: Any, name: str, action: str) -> bool:
 
 def choice(value: Any, choices: Sequence[str], name: str, action: str) -> str:
     """The value, where it is one of some words.
-
-    Raises:
-        InvalidArgumentError: It is something else.
 
     Example:
         >>> choice("clear", ("ckks", "clear"), "backend", "make a session")

@@ -27,17 +27,6 @@ MIN_RIGHT_BITS = 8
 def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
     """The data as float64, in C order.
 
-    Args:
-        data: Anything that numpy reads as an array of real numbers, or a torch tensor, of any
-            device and floating type.
-        action: What the caller is about to do, for the message of an error.
-
-    Raises:
-        NotRealError: Complex numbers, text or objects, a masked array, or data that refuse to
-            become an array.
-        NotFiniteError: A NaN or an infinity.
-        ShapeMismatchError: Rows of different lengths.
-
     Example:
         >>> real_array([[1, 2], [3, 4]], "encrypt").dtype
         dtype('float64')
@@ -50,13 +39,6 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
     """The data as an array of real numbers of their own type, without a copy of an array.
 
     What lies in a file and is larger than memory (`numpy.memmap`) stays there.
-
-    Args:
-        data: See `real_array`.
-        action: What the caller is about to do, for the message of an error.
-
-    Raises:
-        CloakworkError: What `real_array` raises.
 
     Example:
         >>> real_numbers(np.ones(3, dtype=np.float32), "encrypt").dtype
@@ -135,17 +117,6 @@ def require_bound(
 ) -> None:
     """Refuse an array with an element of absolute value above the bound.
 
-    Args:
-        array: The numbers.
-        bound: The bound.
-        action: What the caller is about to do, for the message of a refusal.
-        advice: What to do, with {} for a bound that is large enough.
-        error: How far a number that is within the bound may be seen above it.
-
-    Raises:
-        NotFiniteError: A NaN or an infinity.
-        ValueOutOfRangeError: There is such an element.
-
     Example:
         >>> require_bound(np.array([1.0, -2.0]), 2.0, "encrypt", "make it {} or more")
         >>> require_bound(np.array([2.1]), 2.0, "decrypt", "make it {} or more", error=0.5)
@@ -171,17 +142,6 @@ def require_precision(
     Bits count from the larger of 1, or the bound where that is less, and the largest number; of
     smaller numbers beside it fewer are right.
 
-    Args:
-        array: The numbers.
-        precision: Bits after the binary point that are right.
-        bound: The largest absolute value that any number may have.
-        action: What the caller is about to do, for the message of an error.
-        advice: What to do, for the message, too.
-
-    Raises:
-        NotFiniteError: A NaN or an infinity.
-        PrecisionLostError: Fewer than `MIN_RIGHT_BITS` bits are right.
-
     Example:
         >>> require_precision(np.array([100.0]), 2.0, 128.0, "decrypt", "scale the data up")
     """
@@ -199,14 +159,6 @@ def require_precision(
 
 def owned_integers(given: Any, dtype: type[np.integer[Any]], what: str) -> NDArray[Any]:
     """A copy of a list of integers that nobody else can change.
-
-    Args:
-        given: What is to be one.
-        dtype: What each of its integers has to fit.
-        what: Its name, for the message of an error.
-
-    Raises:
-        InvalidProgramError: It is no list of integers, or one does not fit.
 
     Example:
         >>> owned_integers([1, 2], np.uint8, "kinds")

@@ -33,12 +33,7 @@ def folder() -> Path:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file to be read, which nobody but this user may have written.
-
-    Raises:
-        FileAccessError: Others may have written it, or may put another file in its place.
-        OSError: It cannot be opened.
-    """
+    """A file to be read, which nobody but this user may have written."""
     place = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _require_own(os.fstat(place), path.parent)

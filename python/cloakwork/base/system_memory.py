@@ -20,9 +20,6 @@ _OF_LIBRARIES = ("failed to map segment", "cannot allocate memory")
 def names_memory(attempt: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let a function raise `MemoryBudgetError` where the system gives no memory.
 
-    Args:
-        attempt: What the function does, for the message.
-
     Example:
         >>> @names_memory("count")
         ... def count():

@@ -41,19 +41,6 @@ class _UnfitError(Exception):
 def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
     """The values of ports by name.
 
-    Args:
-        path: A file: .npz with an array for each port; .npy for a program of one port; .json with
-            the values by name, bytes in hexadecimal digits; .csv with a column for each port of
-            single elements and a row for each evaluation, or without names the one port's rows.
-        ports: What may be in it.
-
-    Raises:
-        InvalidArgumentError: The file has another ending.
-        MalformedBytesError: The file is damaged, not of its ending's form, or empty.
-        InputNameError: It has a name that no port has.
-        FileMissingError: There is no such file.
-        FileAccessError: It cannot be opened.
-
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "in.json"
@@ -81,18 +68,6 @@ def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
 def read_samples(path: Path) -> Any:
     """Batches of inputs of a network whose names are not known yet.
 
-    Args:
-        path: A file: .npz with an array for each input; .npy or .csv with the only input's; .json
-            with either.
-
-    Returns:
-        The batch of the only input, or batches by name.
-
-    Raises:
-        InvalidArgumentError: The file has another ending.
-        MalformedBytesError: The file is damaged, or not of its ending's form.
-        FileMissingError: There is no such file.
-        FileAccessError: It cannot be opened.
 
     Example:
         >>> import tempfile
@@ -109,13 +84,6 @@ def read_samples(path: Path) -> Any:
 
 def require_ending(path: Path, action: str) -> str:
     """The ending of a file of values, in small letters.
-
-    Args:
-        path: The file.
-        action: What the caller is about to do with it, for the message of an error.
-
-    Raises:
-        InvalidArgumentError: It has another ending.
 
     Example:
         >>> require_ending(Path("in.JSON"), "read")

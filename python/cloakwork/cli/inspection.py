@@ -37,13 +37,6 @@ _SESSIONS = {
 def inspected(path: Path) -> str:
     """What a file or a folder holds, its program, key, security and size; never a secret.
 
-    Raises:
-        MalformedBytesError: The file is damaged or none of Cloakwork's.
-        ClusterFolderError: The folder has no encrypted values.
-        MissingDependencyError: It is a folder, and fsspec is not installed.
-        FileMissingError: There is no such file.
-        FileAccessError: It cannot be opened.
-
     Example:
         >>> import tempfile
         >>> import cloakwork as cw

@@ -19,18 +19,6 @@ def load_encrypting(
 ) -> Client | Encryptor:
     """The client or the public key of a file, either of which encrypts.
 
-    Args:
-        path: The file.
-        insecure: Whether parameters below 128-bit security are allowed.
-        passphrase_fd: The file descriptor with its passphrase, if it has one.
-
-    Raises:
-        PassphraseError: It has a passphrase, which is not given.
-        MalformedBytesError: The file is damaged or holds something else.
-        InsecureParametersError: Its parameters fall short of 128-bit security.
-        FileMissingError: There is no such file.
-        FileAccessError: It cannot be opened.
-
     Example:
         >>> import tempfile
         >>> import cloakwork as cw
@@ -53,11 +41,7 @@ def load_encrypting(
 
 
 def require_layers(program: Program) -> None:
-    """Refuse to cache encoded layers of a program over bits, which has none.
-
-    Raises:
-        InvalidArgumentError: The program is over bits.
-    """
+    """Refuse to cache encoded layers of a program over bits, which has none."""
     if isinstance(program.body, BootstrapProgram):
         raise InvalidArgumentError(
             f"cannot run {program.name}: a program over bits has no encoded layers; leave "

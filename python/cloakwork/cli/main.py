@@ -8,11 +8,7 @@ from cloakwork.cli.statuses import INTERRUPTED
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and end the process with its exit code.
-
-    Args:
-        arguments: What follows `cloakwork`; by default those of the process.
-    """
+    """Run the command line and end the process with its exit code."""
     try:
         # Loading click takes long enough to be interrupted.
         from cloakwork.cli.commands import status_of  # noqa: PLC0415

@@ -21,13 +21,7 @@ _MAX_HALVINGS = 64
 
 
 def measured(program: Program, runs: int, threads: int | None) -> str:
-    """Times, bytes, and the largest difference from the run in the clear, as text.
-
-    Args:
-        program: The program.
-        runs: Runs whose median counts, after a first one.
-        threads: Operations at once.
-    """
+    """Times, bytes, and the largest difference from the run in the clear, as text."""
     generator = np.random.default_rng(0)
     arguments, expected = _inputs_within_range(program, generator)
     clock = _Clock()

@@ -21,13 +21,6 @@ from cloakwork.runtime.storage import named_writing
 def require_separate(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> None:
     """Refuse outputs that are inputs, or one another.
 
-    Args:
-        outputs: What a command is to write, by the options that name it.
-        inputs: What it reads.
-
-    Raises:
-        InvalidArgumentError: Two of them are one file.
-
     Example:
         >>> require_separate({"--client": Path("k"), "--evaluator": Path("./k")}, [])
         Traceback (most recent call last):
@@ -49,15 +42,6 @@ def require_separate(outputs: Mapping[str, Path], inputs: Iterable[Path]) -> Non
 def require_replaceable(path: Path, kind: type[Saved]) -> None:
     """Refuse to write one of Cloakwork's files over a file of another kind.
 
-    Args:
-        path: Where it goes; nothing is there yet, or an empty file, or a file of its kind.
-        kind: What is written.
-
-    Raises:
-        NotReplaceableError: Something else is there.
-        FileMissingError: Its folder is not there.
-        FileAccessError: What is there cannot be read, or there can be no such file.
-
     Example:
         >>> import cloakwork as cw
         >>> require_replaceable(Path(__file__), cw.Client)
@@ -78,9 +62,6 @@ def require_replaceable(path: Path, kind: type[Saved]) -> None:
 def require_new_key(path: Path) -> None:
     """Refuse to write a key where a file is.
 
-    Raises:
-        NotReplaceableError: A file is there.
-
     Example:
         >>> require_new_key(Path(__file__))
         Traceback (most recent call last):
@@ -94,14 +75,7 @@ def require_new_key(path: Path) -> None:
 
 
 def require_not_of_cloakwork(path: Path) -> None:
-    """Refuse to write results or a picture over a program, a key or ciphertexts.
-
-    Raises:
-        NotReplaceableError: Such a file is there.
-        InvalidArgumentError: What is there is not a file.
-        FileMissingError: Its folder is not there.
-        FileAccessError: What is there cannot be read.
-    """
+    """Refuse to write results or a picture over a program, a key or ciphertexts."""
     _require_place(path)
     found = None if _is_empty(path) else _kind(path)
     if found is not None:

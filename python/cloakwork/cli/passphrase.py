@@ -16,27 +16,12 @@ VARIABLE = "CLOAKWORK_PASSPHRASE"
 
 
 def new_passphrase(descriptor: int | None) -> SecretBytes:
-    """The passphrase that a file is to be sealed by; who types it types it twice.
-
-    Args:
-        descriptor: Where it can be read; None for the environment or a prompt.
-
-    Raises:
-        PassphraseError: There is nowhere to get it from.
-    """
+    """The passphrase that a file is to be sealed by; who types it types it twice."""
     return _given(descriptor, "seal the client's file", twice=True)
 
 
 def passphrase_of(path: Path, descriptor: int | None) -> SecretBytes | None:
     """The passphrase of a file; None where it has none.
-
-    Args:
-        path: The file.
-        descriptor: Where it can be read; None for the environment or a prompt.
-
-    Raises:
-        PassphraseError: There is nowhere to get it from.
-        CloakworkError: What the file is refused for.
 
     Example:
         >>> import tempfile

@@ -25,21 +25,7 @@ from cloakwork.runtime.storage import named_full_disk, named_reading, named_writ
 def require_results_place(
     path: Path, files: Iterable[Path], inputs: Sequence[Port], outputs: Sequence[Port]
 ) -> None:
-    """Refuse a file that no results can be written to, before they are computed.
-
-    Args:
-        path: Where the results go.
-        files: What the command reads.
-        inputs: The program's inputs.
-        outputs: Its outputs.
-
-    Raises:
-        InvalidArgumentError: The file has another ending, is one that is read, or is a folder.
-        NotReplaceableError: A file is there that is not of its ending's form, names inputs of the
-            program, or has a program, a key or ciphertexts.
-        FileMissingError: Its folder is not there.
-        FileAccessError: What is there cannot be read.
-    """
+    """Refuse a file that no results can be written to, before they are computed."""
     require_ending(path, "write")
     require_separate({"--output": path}, files)
     require_not_of_cloakwork(path)
@@ -98,19 +84,7 @@ def _names_in(path: Path) -> set[str]:
 
 
 def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
-    """Write what a program gave, by the names of its ports.
-
-    Args:
-        path: The file, of one of the endings that `read_values` reads; only its owner may read it.
-        result: What decrypting gave.
-        ports: The program's outputs.
-
-    Raises:
-        InvalidArgumentError: The file has another ending, or its form holds no such results.
-        FileMissingError: There is no folder for it.
-        FileAccessError: It cannot be made there.
-        StorageFullError: There is no space left for it.
-    """
+    """Write what a program gave, by the names of its ports."""
     named = by_name(result, ports)
     ending = require_ending(path, "write")
     if ending == ".json":

@@ -76,11 +76,7 @@ class Options:
     insecure: bool = False
 
     def taken(self, source: str, kind: str, *names: str) -> dict[str, Any]:
-        """The options that a kind of source takes and the user gave, by name.
-
-        Raises:
-            InvalidArgumentError: The user gave others, which would change nothing.
-        """
+        """The options that a kind of source takes and the user gave, by name."""
         given = {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -111,21 +107,7 @@ def file_of(source: str, language: str) -> Path:
 
 
 def program_of(source: str, language: str, options: Options) -> Program:
-    """The program of a source such as `score.py:program`, `Aes.hs:encrypt`, `adder.txt`.
-
-    Args:
-        source: A file and, after a colon, the name in it.
-        language: python, haskell, verilog, yosys-json, blif or bristol.
-        options: What is asked.
-
-    Raises:
-        InvalidArgumentError: The file or its function raises an error, it has no such name, the
-            name stands for nothing that compiles, an option that it needs is missing, or one is
-            given that it does not take.
-        CloakworkError: It does not compile.
-        FileMissingError: There is no such file.
-        FileAccessError: It cannot be opened.
-    """
+    """The program of a source such as `score.py:program`, `Aes.hs:encrypt`, `adder.txt`."""
     if language in _WHOLE_FILES:
         return _circuit(_WHOLE_FILES[language](source), source, options)
     path, _, name = source.rpartition(":")

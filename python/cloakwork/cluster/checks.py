@@ -55,12 +55,7 @@ def named_losses(action: str) -> Iterator[None]:
 def _answers(
     scheduler: Scheduler, action: str, question: Callable[..., bytes], *args: Any
 ) -> dict[str, str]:
-    """The text that a function returns as bytes on every worker, by the worker's address.
-
-    Raises:
-        ClusterLostError: The cluster does not answer.
-        MalformedBytesError: A worker answers something else.
-    """
+    """The text that a function returns as bytes on every worker, by the worker's address."""
     with named_losses(action):
         for wait in _WAITS:
             try:

@@ -212,11 +212,7 @@ class _Awaited:
         )
 
     def _require_workers(self) -> None:
-        """Look now and then for workers: without any, tasks would wait for ever.
-
-        Raises:
-            ClusterLostError: There were none for long.
-        """
+        """Look now and then for workers: without any, tasks would wait for ever."""
         now = perf_counter()
         if now - self._looked < _LOOK:
             return

@@ -67,11 +67,7 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
 def _most_on_workers(
     evaluator: Evaluator, workers: Workers, action: str
 ) -> tuple[int | None, Callable[[int], str]]:
-    """What the values of a grain may take by the limits of workers and of the evaluator.
-
-    Returns:
-        Bytes, or None for any; and what to do where that is too little.
-    """
+    """What the values of a grain may take by the limits of workers and of the evaluator."""
     most = most_grain_bytes(evaluator.key_bytes, workers, action)
     if evaluator._runner.own_limit is None:
         return most, _advice_for_workers

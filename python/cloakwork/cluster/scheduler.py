@@ -226,11 +226,7 @@ class Scheduler:
         return self._ask(op="identity", n_workers=-1)
 
     def _ask(self, **question: Any) -> Mapping[Any, Any]:
-        """What the scheduler answers.
-
-        Raises:
-            OSError: It does not answer, or says that it cannot.
-        """
+        """What the scheduler answers."""
         self._questions.send({**question, "reply": True})
         found = self._questions.received()
         if found is None:

@@ -28,18 +28,6 @@ def explain(
 ) -> str:
     """What was planned and what it took, as text; no number inside is shown.
 
-    Args:
-        x: A program; a tensor, of which the program that made it is explained; a circuit over
-            bits, of which the gates are counted; or encrypted values.
-        profile: What a run of the program took; of one on a cluster also the keys that were read.
-        workers: A number of workers of a cluster, of one thread each: how a run of the program
-            would be cut for them, what would move, and the keys that each would read.
-
-    Raises:
-        InvalidArgumentError: It is something else, or the profile is of another program, or
-            workers are fewer than one, or given for something else than an encrypted program.
-        MissingDependencyError: What files of a cluster take is not installed.
-
     Example:
         >>> import cloakwork as cw
         >>> session = cw.Session(depth=1, backend="clear", insecure=True, log_n=11)
@@ -130,16 +118,6 @@ def plot(
 
     Of a program over bits the graph has its bootstraps by level. No number inside is shown. The
     figure has no display and needs none.
-
-    Args:
-        x: A program; or a tensor, of which the program that made it is drawn.
-        path: Where to write the figure; the ending says as what, such as `.png` or `.svg`.
-        profile: What a run of the program took.
-
-    Raises:
-        InvalidArgumentError: It is something else, the profile is of another program, or the path
-            has an ending that cannot be written.
-        MissingDependencyError: Matplotlib is not installed.
 
     Example:
         >>> import pytest

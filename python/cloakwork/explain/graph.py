@@ -52,10 +52,6 @@ class GraphNode:
 def nodes_of(program: SlotProgram, *, most: int = _MOST_OPERATIONS) -> list[GraphNode]:
     """The nodes of a program in order; constants are left out.
 
-    Args:
-        program: The program.
-        most: Operations up to which each is a node of its own.
-
     Example:
         >>> from cloakwork.programs.slots import Add, Rotate
         >>> operations = (Input("x", 1), Rotate(0, 1), Add(0, 1), Output(2))
@@ -90,10 +86,6 @@ def nodes_of_bootstraps(
     program: BootstrapProgram, *, most: int = _MOST_OPERATIONS
 ) -> list[GraphNode]:
     """The bootstraps of a program over bits, in order; of long ones those of a level are one node.
-
-    Args:
-        program: The program.
-        most: Nodes up to which each is drawn as a node of its own.
 
     Example:
         >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder

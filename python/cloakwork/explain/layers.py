@@ -35,12 +35,7 @@ class Layer:
 
 
 def layers_of(program: SlotProgram, seconds: Sequence[float]) -> list[Layer]:
-    """The layers of a network's program, whose stages name layers and packings, in order.
-
-    Args:
-        program: The program.
-        seconds: What each operation takes.
-    """
+    """The layers of a network's program, whose stages name layers and packings, in order."""
     numbers: dict[str, list[int]] = {}
     for number, operation in enumerate(program.operations):
         if not isinstance(operation, Input | Output):

@@ -122,12 +122,6 @@ def seconds_of_limit(
 
     Diagonals of bootstraps that do not fit are encoded in each of them, and uniform halves of keys
     are expanded whenever the keys are used.
-
-    Args:
-        program: The program, over real numbers.
-        scheme: The scheme that it runs under.
-        whole: What is held without a limit.
-        within: What is held within it.
     """
     parameters, refreshing = scheme.parameters, scheme.refreshing
     transform = unit_seconds(parameters)
@@ -172,13 +166,7 @@ def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
 
 
 def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = ()) -> list[float]:
-    """Seconds of every operation, added up over threads, and over the primes of BGV.
-
-    Args:
-        program: The program.
-        scheme: The scheme that it runs under.
-        kept: The numbers of the linear transforms that are encoded already.
-    """
+    """Seconds of every operation, added up over threads, and over the primes of BGV."""
     if program.numbers == "real":
         return seconds_with_kept(program, scheme.parameters, costs_with_bootstraps(scheme), kept)
     by_prime: list[list[float]] = []
@@ -204,12 +192,6 @@ def seconds_with_kept(
     A diagonal takes as long as it has limbs; costs are those of one with all limbs of the
     key-switching modulus, which those of a transform of many diagonals lack. One that repeats
     itself is encoded sooner. Baby rotations that transforms share are made once.
-
-    Args:
-        program: The program.
-        parameters: What it runs under.
-        costs: What operations take, diagonals that are encoded when they are used.
-        kept: The numbers of the linear transforms that are encoded already.
     """
     encoded, sharing = costs.kept(), sharing_transforms(program)
     seconds = seconds_of(program, costs)

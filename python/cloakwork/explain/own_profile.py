@@ -12,9 +12,6 @@ from cloakwork.runtime.program import Body
 def require_profile_of(body: Body, profile: Profile, action: str) -> None:
     """Refuse a profile that measured operations which a program does not have.
 
-    Raises:
-        InvalidArgumentError: It is of another program.
-
     Example:
         >>> import cloakwork as cw
         >>> program = cw.compile(lambda x: x.sum(), (4,), log_n=10, insecure=True)

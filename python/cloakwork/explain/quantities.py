@@ -12,10 +12,6 @@ _SHORTEST_RUN = 4
 def listed(numbers: Sequence[int], *, most: int = 8) -> str:
     """Numbers in order, arithmetic progressions by their first two and last.
 
-    Args:
-        numbers: The numbers.
-        most: How many pieces, single numbers or progressions, are written at most.
-
     Example:
         >>> listed([0, 31, 62, 93, 124, 500])
         '0, 31, ... 124, 500'

@@ -18,14 +18,6 @@ def slot_elements(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """What every slot of the first ciphertexts holds.
 
-    Args:
-        layout: The layout.
-        ciphertexts: How many ciphertexts.
-
-    Returns:
-        For every ciphertext and slot the element, counted in C order, `EMPTY` or `GARBAGE`; and
-        whether it is a copy.
-
     Example:
         >>> from cloakwork.programs.layout import Axis, Layout
         >>> elements, copies = slot_elements(Layout(4, (Axis(2, 1),), (Axis(2, 2),)), 1)

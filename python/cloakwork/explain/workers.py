@@ -20,12 +20,7 @@ _TOLD = 8
 
 
 def worker_lines(program: Program, workers: int) -> list[str]:
-    """How one run of a program is cut for workers of one thread each.
-
-    Raises:
-        InvalidArgumentError: There are no workers, or the program is not encrypted.
-        MissingDependencyError: What files of a cluster take is not installed.
-    """
+    """How one run of a program is cut for workers of one thread each."""
     action = f"explain {program.name} on workers"
     workers = integer(workers, "workers", action, least=1, most=_MOST_WORKERS)
     if not program.scheme.encrypts:

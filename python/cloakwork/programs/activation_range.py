@@ -60,12 +60,7 @@ class ActivationRange:
     def received(
         self, vectors: Sequence[NDArray[np.float64]], width: int
     ) -> tuple[float, float, float]:
-        """The least and the greatest number that comes to the layer, and the least absolute value.
-
-        Args:
-            vectors: The slots of each of the values.
-            width: Inputs that a ciphertext has slots for.
-        """
+        """The least and the greatest number that comes to the layer, and the least magnitude."""
         if isinstance(self.places, Places):
             operands = self.places.unpack(vectors, width)
         else:
@@ -103,10 +98,6 @@ def ceilings_of(
 ) -> dict[int, float | Vector]:
     """What no slot of some values exceeds, as `bounds.value_bounds` takes it.
 
-    Args:
-        ranges: Which numbers come to which values.
-        known: What else is known of values, by their numbers.
-
     Example:
         >>> silu = ActivationRange("silu", (3,), Places(2, np.array([0, 1])), -2.0, 1.0)
         >>> ceilings_of([silu], {1: 5.0, 3: 4.0})
@@ -140,10 +131,6 @@ class Left:
 
 def left_ranges(ranges: Sequence[ActivationRange], received: NDArray[np.float64]) -> list[Left]:
     """The layers that receive numbers which they are not meant for.
-
-    Args:
-        ranges: What is expected.
-        received: The least and the greatest number that came to each, and the least absolute value.
 
     Example:
         >>> silu = ActivationRange("silu", (0,), Places(2, np.array([0, 1])), -1.0, 1.0)

@@ -31,11 +31,6 @@ class BootstrapPart:
 def part_of(program: BootstrapProgram, nodes: Sequence[int], gives: Sequence[int]) -> BootstrapPart:
     """Some nodes of a program, in the same order.
 
-    Args:
-        program: The whole program.
-        nodes: The numbers of the nodes, rising.
-        gives: The signals that it is run for, made by these nodes: its outputs, in order.
-
     Example:
         >>> from cloakwork.programs.bootstraps import HALF, BootstrapBuilder
         >>> from cloakwork.programs.port import Port

@@ -135,11 +135,7 @@ class BootstrapProgram:
 
     @cached_property
     def native(self) -> _native.BootstrapProgram:
-        """The program as the engine runs it, without ports and encodings.
-
-        Raises:
-            InvalidProgramError: Terms or weights are more than any noise budget allows.
-        """
+        """The program as the engine runs it, without ports and encodings."""
         return _native.BootstrapProgram(
             inputs=self.input_count,
             kinds=self.kinds,
@@ -219,15 +215,7 @@ class BootstrapProgram:
     def encoded_bits(
         self, port: int, bits: NDArray[np.uint8]
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-        """The bits of an input port as they are encrypted: each in every encoding wanted.
-
-        Args:
-            port: The number of the port.
-            bits: Its bits.
-
-        Returns:
-            A bit and an encoding for each of `signals_of`.
-        """
+        """The bits of an input port as they are encrypted: each in every encoding wanted."""
         signals = self.signals_of(port)
         first = sum(each.bits for each in self.inputs[:port])
         places = self.input_bits[signals].astype(np.int64) - first
@@ -415,11 +403,7 @@ class BootstrapBuilder:
         self._output_encodings += encodings
 
     def finish(self) -> BootstrapProgram:
-        """The program so far.
-
-        Raises:
-            InvalidProgramError: It is not legal.
-        """
+        """The program so far."""
         keys = list(self._input_of)
         number = [0] * self._signals
         ordered = [*self._input_of.values(), *(signal for made in self._made for signal in made)]

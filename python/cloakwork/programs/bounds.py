@@ -46,21 +46,6 @@ def value_bounds(
     value within its bound, too large where values depend on each other. They are right
     but for double rounding and the error of an encryption.
 
-    Args:
-        program: The program.
-        inputs: For each input operation in order, the largest absolute value of every
-            slot: 0 where it is known to be empty, the bound of the whole where it may hold
-            anything.
-        ceilings: What no slot of these values exceeds, by their numbers, for other reasons: one
-            number for all slots, or one for each.
-
-    Returns:
-        For each operation the largest bound of any slot of its value; None for a constant, and for
-        rotated products, which are no vector.
-
-    Raises:
-        InvalidArgumentError: The inputs do not fit the program in number or length, or
-            have a bound that is negative or NaN.
 
     Example:
         >>> from cloakwork.programs.slots import Add, Output, Rotate

@@ -72,11 +72,6 @@ def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTE
     Source: Halevi and Shoup, "Faster homomorphic linear transformations in HElib",
     CRYPTO 2018.
 
-    Args:
-        diagonals: Their numbers.
-        slots: Slots of the vectors.
-        hoisted: What a baby step costs, in giant steps.
-
     Example:
         >>> cheapest_split(range(16), 64).rotations
         6

@@ -145,13 +145,6 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     ) -> SparseDiagonals:
         """Diagonals of elements that stand in several places each.
 
-        Args:
-            slots: Slots of source and target.
-            distances: By how many slots the source of each element is beyond its target.
-            targets: The first target slot of each element.
-            weights: The factor of each element; those of weight 0 are left out.
-            copies: How many slots further every element stands again, 0 among them.
-
         Example:
             >>> both = SparseDiagonals.repeated(
             ...     4, np.array([1]), np.array([0]), np.array([5.0]), np.array([0, 2])
@@ -304,9 +297,6 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     def from_arrays(cls, slots: int, arrays: DiagonalArrays) -> SparseDiagonals:
         """Diagonals of what `arrays` gave.
 
-        Raises:
-            ValueError: The arrays are not of diagonals of so many slots.
-
         Example:
             >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
             >>> SparseDiagonals.from_arrays(4, swap.arrays()).digest() == swap.digest()
@@ -341,10 +331,6 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self, babies: Mapping[int, NDArray[np.float64]], baby_steps: int
     ) -> NDArray[np.float64]:
         """The transform of a vector of which the baby steps were made, its diagonals never dense.
-
-        Args:
-            babies: What diagonal d multiplies after its giant step, by d % baby_steps.
-            baby_steps: Diagonal d is taken apart as d % baby_steps and the rest.
 
         Example:
             >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))

@@ -30,9 +30,6 @@ class DistinctNumbers(NamedTuple):
 def distinct_numbers(values: NDArray[np.float64]) -> DistinctNumbers:
     """The different numbers of an array of few: in a fifth of the time that sorting it takes.
 
-    Args:
-        values: The array, of one axis.
-
     Example:
         >>> found = distinct_numbers(np.array([0.5, 2.0, 0.5]))
         >>> found.numbers.tolist(), found.places.tolist(), found.places.dtype.name

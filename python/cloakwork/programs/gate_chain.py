@@ -18,17 +18,6 @@ def chained(first: GateProgram, second: GateProgram, wires: Mapping[str, str]) -
     Its inputs are those of the first, then those of the second that no output of the first goes
     to; its outputs are those of the second.
 
-    Args:
-        first: The program that runs first. Outputs of it that go nowhere are lost.
-        second: The other one.
-        wires: For outputs of the first, by name, the input of the second that each becomes.
-            They have as many bits; their kinds may differ.
-
-    Raises:
-        InvalidArgumentError: There are no wires, no port of a name, two outputs go to one input,
-            the bits differ, or an input of either has the name of an input of the other.
-        InvalidProgramError: There are more bits of inputs or gates than a program may have.
-
     Example:
         >>> from cloakwork.programs.gates import GateBuilder, GateKind
         >>> def gate(kind, out):

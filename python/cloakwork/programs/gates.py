@@ -63,12 +63,6 @@ _ARITY_OF = ARITIES.tolist()
 def lut(inputs: int) -> GateKind:
     """The kind of a look-up table.
 
-    Args:
-        inputs: Its operands, 1 to `MAX_LUT_INPUTS`.
-
-    Raises:
-        InvalidProgramError: There are more, or none.
-
     Example:
         >>> lut(4).name
         'LUT4'
@@ -263,12 +257,7 @@ class GateBuilder:
         return self._next
 
     def append(self, kind: GateKind, *operands: int, table: int = 0) -> int:
-        """Add a gate and return the number of its value.
-
-        Raises:
-            InvalidProgramError: The operands are not as many as the kind takes, or not values
-                so far, or the table does not fit.
-        """
+        """Add a gate and return the number of its value."""
         arity = _ARITY_OF[kind]
         if len(operands) != arity:
             raise InvalidProgramError(
@@ -291,11 +280,7 @@ class GateBuilder:
         return self._next - 1
 
     def output(self, port: Port, values: Sequence[int]) -> None:
-        """Add an output with the values of its bits.
-
-        Raises:
-            InvalidProgramError: The values are not as many as its bits, or not values so far.
-        """
+        """Add an output with the values of its bits."""
         if len(values) != port.bits:
             raise InvalidProgramError(
                 f"cannot append the output {port.name!r}: expected {port.bits} values, one per "

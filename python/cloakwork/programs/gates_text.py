@@ -49,12 +49,7 @@ def to_text(program: GateProgram) -> str:
 
 
 def from_text(text: str) -> GateProgram:
-    """Read a gate program from the text that `to_text` made, or a person wrote.
-
-    Raises:
-        InvalidProgramError: The text is no program, or a gate of it is not legal; the message
-            names the line.
-    """
+    """Read a gate program from the text that `to_text` made, or a person wrote."""
     inputs: list[Port] = []
     builder: GateBuilder | None = None
     with program_lines(text, _FIRST_LINE) as (title, lines):

@@ -27,10 +27,6 @@ class InnerParts:
 def with_inner_parts(program: SlotProgram, parts: int) -> InnerParts:
     """Cut the lists of every rotated products into parts of about as many terms.
 
-    Args:
-        program: The program.
-        parts: How many, where there are as many terms, or runs of terms that belong together.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Output, Rescale, SwitchProduct
         >>> operations = (

@@ -169,9 +169,6 @@ class KeyExpansion:
 def rotations_used(program: SlotProgram) -> Iterator[tuple[int, int]]:
     """Every use of a Galois key of a rotation: the rotation, and the level of the ciphertext.
 
-    Args:
-        program: The program.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Output, Rotate
         >>> operations = (
@@ -187,10 +184,6 @@ def rotations_used(program: SlotProgram) -> Iterator[tuple[int, int]]:
 
 def required_keys(program: SlotProgram, numbers: Iterable[int] | None = None) -> KeyRequirements:
     """The keys that a program needs, read off its operations.
-
-    Args:
-        program: The program.
-        numbers: Those of the operations that count, by default all.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output, Rotate

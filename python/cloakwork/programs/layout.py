@@ -211,11 +211,7 @@ class Layout:
         return tiles, slots
 
     def pack(self, array: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-        """Put an array of this layout's shape into vectors of slots, zero where empty.
-
-        Raises:
-            ShapeMismatchError: The array has another shape.
-        """
+        """Put an array of this layout's shape into vectors of slots, zero where empty."""
         if array.shape != self.shape:
             raise ShapeMismatchError(f"cannot pack: expected shape {self.shape}, got {array.shape}")
         vectors = np.zeros((self.ciphertexts, self.slots))
@@ -234,11 +230,7 @@ class Layout:
         return self.pack(np.ones(self.shape))
 
     def unpack(self, vectors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Take the tensor back out of its vectors of slots.
-
-        Raises:
-            SlotMismatchError: There are too few or too many, or one has another number of slots.
-        """
+        """Take the tensor back out of its vectors of slots."""
         shapes = {vector.shape for vector in vectors}
         if len(vectors) != self.ciphertexts or shapes != {(self.slots,)}:
             raise SlotMismatchError(
@@ -275,9 +267,6 @@ def default_layout(shape: Sequence[int], slots: int) -> Layout:
     In C order from slot 0 where one ciphertext holds it. Otherwise in tiles whose sides
     are powers of two, as nearly equal as they can be, so that tensors with a dimension
     in common are mostly cut alike.
-
-    Raises:
-        ShapeMismatchError: The shape has a dimension of size 0.
 
     Example:
         >>> print(default_layout((2, 3), 8))

@@ -325,14 +325,6 @@ class BlockLayout:
     def elements(self, numbers: NDArray[np.int64], part: int = 0) -> NDArray[np.int64]:
         """The element, counted in C order, in each slot of some vectors.
 
-        Args:
-            numbers: The vectors.
-            part: Which of the numbers in a slot.
-
-        Returns:
-            For each vector and slot, rows of slots one after the other, the element, `EMPTY` or
-            `GARBAGE`.
-
         Example:
             >>> pair = BlockLayout(Blocks(4, side=2, tall=2), "product", (1, 4, 2))
             >>> pair.elements(np.array([0, 1])).tolist()
@@ -443,9 +435,6 @@ class BlockLayout:
         """The vectors of matrices, a row each; zero where there is no element.
 
         Complex where slots hold two numbers: the imaginary parts of left operands are negative.
-
-        Raises:
-            ShapeMismatchError: The matrices have another shape.
         """
         if matrices.shape != self.shape:
             raise ShapeMismatchError(
@@ -459,11 +448,6 @@ class BlockLayout:
         """Some of the vectors of matrices; see `pack`.
 
         No more of the matrices is read than these vectors hold.
-
-        Args:
-            matrices: The matrices, of this layout's shape.
-            numbers: Which vectors.
-            kind: The type of their numbers, where slots do not hold two.
 
         Example:
             >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 2, 4))
@@ -480,11 +464,7 @@ class BlockLayout:
         return list(made)
 
     def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The matrices of their vectors.
-
-        Raises:
-            SlotMismatchError: There are too few or too many, or one has another number of slots.
-        """
+        """The matrices of their vectors."""
         length = self.blocks.rows * self.slots
         if len(vectors) != self.ciphertexts or {each.size for each in vectors} != {length}:
             raise SlotMismatchError(
@@ -497,12 +477,7 @@ class BlockLayout:
         return found
 
     def put(self, matrices: NDArray[Any], vectors: Mapping[int, NDArray[Any]]) -> None:
-        """Put the elements of some vectors to their places in the matrices.
-
-        Args:
-            matrices: The matrices, of this layout's shape.
-            vectors: The vectors by number.
-        """
+        """Put the elements of some vectors to their places in the matrices."""
         stacked = np.stack([each.reshape(-1) for each in vectors.values()])
         numbers = np.array([*vectors])
         halves = (stacked,) if stacked.dtype.kind != "c" else (stacked.real, stacked.imag)

@@ -96,9 +96,6 @@ class Places:
         A slot holds half of a number of one tensor and, times the imaginary unit, half of one of
         the other: twice the real part and twice the imaginary part are the numbers.
 
-        Args:
-            tensors: One a row; those of the second half of the rows are imaginary.
-
         Example:
             >>> Places(2, np.array([0, 1])).pack_pairs(np.array([[1.0, 2.0], [3.0, 4.0]]))[0]
             array([0.5+1.5j, 1. +2.j ])

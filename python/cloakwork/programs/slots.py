@@ -303,11 +303,7 @@ class Builder:
         self.stage = ""
 
     def append(self, operation: Operation, layout: AnyLayout | None = None) -> int:
-        """Add an operation and return the number of its value.
-
-        Raises:
-            InvalidProgramError: The operation is not legal here.
-        """
+        """Add an operation and return the number of its value."""
         _require_takes(operation, self._states, self.numbers)
         context = _context(operation, self._operations, self._states, self.slots, self.numbers)
         self._states.append(operation.state_after(context))
@@ -342,11 +338,7 @@ class Builder:
         return self._states[value]
 
     def level(self, value: int) -> int:
-        """The level of an encrypted value.
-
-        Raises:
-            InvalidProgramError: The value is a constant.
-        """
+        """The level of an encrypted value."""
         return self._operations[value].require_encrypted(self._states[value])
 
     def finish(self) -> SlotProgram:

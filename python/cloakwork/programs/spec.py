@@ -61,9 +61,6 @@ def _is_finite(number: Any) -> bool:
 def ends(low: Any, high: Any, bound: float, action: str) -> tuple[float, float]:
     """The ends of a range, the ones that are not given at the bound.
 
-    Raises:
-        InvalidArgumentError: An end is not a finite number, or the range is empty.
-
     Example:
         >>> ends(0, None, 2.0, "describe a tensor")
         (0.0, 2.0)

@@ -22,9 +22,6 @@ Table = tuple[int, ...]
 def distinct_tables(tables: tuple[Table, ...]) -> int:
     """How many of some tables are no rotation of one before them.
 
-    Args:
-        tables: Of one length each, as `programs.bootstraps` has them.
-
     Example:
         >>> distinct_tables(((1, 2), (2, -1), (-1, -2), (1, 3)))
         2
@@ -40,11 +37,6 @@ def distinct_tables(tables: tuple[Table, ...]) -> int:
 def step_rotation(size: int, earlier: int, height: int) -> Table:
     """The step that is `height` in the first half turn, rotated by some messages below half a turn.
 
-    Args:
-        size: Boxes of half a turn.
-        earlier: How many messages earlier it falls to `-height`.
-        height: A torus number.
-
     Example:
         >>> step_rotation(4, 1, 5)
         (5, 5, 5, -5)
@@ -54,13 +46,6 @@ def step_rotation(size: int, earlier: int, height: int) -> Table:
 
 def rotated_steps(function: Sequence[int], height: int) -> dict[int, int]:
     """The rotations of a step whose weighted sum is a function of the message.
-
-    Args:
-        function: Its values at the messages of half a turn, even multiples of the height.
-        height: The step's.
-
-    Returns:
-        The weights, by the messages that the step is rotated by.
 
     Example:
         >>> rotated_steps((0, 2, 0, 2), 1)

@@ -67,16 +67,7 @@ def to_text(program: SlotProgram) -> str:
 
 
 def from_text(text: str, *, memory: int = MEMORY) -> SlotProgram:
-    """Read a program from its text.
-
-    Args:
-        text: What `to_text` made, or a person wrote.
-        memory: Bytes that the program's vectors may take.
-
-    Raises:
-        InvalidProgramError: The text is no program, or an operation of it is not legal; the
-            message names the line.
-    """
+    """Read a program from its text."""
     vectors: list[NDArray[Any]] = []
     with program_lines(text, _FIRST_LINE) as (title, lines):
         head = next(lines, Tokens(""))

@@ -133,14 +133,6 @@ def _repetition(runs: Sequence[str], following: Sequence[int], start: int) -> tu
 def read_vector(tokens: Tokens, slots: int, numbers: Numbers = "real") -> NDArray[Any]:
     """Read what `vector_text` wrote, to the end of the line.
 
-    Args:
-        tokens: The line.
-        slots: Numbers that there must be; no more are ever held.
-        numbers: What they are.
-
-    Raises:
-        InvalidProgramError: It is no vector of this length.
-
     Example:
         >>> read_vector(Tokens("1.0 x2, 0.5"), 3).tolist()
         [1.0, 1.0, 0.5]

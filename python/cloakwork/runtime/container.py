@@ -550,11 +550,7 @@ def _no_secret(_member: zipfile.ZipInfo, _head: Mapping[str, Any]) -> None:
 
 
 def _require_private(file: DirectFile, source: Path) -> None:
-    """Refuse a file with a secret that others than its owner may read or write.
-
-    Raises:
-        KeyExposedError: They may.
-    """
+    """Refuse a file with a secret that others than its owner may read or write."""
     mode = os.fstat(file.fileno()).st_mode
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise KeyExposedError(

@@ -19,18 +19,7 @@ _ADVICE = "for tests, read it with insecure=True"
 
 
 def read_scheme(fields: Fields, limits: ReadLimits) -> Any:
-    """The scheme of a record.
-
-    Args:
-        fields: The record.
-        limits: What is accepted.
-
-    Raises:
-        MalformedBytesError: The record is of another kind.
-        InvalidParametersError: Its ring is larger than accepted.
-        InsecureParametersError: Its parameters fall short of 128-bit security, it goes wrong too
-            often, or it hides nothing.
-    """
+    """The scheme of a record."""
     found: Any = _SCHEMES[fields.choice("scheme", tuple(_SCHEMES))]
     if not found.encrypts and not limits.insecure:
         raise InsecureParametersError(f"cannot read {fields.place}: it hides nothing; {_ADVICE}")

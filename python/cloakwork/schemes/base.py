@@ -213,11 +213,7 @@ class Flooding:
 
 
 def flooding(statistical_bits: object, decryptions: object, action: str) -> Flooding:
-    """What was asked of decryptions for others.
-
-    Raises:
-        InvalidArgumentError: A number is no integer from 1 up, or too large.
-    """
+    """What was asked of decryptions for others."""
     return Flooding(
         integer(statistical_bits, "statistical_bits", action, least=1, most=MAX_STATISTICAL_BITS),
         integer(decryptions, "decryptions", action, least=1, most=MAX_DECRYPTIONS),
@@ -506,11 +502,7 @@ def stored_bytes(item: Any) -> bytes | SecretBytes:
 
 
 def require_slots(body: Any, numbers: str, parameters: Parameters | BgvParameters) -> None:
-    """Refuse what is no slot program over these numbers, or not of the parameters' slots, levels.
-
-    Raises:
-        InvalidProgramError: It is not.
-    """
+    """Refuse what is no slot program over these numbers, of these slots and levels."""
     if not isinstance(body, SlotProgram):
         raise InvalidProgramError("cannot use the program: it has no slots")
     levels = [state.level for state in body.states if state.level is not None]
@@ -527,14 +519,6 @@ def require_failure(log2_failure: float, flooding: Flooding, title: str) -> None
     """Refuse to show exact results to others where they go wrong too often.
 
     A result that noise has changed tells of the key what noise tells.
-
-    Args:
-        log2_failure: log2 of the probability that anything in one run goes wrong.
-        flooding: What is asked.
-        title: The program's.
-
-    Raises:
-        NoiseBudgetError: The runs together fail with more than 2^-statistical_bits.
     """
     total = log2_failure + math.log2(flooding.decryptions)
     if total > -flooding.statistical_bits:

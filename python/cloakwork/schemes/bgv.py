@@ -97,11 +97,7 @@ class BgvBackend(Backend[ByPrime]):
         self._cached_bytes = 0
 
     def extend_keys(self, keys: ByPrime) -> None:
-        """Take in further evaluation keys of the same secret keys.
-
-        Raises:
-            KeyMismatchError: They belong to other secret keys.
-        """
+        """Take in further evaluation keys of the same secret keys."""
         for own, further in zip(self.keys, keys.by_prime, strict=True):
             own.extend(further)
         self._evaluators = tuple(map(BgvEvaluator, self.keys))

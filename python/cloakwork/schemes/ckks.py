@@ -94,11 +94,7 @@ class CkksBackend(Backend[Ciphertext]):
         self._factors = RecentPlaintexts(parameters)
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
-        """Take in further evaluation keys of the same secret key.
-
-        Raises:
-            KeyMismatchError: They belong to another secret key.
-        """
+        """Take in further evaluation keys of the same secret key."""
         self.keys.extend(keys)
         self._expand()
         self._evaluator = Evaluator(self.keys)
@@ -376,13 +372,7 @@ class Ckks(RealScheme):
     def device_backend(
         self, keys: EvaluationKeys, device: OpenDevice, *, cache_bytes: int
     ) -> CkksDeviceBackend:
-        """What a program runs on that runs on a device.
-
-        Args:
-            keys: The evaluation keys.
-            device: The device.
-            cache_bytes: Bytes that constants and diagonals may take there, to be used again.
-        """
+        """What a program runs on that runs on a device."""
         # Keys are sent whole, and again after they have made room for others.
         keys.expand()
         return CkksDeviceBackend(

@@ -98,16 +98,7 @@ class NoiseModel:
     def baby_step(
         self, scale: float, level: int, diagonals: int, steps: tuple[int, int], shared_by: int
     ) -> float:
-        """Of a rotation that a linear transform takes of its operand, as the engine does it.
-
-        Args:
-            scale: The scale of the operand.
-            level: Its level.
-            diagonals: How many the transform has.
-            steps: Its baby and giant steps that rotate. Rotations are divided where the limbs of so
-                many diagonals cost more than divisions: see `crates/rlwe`, `core::bsgs`.
-            shared_by: Transforms that share its baby steps, itself among them.
-        """
+        """Of a rotation that a linear transform takes of its operand, as the engine does it."""
         divisions = max(0, math.ceil(2 * steps[0] / shared_by) - steps[1])
         share = self.special_shares[level] if self.special_shares else 0.0
         if diagonals * share > _DIVISION_COST * divisions:
@@ -164,12 +155,6 @@ def noise_of(
     public_inputs: bool = False,
 ) -> NoiseModel:
     """The noise under a parameter set.
-
-    Args:
-        parameters: The parameter set, its secret uniform ternary.
-        seed: What the errors are drawn from.
-        refreshing: What bootstraps under it do, if there are any.
-        public_inputs: Whether encryptions are those under the public key.
 
     Example:
         >>> noise_of(Parameters(levels=1, log_n=10, insecure=True)).n

@@ -75,11 +75,7 @@ class ClearBits(ClearScheme):
         threads: int | None,
         cancel: threading.Event | None,
     ) -> BitRun:
-        """Run a program at once.
-
-        Raises:
-            RunCancelledError: `cancel` was set before it began.
-        """
+        """Run a program at once."""
         if cancel is not None and cancel.is_set():
             raise RunCancelledError(f"cannot finish {body.title}: cancelled before it began")
         given = {**values, **clear}
@@ -112,11 +108,7 @@ class ClearBits(ClearScheme):
 
 
 def require_bootstraps(body: object) -> None:
-    """Refuse what is no bootstrap program.
-
-    Raises:
-        InvalidProgramError: It is another program.
-    """
+    """Refuse what is no bootstrap program."""
     if not isinstance(body, BootstrapProgram):
         raise InvalidProgramError("cannot use the program: it has no bootstraps")
 
@@ -124,17 +116,6 @@ def require_bootstraps(body: object) -> None:
 def run_clear_bootstraps(program: BootstrapProgram, inputs: Bits) -> Bits:
     """Run a bootstrap program on many inputs in the clear.
 
-    Args:
-        program: The program.
-        inputs: Zeros and ones: a row per run, a column per bit of the inputs.
-
-    Returns:
-        A row per run, a column per bit of the outputs.
-
-    Raises:
-        ShapeMismatchError: The columns are not the bits of the inputs.
-        MessageMissedError: A bootstrap's phase is not one of its messages, or an output's phase is
-            neither 0 nor its encoding.
 
     Example:
         >>> from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder

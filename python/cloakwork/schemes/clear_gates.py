@@ -68,17 +68,7 @@ class ClearGates:
         self._steps = list(_steps(program, order, self._row_of))
 
     def run(self, inputs: Bits) -> Bits:
-        """Run the program on many inputs.
-
-        Args:
-            inputs: Zeros and ones: a row per run, a column per bit of the inputs.
-
-        Returns:
-            A row per run, a column per bit of the outputs.
-
-        Raises:
-            ShapeMismatchError: The columns are not the bits of the inputs.
-        """
+        """Run the program on many inputs."""
         if inputs.ndim != 2 or inputs.shape[1] != self._program.input_bits:
             raise ShapeMismatchError(
                 f"cannot run the gates: expected runs of {self._program.input_bits} bits each, "

@@ -178,11 +178,7 @@ class IntegerScheme(SlotScheme):
         self.parameter_sets: tuple[BgvParameters, ...] = tuple(parameter_sets)
 
     def require_fitting(self, body: SlotProgram) -> None:
-        """Refuse what is no slot program over integers, has other slots or more levels.
-
-        Raises:
-            InvalidProgramError: It is such, or the parameter sets differ.
-        """
+        """Refuse what is no slot program over integers, has other slots or more levels."""
         sets = self.parameter_sets
         require_slots(body, "integer", sets[0])
         for kinds, count, reason in (

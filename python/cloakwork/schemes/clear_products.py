@@ -11,15 +11,6 @@ from numpy.typing import NDArray
 def rotated_products(left: NDArray[Any], right: NDArray[Any], step: int) -> NDArray[Any]:
     """The sums over j of left j, rotated by t times the step, times right j.
 
-    Args:
-        left: The vectors of the left list along the first axis, slots along the last; rows of
-            slots between them are rotated each by itself.
-        right: Those of the right list.
-        step: It divides the slots.
-
-    Returns:
-        The products for t = 0, 1, ... along the first axis.
-
     Example:
         >>> u, v = np.array([[1, 2, 3, 4]]), np.array([[10, 10, 1, 1]])
         >>> rotated_products(u, v, 2).tolist()
@@ -41,10 +32,6 @@ def skewed(vectors: NDArray[Any], step: int) -> NDArray[Any]:
     """The lists whose rotated products are the diagonal products of runs of vectors.
 
     Slots of row h of vector j of a run are those of vector j - h.
-
-    Args:
-        vectors: The vectors along the first axis, slots along the last.
-        step: Slots of a row; as many vectors are a run as there are rows.
 
     Example:
         >>> skewed(np.array([[1, 2], [3, 4]]), 1).tolist()

@@ -162,14 +162,7 @@ class ClearBackend(Backend[ClearVector]):
         baby_steps: int,
         shared_by: int,
     ) -> ClearVector:
-        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it.
-
-        Args:
-            value: What is transformed.
-            diagonals: By their numbers.
-            baby_steps: How they are split.
-            shared_by: Transforms that share its baby steps, itself among them.
-        """
+        """The sum over d of diagonals[d] * rotate(value, d), d split as the engine splits it."""
         if self._noise is None:
             return ClearVector(_transformed(value.slots, diagonals), value.level, waiting=True)
         steps = split(diagonals, len(value.slots), baby_steps)

@@ -89,12 +89,7 @@ class Tfhe(Scheme):
         return self.failure(body).total
 
     def require_fitting(self, body: BootstrapProgram) -> None:
-        """Refuse a program with too large a message space, or that goes wrong too often.
-
-        Raises:
-            InvalidProgramError: It is of another form, or its message space is too large.
-            NoiseBudgetError: It would go wrong with a greater probability than allowed.
-        """
+        """Refuse a program with too large a message space, or that goes wrong too often."""
         require_bootstraps(body)
         message_bits = int(body.message_bits.max(initial=0))
         if message_bits > self.parameters.max_message_bits:
@@ -164,11 +159,6 @@ class Tfhe(Scheme):
         """Run a program on encrypted inputs and clear ones.
 
         On a terminal a bar shows how far it is.
-
-        Raises:
-            InvalidArgumentError: No input is encrypted.
-            KeyMismatchError, ParametersMismatchError: An input was encrypted otherwise.
-            RunCancelledError: `cancel` was set.
         """
         program = body.native
         inputs = _in_order(self.with_clear(body, values, clear), body)
@@ -214,11 +204,7 @@ class Tfhe(Scheme):
         values: Mapping[int, BooleanCiphertexts],
         clear: Mapping[int, Bits],
     ) -> dict[int, BooleanCiphertexts]:
-        """The ciphertexts of all inputs by port; those of clear inputs hide nothing.
-
-        Raises:
-            InvalidArgumentError: No input is encrypted.
-        """
+        """The ciphertexts of all inputs by port; those of clear inputs hide nothing."""
         if not values:
             raise InvalidArgumentError(
                 f"cannot run {body.title}: no input is encrypted; run_clear computes in the clear"
@@ -238,14 +224,7 @@ class Tfhe(Scheme):
         *,
         threads: int,
     ) -> BitRun:
-        """Run some nodes of a program without a bar; the outputs are those of the part, together.
-
-        Args:
-            key: The evaluation key.
-            part: The nodes; see `programs.bootstrap_parts`.
-            inputs: The signals that the part needs, in order.
-            threads: On how many threads.
-        """
+        """Run some nodes of a program without a bar; outputs are those of the part, together."""
         made, times = key.run_timed(part.native, inputs, threads=threads)
         return BitRun([made], *times)
 

@@ -134,9 +134,6 @@ def tables_log(tables: int) -> int:
 def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
     """The noise of one of the engine's parameter sets.
 
-    Raises:
-        InvalidArgumentError: There is no such set.
-
     Example:
         >>> noise_of("space8").max_message_bits
         3
@@ -166,11 +163,7 @@ class Failure:
     total: float
 
     def require(self, title: str, name: str, failure_bits: int) -> None:
-        """Refuse a program whose bootstraps or outputs go wrong too often.
-
-        Raises:
-            NoiseBudgetError: One goes wrong with a probability above 2^-failure_bits.
-        """
+        """Refuse a program whose bootstraps or outputs go wrong too often."""
         if self.worst > -failure_bits:
             raise NoiseBudgetError(
                 f"cannot use {title}: expected bootstraps that go wrong under {name} with a "

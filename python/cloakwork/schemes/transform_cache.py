@@ -27,9 +27,6 @@ _SHARE = 4
 def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:
     """Bytes of a ciphertext of degree 1, of two polynomials.
 
-    Raises:
-        LevelMismatchError: The chain has no such level.
-
     Example:
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> ciphertext_bytes(p, 1) == 2 * 1024 * p.prime_count(1) * 4
@@ -52,12 +49,6 @@ def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by:
     """Bytes of the encoded diagonals of a linear transform.
 
     Few diagonals have the limbs of the key-switching modulus, too; see the engine's transforms.
-
-    Args:
-        parameters: The parameter set.
-        steps: How the diagonals are split.
-        level: The level of the operand.
-        shared_by: Transforms that share its baby rotations, itself among them.
 
     Example:
         >>> from cloakwork.programs.bsgs import split
@@ -116,15 +107,7 @@ class TransformCache:
         baby_steps: int,
         shared_by: int,
     ) -> LinearTransform:
-        """The transform with these diagonals of a value at a level and scale.
-
-        Args:
-            diagonals: By their numbers.
-            level: Of the value.
-            scale: Of the value.
-            baby_steps: How diagonals are split.
-            shared_by: Transforms that share its baby rotations, itself among them.
-        """
+        """The transform with these diagonals of a value at a level and scale."""
         key = (Itself(diagonals), level, baby_steps, shared_by)
         with self._changing:
             if key in self._made:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 def empty_figure() -> Figure:
     """A figure that has no display and needs none.
 
-    Raises:
-        MissingDependencyError: Matplotlib is not installed.
-
     Example:
         >>> import pytest
         >>> _ = pytest.importorskip("matplotlib")
@@ -39,14 +36,7 @@ def empty_figure() -> Figure:
 
 
 def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """The figure, written to a file where there is one; the ending of its name says as what.
-
-    Raises:
-        InvalidArgumentError: It is not a path, or matplotlib cannot write its ending.
-        FileMissingError: There is no folder for it.
-        FileAccessError: It cannot be made there.
-        StorageFullError: There is no space left for it.
-    """
+    """The figure, written to a file where there is one; the ending of its name says as what."""
     if path is None:
         return figure
     written = file_path(path, "write")

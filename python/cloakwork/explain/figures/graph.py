@@ -40,13 +40,7 @@ _WRITTEN = 0.018
 
 
 def draw_graph(axes: Axes, nodes: Sequence[GraphNode], operations: int) -> None:
-    """Draw the nodes by order and level, coloured by kind, and the edges between them.
-
-    Args:
-        axes: Where.
-        nodes: The nodes.
-        operations: How many operations the program has.
-    """
+    """Draw the nodes by order and level, coloured by kind, and the edges between them."""
     tracks: dict[int, int] = {}
     for node in nodes:
         tracks[node.level] = max(tracks.get(node.level, 0), node.track)

@@ -20,13 +20,7 @@ _COLOURS = colormaps["viridis"]
 
 
 def draw_slots(axes: Axes, name: str, layout: AnyLayout) -> None:
-    """Draw the slots of the first ciphertexts in rows of 512, coloured by element.
-
-    Args:
-        axes: Where.
-        name: Name of the tensor.
-        layout: Where its elements sit.
-    """
+    """Draw the slots of the first ciphertexts in rows of 512, coloured by element."""
     shown = min(layout.ciphertexts, _MAX_CIPHERTEXTS)
     held, copies = slot_elements(layout, shown)
     count = int(np.prod(layout.shape, dtype=np.int64))

@@ -17,14 +17,7 @@ def draw_times(
     measured: Sequence[float] | None,
     modelled: Sequence[float] | None,
 ) -> None:
-    """Draw a bar per node, and a mark where the model has it.
-
-    Args:
-        axes: Where.
-        nodes: The nodes, in the order of the graph above.
-        measured: Seconds that each took; None where it has not run.
-        modelled: Seconds by the model; None where nothing is encrypted.
-    """
+    """Draw a bar per node, and a mark where the model has it."""
     bars = measured if measured is not None else modelled
     if bars is not None:
         axes.bar(

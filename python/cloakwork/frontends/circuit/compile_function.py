@@ -259,14 +259,6 @@ def _require_declared_bits(
     """Refuse results that may have more bits by the ranges that inputs are declared with.
 
     What an input without a range makes of a result, the client sees in the clear.
-
-    Args:
-        circuit: The circuit.
-        declared: The least and the greatest value of the scalars of inputs that have such.
-        bits: What results may have.
-
-    Raises:
-        ResultOverflowError: A result may have more.
     """
 
     def ranges_within(most: int) -> tuple[Range, ...]:

@@ -107,11 +107,7 @@ def _in_numpy(given: Mapping[str, Any]) -> Any:
 
 
 def _least_precision(largest: float) -> int:
-    """Bits after the binary point without which small results would not be decrypted.
-
-    Args:
-        largest: What no result exceeds.
-    """
+    """Bits after the binary point without which small results would not be decrypted."""
     if largest >= _LARGE:
         return 0
     if largest < sys.float_info.min:

@@ -111,12 +111,7 @@ def contracted_terms(
 
 
 def _labelled(call: TorchCall, letters: str, operand: Any, batch: str) -> _Labelled:
-    """An operand without its batch.
-
-    Raises:
-        UnsupportedLayerError: A letter stands twice in a value, or known numbers differ along the
-            batch or are not finite.
-    """
+    """An operand without its batch."""
     if isinstance(operand, Term):
         letters = letters[1:]
         if len(set(letters + batch)) <= len(letters):

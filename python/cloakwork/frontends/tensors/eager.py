@@ -171,12 +171,7 @@ def _require_right(
     bounds: Sequence[float | None],
     title: str,
 ) -> None:
-    """Refuse, before it is computed, what may overflow, or a function that noise spoils.
-
-    Raises:
-        BoundOverflowError: By the bounds a number may wrap around the modulus.
-        PrecisionLostError: Noise would leave too little of a function's values right.
-    """
+    """Refuse, before it is computed, what may overflow, or a function that noise spoils."""
     parameters, refreshing = executor.parameters, executor.scheme.refreshing
     evaluates = any(isinstance(each, Polynomial) for each in program.operations)
     if not evaluates:

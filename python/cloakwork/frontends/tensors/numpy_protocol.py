@@ -224,11 +224,7 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
 def _arguments(
     function: Callable[..., Any], ours: Callable[..., Any], args: Any, options: Any
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments in the places that numpy has for them: those without defaults, and others by name.
-
-    Raises:
-        UnsupportedOperationError: One is not supported, and not as numpy has it by default.
-    """
+    """Arguments where numpy has them: those without defaults in places, others by name."""
     signature, supported = inspect.signature(function), inspect.signature(ours).parameters
     given: list[Any] = []
     named: dict[str, Any] = {}

@@ -25,11 +25,6 @@ def largest_at_bottom(
     The modulus of a level has a scale more than that of the level below, which is headroom: values
     above level 0 may be as much larger. A product that is not rescaled has spent one of them.
 
-    Args:
-        program: The program.
-        bounds: The largest absolute value of each of its values.
-        scale_bits: What the scales have at least.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Mul, Output, Rescale
         >>> made = Input("x", 1), Mul(0, 0), Rescale(1), Output(2)
@@ -48,14 +43,6 @@ def require_headroom(
     program: SlotProgram, bounds: Sequence[float | None], parameters: Parameters
 ) -> None:
     """Evaluate every polynomial once, of nothing, on a ring that is too small to take time.
-
-    Args:
-        program: A program whose stages begin with the names of layers.
-        bounds: For each operation the largest absolute value of its result.
-        parameters: Those that it is to run under.
-
-    Raises:
-        BoundOverflowError: Powers of a layer's numbers, or its coefficients, outgrow the moduli.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output

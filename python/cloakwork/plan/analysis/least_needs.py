@@ -55,10 +55,6 @@ def least_needs(results: Sequence[Node], bounds: Mapping[Source, float]) -> Leas
     Sums count as their largest term, as nobody knows in which order they are made, and products as
     those of an order that takes the fewest in a row.
 
-    Args:
-        results: The nodes wanted.
-        bounds: For each source that they need, the largest absolute value of its elements.
-
     Example:
         >>> a, b = (Source(name, (3, 3)) for name in "ab")
         >>> product = Contract((a, b), ("ik", "kj"), "ij", (3, 3))

@@ -60,14 +60,6 @@ def process_memory(
     The engine keeps the memory of polynomials, by their length, for polynomials to come; see
     `runtime.workspace`.
 
-    Args:
-        program: The program, whose operations name levels.
-        parameters: What it runs under.
-        kept: Bytes that encoded layers may take; what does not fit is encoded in every run. The
-            diagonals of bootstraps come first.
-        refreshing: What bootstraps do; None where the parameters have none.
-        limit: What the evaluator's `memory_limit` is set to; None where it is not.
-
     Example:
         >>> import numpy as np
         >>> from cloakwork.programs.slots import Input, Output, Rescale
@@ -105,12 +97,6 @@ def kept_transforms(
     program: SlotProgram, parameters: Parameters, kept: int, refreshing: Refreshing | None = None
 ) -> dict[int, int]:
     """The linear transforms that stay encoded between runs, by their numbers, and their bytes.
-
-    Args:
-        program: The program, whose operations name levels.
-        parameters: What it runs under.
-        kept: As of `process_memory`.
-        refreshing: What bootstraps do; None where the parameters have none.
 
     Example:
         >>> import numpy as np

@@ -28,11 +28,6 @@ def predicted_precision(
 ) -> float:
     """Bits after the binary point that are right in every result.
 
-    Args:
-        program: The program.
-        bounds: The largest absolute value of each of its values, as `value_bounds` gives.
-        noise: The noise under the parameters that it is to run under.
-
     Example:
         >>> from cloakwork.programs.slots import Input
         >>> from cloakwork.schemes.ckks_noise import noise_of

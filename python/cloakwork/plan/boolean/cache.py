@@ -31,16 +31,7 @@ _COMPARED = 256
 
 
 def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
-    """What `map_gates` makes, from the cache where it made the same before.
-
-    Args:
-        program: The gate program.
-        sets: The parameter sets to choose from.
-        threads: Threads that the program is to run on.
-
-    Raises:
-        InvalidArgumentError, NoiseBudgetError: As `map_gates`.
-    """
+    """What `map_gates` makes, from the cache where it made the same before."""
     path = _path(program, sets, threads)
     known = _read(path, program, sets, threads)
     if known is not None:
@@ -82,11 +73,7 @@ def _read(
 
 
 def _computes(made: BootstrapProgram, program: GateProgram) -> bool:
-    """Whether a bootstrap program computes what gates do, by inputs that nobody can foresee.
-
-    Raises:
-        MessageMissedError: It is made wrongly.
-    """
+    """Whether a bootstrap program computes what gates do, by inputs that nobody can foresee."""
     if (made.inputs, made.outputs) != (program.inputs, program.outputs):
         return False
     rng = np.random.default_rng(secrets.randbits(128))

@@ -39,13 +39,6 @@ def comparisons_of(
 ) -> dict[int, tuple[SignTest, list[int]]]:
     """The nodes that are comparisons which tests do in fewer bootstraps than there are ANDs.
 
-    Args:
-        network: The network.
-        message_bits: log2 of the message space.
-
-    Returns:
-        The tests of each, with the nodes that are needed for nothing else.
-
     Example:
         >>> network = XorAndGraph(32)
         >>> bits = network.inputs()

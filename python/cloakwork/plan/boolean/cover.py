@@ -46,14 +46,6 @@ class Abilities:
 def cover(network: XorAndGraph, abilities: Abilities, slack: float, *, generous: bool) -> Cover:
     """Plan the bootstraps of a network.
 
-    Args:
-        network: The network.
-        abilities: What bootstraps can do.
-        slack: How many bootstraps deeper than needed a step may come for the sake of a
-            re-encoding saved; infinite for the fewest bootstraps.
-        generous: Whether products also give operands that are not yet wanted but might spare a
-            re-encoding as part of a majority.
-
     Example:
         >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()

@@ -25,17 +25,7 @@ _MESSAGE_BITS = 2
 def written_out(
     program: GateProgram, wide: WideNetwork, cover: Cover, noise: BitNoise
 ) -> BootstrapProgram:
-    """The bootstrap program of a cover.
-
-    Args:
-        program: The gate program, for its title and ports.
-        wide: Its network.
-        cover: Steps for the network.
-        noise: That of the parameter set.
-
-    Raises:
-        NoiseBudgetError: A bootstrap's sum is too noisy even of fresh signals.
-    """
+    """The bootstrap program of a cover."""
     writer = _StepWriter(program, wide, cover, noise)
     for at, step in enumerate(cover.steps):
         uses = writer.uses.steps[at]
@@ -233,11 +223,7 @@ class _StepWriter:
         return self._sums.linear([(signal, weight)], constant)
 
     def _shifted(self, step: AndStep, node: int) -> tuple[int, int, int]:
-        """The product whose value, inverted or not, is an AND XOR operands of its own.
-
-        Returns:
-            Whether x is complemented in it, whether y is, and whether the whole is.
-        """
+        """The product whose value, inverted or not, is an AND XOR operands of its own."""
         a, b = step.x_inverted, step.y_inverted
         if node in (OWN, step.node):
             return a, b, 0

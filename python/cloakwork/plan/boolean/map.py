@@ -69,15 +69,6 @@ def map_gates(
     of them that are less deep; and gate by gate. The one that takes the least time by data flow
     wins. What could not win even if no thread ever waited is not written out. On a terminal a
     bar shows how far this is.
-
-    Args:
-        program: The gate program.
-        sets: A parameter set, or several to choose from.
-        threads: Threads that the program is to run on.
-
-    Raises:
-        InvalidArgumentError: There is no parameter set, or no thread.
-        NoiseBudgetError: No parameter set has little enough noise.
     """
     sets = [sets] if isinstance(sets, BitCosts) else list(sets)
     if not sets:

@@ -11,14 +11,6 @@ def data_flow_seconds(program: BootstrapProgram, costs: BitCosts, threads: int) 
 
     Nodes on which no output depends are left out. Of the nodes that could start, that one does
     from which the longest path leads to an output, as in a run (`crates/tfhe-eval`, `schedule`).
-
-    Args:
-        program: The program.
-        costs: What its nodes cost.
-        threads: Threads, 1 or more.
-
-    Raises:
-        InvalidArgumentError: There are no threads.
     """
     return program.native.data_flow_seconds(
         bootstrap_seconds=costs.bootstrap_seconds,

@@ -79,13 +79,7 @@ class Reencodings:
         )
 
     def _pairs(self, required: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
-        """What one bootstrap may re-encode together.
-
-        Returns:
-            For every required node of how many pairs of others it is the sum, so that it would
-            help to re-encode these; and nodes in quarter encoding, each with two required nodes
-            that it is the sum of.
-        """
+        """What one bootstrap may re-encode together."""
         partners = dict.fromkeys(required, 0)
         marks = {self._mark(each): each for each in required}
         pairs = []

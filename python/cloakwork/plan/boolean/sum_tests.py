@@ -82,10 +82,6 @@ class SignTest:
 def zero_test_of(conditions: Sequence[Condition], message_bits: int) -> ZeroTest:
     """Tests of an AND of conditions, as few as there need be.
 
-    Args:
-        conditions: The conditions.
-        message_bits: log2 of the message space, `LEAST_MESSAGE_BITS` or more.
-
     Example:
         >>> zero_test_of([Condition((bit,), 1) for bit in range(100)], 4).count
         9
@@ -149,11 +145,6 @@ def _parts(size: int, most: int) -> int:
 
 def sign_test_of(terms: Sequence[tuple[Condition, int]], tie: int, message_bits: int) -> SignTest:
     """Tests of which of two numbers is larger, as few as there need be.
-
-    Args:
-        terms: Conditions on two bits of them each, as `SignTest` has them.
-        tie: The bit that equal numbers give.
-        message_bits: log2 of the message space, `LEAST_MESSAGE_BITS` or more.
 
     Example:
         >>> sign_test_of([(Condition((bit, 16 + bit), 0), 1) for bit in range(16)], 0, 4).count

@@ -90,11 +90,7 @@ class SignalSums:
         return made
 
     def added(self, fine: Sequence[Term], halves: Sequence[Term]) -> tuple[list[Term], int, float]:
-        """The least noisy sum: bits in half encoding may as well be subtracted.
-
-        Returns:
-            Terms, a constant to add to them, and the variance.
-        """
+        """The least noisy sum: bits in half encoding may as well be subtracted."""
         signed: list[Term] = []
         whole: dict[int, int] = {}
         for signal, weight in fine:

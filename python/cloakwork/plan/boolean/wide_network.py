@@ -33,10 +33,6 @@ class WideNetwork:
 def with_tests(network: XorAndGraph, message_bits: int) -> WideNetwork:
     """A network with tests for its ANDs and comparisons where these take fewer bootstraps.
 
-    Args:
-        network: The network.
-        message_bits: log2 of the message space, `LEAST_MESSAGE_BITS` or more.
-
     Example:
         >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()

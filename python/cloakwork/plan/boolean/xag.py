@@ -244,12 +244,6 @@ def only_above(
 ) -> list[int]:
     """The nodes above the leaves that only a node needs, itself included.
 
-    Args:
-        network: The network.
-        node: The node.
-        leaves: Nodes that the node is made of.
-        uses: How often each node is used.
-
     Example:
         >>> network = XorAndGraph(3)
         >>> a, b, c = network.inputs()

@@ -38,9 +38,6 @@ _MOST_HEIGHTS = 8
 def cut_forms(forms: Forms) -> Iterator[Forms]:
     """The circuit cut at every height and along every input where that saves depth.
 
-    Args:
-        forms: The circuit as products of forms.
-
     Example:
         >>> from cloakwork.plan.circuits.forms import forms_of_circuit
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput

@@ -23,16 +23,7 @@ def annealed(
     steps: int,
     seed: int,
 ) -> LaneSchedule:
-    """The cheapest schedule met.
-
-    Args:
-        forms: The circuit.
-        start: The schedule to start from.
-        stages: When each node is made in it.
-        cost: What a schedule costs.
-        steps: Schedules tried.
-        seed: The same seed gives the same schedule.
-    """
+    """The cheapest schedule met."""
     generator = random.Random(seed)
     state = _State(forms, start, stages)
     best, best_cost = start, cost(start)

@@ -90,14 +90,7 @@ def _moved(operation: Operation, by: int) -> Operation:
 
 
 def assemble(forms: Forms, schedule: LaneSchedule, spread: Spread, costs: LaneCosts) -> Assembled:
-    """Make every vector of a schedule.
-
-    Args:
-        forms: The circuit.
-        schedule: Which nodes are made in one vector, and where.
-        spread: How scalars of ungrouped inputs are spread.
-        costs: What operations cost, for choosing between ways to one vector.
-    """
+    """Make every vector of a schedule."""
     asked = targets_of(forms, schedule)
     targets = [target for each in asked for target in each]
     homes = place_inputs(forms, targets, spread, schedule.first)

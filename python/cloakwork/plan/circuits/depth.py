@@ -19,15 +19,6 @@ def require_depth(circuit: ScalarCircuit, bits: int, rings: Sequence[int]) -> No
     least the noise of an encryption to the noise of its other factor, and what a switch of
     moduli takes from noise it takes from the modulus as well.
 
-    Args:
-        circuit: The circuit.
-        bits: Results are signed numbers of so many bits.
-        rings: Base-2 logarithms of the ring degrees that may be used.
-
-    Raises:
-        CircuitTooDeepError: No secure modulus of theirs holds the noise.
-        InsecureParametersError: The only ring's does not.
-
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput, ScalarProduct
         >>> builder = CircuitBuilder("a power of two")

@@ -246,11 +246,6 @@ class FormBuilder:
 def forms_of_circuit(circuit: ScalarCircuit, *, factors: bool, shares_inputs: bool) -> Forms:
     """A circuit as products of forms.
 
-    Args:
-        circuit: The circuit.
-        factors: Whether common factors are taken out of sums.
-        shares_inputs: Whether a sum of inputs alone that is used several times is computed once.
-
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
         >>> builder = CircuitBuilder("one of two")

@@ -60,14 +60,7 @@ class Homes:
 def place_inputs(
     forms: Forms, targets: Sequence[Target], spread: Spread, first: Sequence[int] = ()
 ) -> Homes:
-    """Place every scalar that a target or an output asks for.
-
-    Args:
-        forms: The circuit.
-        targets: The vectors asked for.
-        spread: How scalars of ungrouped inputs are spread.
-        first: Scalars that are placed before others of their ciphertexts.
-    """
+    """Place every scalar that a target or an output asks for."""
     return _Placer(forms, targets, spread, first).place()
 
 

@@ -135,14 +135,7 @@ def switches(
     level_bits: float,
     switching: Switching = SWITCHINGS[0],
 ) -> Switches:
-    """How often values are switched down, by the model of noise.
-
-    Args:
-        program: A program over integers of one level.
-        model: The model.
-        level_bits: By how many bits a switch shrinks the modulus.
-        switching: When values are switched down, and to which factors.
-    """
+    """How often values are switched down, by the model of noise."""
     asked = _switches(program, model, level_bits, switching, frozenset())
     early = _early(program, asked, switching) if switching.early else frozenset()
     return _switches(program, model, level_bits, switching, early) if early else asked
@@ -325,11 +318,6 @@ def _scaled(noise: BgvNoise, constant: Operation, model: BgvNoiseModel) -> BgvNo
 def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -> SlotProgram:
     """The program with every operation at its level.
 
-    Args:
-        program: A program over integers of one level.
-        asked: How often its values are switched.
-        levels: Of every encrypted value; see `lowest_lane_levels`.
-
     Example:
         >>> x = Input("x", 0)
         >>> operations = (x, Mul(0, 0), Mul(1, 1), Output(2))
@@ -387,13 +375,7 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
 
 
 def lowest_lane_levels(program: SlotProgram, asked: Switches, chain: Chain) -> dict[int, int]:
-    """The level of every encrypted value: the lowest for what its uses want of it, and its noise.
-
-    Args:
-        program: A program over integers of one level.
-        asked: How often its values are switched.
-        chain: The moduli.
-    """
+    """The level of every encrypted value: the lowest that its uses and its noise allow."""
     wanted = [0] * len(program.operations)
     levels: dict[int, int] = {}
     for number in range(len(program.operations) - 1, -1, -1):

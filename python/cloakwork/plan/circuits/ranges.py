@@ -28,10 +28,6 @@ def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[
     They may be wider than what results come to, never narrower. A choice by a bit, y + bit * (x -
     y), is as wide as x and y together.
 
-    Args:
-        circuit: The circuit.
-        inputs: The least and the greatest value of the scalars of each input.
-
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
         >>> builder = CircuitBuilder("square of a difference")

@@ -34,10 +34,6 @@ class Doubled:
 def summed(offsets: tuple[int, ...], hoisted: float) -> Direct | Doubled:
     """The cheapest way to sum rotations of a vector.
 
-    Args:
-        offsets: What it is rotated by, sorted and different.
-        hoisted: What a further rotation of the same vector costs, in first rotations.
-
     Example:
         >>> summed((0, 1, 2, 3), hoisted=0.5)
         Doubled(half=Direct(offsets=(0, 2)), distance=1, rest=None)
@@ -113,17 +109,7 @@ def emit(
     rotated: Callable[[int, int], int],
     added: Callable[[int, int], int],
 ) -> int:
-    """Make a sum of rotations of a vector.
-
-    Args:
-        plan: How, from `summed`.
-        vector: The vector.
-        rotated: Makes a rotation, also by 0.
-        added: Makes a sum.
-
-    Returns:
-        What the last of these made.
-    """
+    """Make a sum of rotations of a vector."""
     match plan:
         case Direct(offsets=offsets):
             total = rotated(vector, offsets[0])

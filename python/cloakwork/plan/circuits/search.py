@@ -80,18 +80,6 @@ def vectorise(
 ) -> LaneProgram:
     """The cheapest lane program found for a circuit.
 
-    Args:
-        circuit: The circuit.
-        costs: What operations cost.
-        effort: How long to search, 1 being some seconds for a hundred operations.
-        seed: The same seed, effort and circuit give the same program, whatever the workers.
-        most_width: Slots that one evaluation may take.
-        workers: Processes that search at once.
-
-    Raises:
-        InvalidArgumentError: The effort is not positive, or there is no worker.
-        SlotMismatchError: No program of the circuit fits that width.
-
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
         >>> from cloakwork.programs.ir.circuits import ScalarProduct, Sum
@@ -138,21 +126,6 @@ def lane_programs(
 
     Levels decide among programs that cost about the same before they have any.
 
-    Args:
-        circuit: The circuit.
-        prices: What operations may cost; the search goes through them in turn.
-        effort: How long to search, 1 being some seconds for a hundred operations.
-        seed: The same seed, effort and circuit give the same programs, whatever the workers.
-        most_width: Slots that one evaluation may take.
-        workers: Processes that search at once.
-
-    Returns:
-        Different programs, for each of the prices the cheapest first; last the circuit as it is
-        written, unless it is long and dear.
-
-    Raises:
-        InvalidArgumentError: The effort is not positive, or there is no worker.
-        SlotMismatchError: No program of the circuit fits that width.
     """
     if not effort > 0 or workers < 1:
         raise InvalidArgumentError(

@@ -47,9 +47,6 @@ def slot_plan(lanes: LaneProgram, slots: int) -> SlotPlan:
 
     Clear vectors are repeated for every evaluation that a row holds. Clear integers of more
     than 63 bits are split into digits, for constants are int64.
-
-    Raises:
-        InvalidProgramError: The program is wider than a row.
     """
     if lanes.width > slots:
         raise InvalidProgramError(

@@ -121,15 +121,6 @@ def measured_seconds(parameters: Parameters, level: int) -> dict[str, float]:
     is as warm as it is in a program. Takes fresh keys that end with it. About a second for a
     ring of degree 2^14.
 
-    Args:
-        parameters: The parameter set.
-        level: The operands of the operations stand there.
-
-    Returns:
-        The kinds that exist at the level: at level 0 there are no products, rescales,
-        transforms and ways down. Weighted terms are not among them: those of sums that are quickly
-        made take several times as long as those of a network's hundreds of sums.
-
     Example:
         >>> seconds = measured_seconds(Parameters(levels=1, log_n=10, insecure=True), 0)
         >>> sorted(seconds)

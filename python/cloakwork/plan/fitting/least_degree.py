@@ -22,15 +22,6 @@ def least_degree(
 ) -> Approximation:
     """The polynomial of least degree whose error on [-1, 1] is allowed.
 
-    Args:
-        function: Continuous, of t in [-1, 1].
-        allowed: The largest error that is.
-        highest: The highest degree to take.
-        bend: Where the function bends most; see `nearest`.
-
-    Returns:
-        A polynomial of the highest degree, its error above what is allowed, where none will do.
-
     Example:
         >>> found = least_degree(np.exp, 1e-3, 31, 0.0)
         >>> len(found.coefficients) - 1, found.error < 1e-3
@@ -58,12 +49,6 @@ def least_degree(
 
 def nearest(function: Callable[[Array], Array], degree: int, bend: float) -> Approximation:
     """The polynomial of a degree that is nearest to a function on [-1, 1].
-
-    Args:
-        function: Continuous, of t in [-1, 1].
-        degree: The degree.
-        bend: Where the function bends most: there the grid of a fit may step over the largest
-            error, and the error is looked at more closely.
 
     Example:
         >>> round(nearest(np.exp, 2, 0.0).error, 3)

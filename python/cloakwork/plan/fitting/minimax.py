@@ -34,16 +34,6 @@ def minimax(
 ) -> Approximation | None:
     """The combination of Chebyshev polynomials that is nearest to a function on [low, high].
 
-    Args:
-        function: Continuous, of t.
-        powers: Degrees of the Chebyshev polynomials; their combinations are zero at fewer
-            points of [low, high] than there are of them.
-        low: At least -1.
-        high: At most 1.
-
-    Returns:
-        None where the exchange does not settle: the function is met to rounding, or too few
-        extremes of the error are seen.
 
     >>> import numpy as np
     >>> round(minimax(np.exp, range(3), -1.0, 1.0).error, 3)

@@ -54,13 +54,6 @@ def sign_stages(precision: float) -> Stages | None:
 
     Of the least depth, and of that the fewest coefficients.
 
-    Args:
-        precision: Largest error allowed.
-
-    Returns:
-        Coefficients of each stage in the Chebyshev basis; each takes [-1, 1], and what is beyond
-        it by noise, into [-1, 1], the last but for its own error. None beyond 30 bits, or where no
-        composition is as precise.
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
@@ -97,12 +90,6 @@ def steep_stages(gap: float, precision: float) -> Stages | None:
 
     Of the least depth, and of that the fewest coefficients.
 
-    Args:
-        gap: The least |t| of which the sign is told, below 1.
-        precision: Largest error allowed.
-
-    Returns:
-        As `sign_stages`; None where no composition is as precise.
 
     >>> [len(stage) - 1 for stage in steep_stages(2.0**-4, 2.0**-10)]
     [15, 15]

@@ -69,16 +69,6 @@ def approximated(
 ) -> Approximated:
     """Replace the functions of a graph, each computed so precisely that results are as asked.
 
-    Args:
-        results: The nodes wanted.
-        sources: The intervals of those that come from outside.
-        precision: Bits after the binary point that are to be right in every result, as far as
-            functions go; those that ask for bits of their own have these.
-        title: What is computed, in the user's words.
-
-    Raises:
-        ActivationFitError: A function is not defined where it is needed, or nothing is as near.
-
     Example:
         >>> from cloakwork.plan.functions.intervals import uniform
         >>> found = approximated(
@@ -179,12 +169,7 @@ def _fewer_bits(asked: Request) -> int:
 
 
 def remade(node: Node, made: Mapping[Node, Node]) -> Node:
-    """A node on what is made of its operands; itself where these are unchanged.
-
-    Args:
-        node: The node, no function of elements. What mathematics says of a range is left out.
-        made: What is made of each operand.
-    """
+    """A node on what is made of its operands; itself where these are unchanged."""
     match node:
         case Source():
             return node

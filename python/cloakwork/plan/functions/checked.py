@@ -12,12 +12,7 @@ from cloakwork.programs.slots import DropLevel, Polynomial, SlotProgram
 
 
 def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[ActivationRange, ...]:
-    """What polynomials expect of their operands, where that does not follow from the inputs.
-
-    Args:
-        program: The program.
-        results: The graph that it was made of. Its polynomials are recognised by their titles.
-    """
+    """What polynomials expect of their operands, where that does not follow from the inputs."""
     nodes = [each for each in in_order(results) if isinstance(each, Evaluate)]
     checked = {
         node.title: node for node in nodes if node.use and (node.use.claimed or node.use.gap)

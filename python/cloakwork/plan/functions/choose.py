@@ -62,9 +62,6 @@ class Fit:
 def chosen(asked: Request) -> Fit:
     """The cheapest way by the model; see `plan.functions.recipes`.
 
-    Raises:
-        ActivationFitError: The function is not defined all over the range, or no way is as near.
-
     Example:
         >>> fit = chosen(Request("exp", -1.0, 1.0, 2.0**-12))
         >>> fit.depth, fit.error < 2.0**-12

@@ -27,10 +27,6 @@ from cloakwork.programs.ir.tensors import (
 def values_of(results: Sequence[Node], inputs: Mapping[Source, Array]) -> dict[Node, Array]:
     """The numbers of all nodes that results need.
 
-    Args:
-        results: The nodes wanted.
-        inputs: What the sources hold.
-
     Example:
         >>> from cloakwork.programs.ir.elementwise import power
         >>> x = Source("x", (2,))

@@ -105,15 +105,6 @@ def intervals_of(
 ) -> dict[Node, Interval]:
     """The interval of every node.
 
-    Args:
-        nodes: The nodes, each after those that it works on.
-        sources: The intervals of those that come from outside.
-        bits: Bits after the binary point that functions have right which ask for none of their own.
-        known: Intervals of nodes that are known already.
-
-    Raises:
-        KeyError: A node comes before one that it works on.
-
     Example:
         >>> x = Source("x", (4, 3))
         >>> total = Contract((x,), ("ij",), "i", (4,))
@@ -156,15 +147,7 @@ def _interval(
 def applied_interval(
     function: str, operand: Interval, bits: int, gap: float | None = None
 ) -> Interval:
-    """The interval of a function's values, each right to so many bits after the point.
-
-    Args:
-        function: Its name.
-        operand: What it is applied to.
-        bits: The bits.
-        gap: Of a comparison, how close to 0 the user allows its values to be between the two that
-            it has; None where the user says nothing.
-    """
+    """The interval of a function's values, each right to so many bits after the point."""
     known, ndim, claimed = FUNCTIONS[function], operand.low.ndim, operand.claimed
     low, high = known.reached(operand.ends, operand.largest_error)
     if not known.has(low, high):

@@ -37,14 +37,7 @@ def bracketed(ordering: Ordering) -> str:
 
 
 def bracketed_part(ordering: Ordering, part: Part, level: int, *, halves: bool) -> str:
-    """A part of a chain with the brackets of the order.
-
-    Args:
-        ordering: The order.
-        part: The part.
-        level: Its distance from the result, in levels.
-        halves: Whether it may have something in both halves of slots.
-    """
+    """A part of a chain with the brackets of the order."""
     return _Text(ordering).of_part(part, level, halves=halves)
 
 

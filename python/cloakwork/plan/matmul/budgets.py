@@ -37,16 +37,6 @@ class Budgets:
     ) -> list[W]:
         """The ways that keep them, one or more.
 
-        Args:
-            title: What is computed, for errors.
-            ways: All ways.
-            key_bytes: What the keys of one take.
-            peak_bytes: What its ciphertexts take at once.
-
-        Raises:
-            KeyBudgetError: The fewest keys take more than the budget.
-            MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
-
         Example:
             >>> Budgets(keys=5, memory=10).kept_by("", [3, 4, 9], lambda d: d, lambda d: 30 // d)
             [3, 4]
@@ -75,13 +65,6 @@ class Budgets:
 def require_plannable(title: str, ciphertexts: int) -> None:
     """Refuse, before it is planned, a product of more ciphertexts than a program can have.
 
-    Args:
-        title: What is computed, for errors.
-        ciphertexts: How many the matrices and the result take, at the least.
-
-    Raises:
-        ProgramTooLargeError: They are too many.
-
     Example:
         >>> require_plannable("a small product", 2)
     """
@@ -94,10 +77,6 @@ def require_plannable(title: str, ciphertexts: int) -> None:
 
 def plannable(product: Product, ways: Iterable[Blocks]) -> list[Blocks]:
     """The ways that take no more ciphertexts than a program can have, or all where none does.
-
-    Args:
-        product: What is computed.
-        ways: Ways to compute it.
 
     Example:
         >>> ways = [Blocks(512, side=1, shares=shares) for shares in (1, 512)]

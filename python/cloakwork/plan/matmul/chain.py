@@ -200,13 +200,7 @@ def _of_convolution(first: Convolution, slots: int) -> Iterator[WindowGeometry]:
 
 
 def chain_cost(spine: Spine, geometry: AnyGeometry, prices: LevelCosts) -> float:
-    """What a chain costs in a geometry, every operation at one level.
-
-    Args:
-        spine: The chain.
-        geometry: How it lies.
-        prices: The costs of a level in the middle.
-    """
+    """What a chain costs in a geometry, every operation at one level."""
     total, products = 0.0, 0
     columns = spine.first.shape[1]
     grid = 1
@@ -245,13 +239,7 @@ def _layouts(first: Convolution, geometry: WindowGeometry) -> tuple[BlockLayout,
 
 
 def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredChain:
-    """The program of a chain in a geometry.
-
-    Args:
-        title: What is computed, in the user's words.
-        spine: The chain.
-        geometry: How it lies.
-    """
+    """The program of a chain in a geometry."""
     work = _ChainWork(Builder(title, geometry.slots), geometry, spine.first.shape[1])
     first = spine.first
     value = _Value(first) if isinstance(first, Factor) else work.convolved(first)

@@ -43,19 +43,6 @@ def cheapest_choice(
 ) -> Choice:
     """The cheapest way within the memory and the keys that are allowed.
 
-    Args:
-        product: The product.
-        bounds: The largest absolute values of the numbers of both operands.
-        precision: Bits after the binary point that results should have.
-        options: What else is asked.
-
-    Raises:
-        InvalidParametersError: No ring has the precision and the headroom that are needed.
-        InsecureParametersError: The largest ring is too small for 128-bit security.
-        KeyBudgetError: The fewest keys take more than the budget.
-        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
-        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-
     Example:
         >>> product = Product(1, 512, 512, 512)
         >>> cheapest_choice(product, (1.0, 1.0), 12, RealOptions()).parameters.log_n

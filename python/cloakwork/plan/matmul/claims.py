@@ -64,13 +64,7 @@ def _each(claim: Claim, ceiling: float | Vector) -> list[tuple[int, float | Vect
 def followed_claims(
     program: SlotProgram, claims: Sequence[Claim], change: Callable[[SlotProgram], SlotProgram]
 ) -> tuple[SlotProgram, tuple[Claim, ...]]:
-    """A program changed, and the claims of the values that stand for those that they were of.
-
-    Args:
-        program: The program.
-        claims: The claims.
-        change: Passes that keep outputs, in order.
-    """
+    """A program changed, and the claims of the values that stand for those that they were of."""
     values = [value for each in claims for value in each.values]
     changed, found = passes.followed(program, values, change)
     waiting = iter(found)

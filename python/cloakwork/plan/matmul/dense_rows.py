@@ -62,11 +62,6 @@ _PLANS = 8
 def product_of_rows(title: str, results: Sequence[Node], slots: int) -> Lowered | None:
     """The plan of a product of two such matrices; None where it is anything else.
 
-    Args:
-        title: What is computed, in the user's words.
-        results: The nodes wanted.
-        slots: Slots of a ciphertext.
-
     Example:
         >>> from cloakwork.programs.ir.tensors import Contract
         >>> layout = default_layout((64, 64), 8192)
@@ -186,12 +181,6 @@ class _Work:
         """A matrix and its copies, rotated so that every number k of its half part comes first.
 
         Before them all, one in which none does but the first number comes second.
-
-        Args:
-            value: The matrix.
-            joined: Whether the other half of a part is added, or subtracted, as imaginary parts.
-            step: Slots from one row, or column, to the next.
-            parts: How many are in a part.
         """
         # A copy covers the end of the one before it, in rows or columns of later parts alone.
         value = self._doubled(value, self._copies, parts * step - self._square)
@@ -200,13 +189,7 @@ class _Work:
         return [rotated(self.builder, value, k * step) for k in range(-1, half)]
 
     def spread(self, parted: Sequence[int], step: int, count: int) -> list[int]:
-        """Each first row, or column, in the place of as many as there are.
-
-        Args:
-            parted: Rotated matrices.
-            step: Slots from one row, or column, to the next.
-            count: How many there are.
-        """
+        """Each first row, or column, in the place of as many as there are."""
         builder = self.builder
         masks = [builder.constant(self._mask(step, place)) for place in range(2)]
         made: list[int] = []
@@ -223,14 +206,7 @@ class _Work:
     def sum_of_products(
         self, left: Sequence[int], right: Sequence[int], step: int, count: int
     ) -> int:
-        """The sum over both lists, of every group of rows, and over the copies.
-
-        Args:
-            left: Columns in all of their rows.
-            right: Rows in the rows of the first group.
-            step: Slots from one group to the next.
-            count: How many groups there are.
-        """
+        """The sum over both lists, of every group of rows, and over the copies."""
         builder = self.builder
         products = builder.append(RotatedProducts(tuple(left), tuple(right), step))
         total = None

@@ -95,19 +95,6 @@ def cheapest_integer_choice(
 ) -> IntegerChoice:
     """The cheapest way within the memory and the keys that are allowed.
 
-    Args:
-        title: What is computed, for errors.
-        product: The product.
-        options: What is asked.
-        rings: Base-2 logarithms of the ring degrees that may be taken, upwards.
-
-    Raises:
-        InvalidParametersError: No ring has a modulus that holds the noise.
-        InsecureParametersError: The largest ring is too small for 128-bit security.
-        KeyBudgetError: The fewest keys take more than the budget.
-        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
-        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-
     Example:
         >>> found = cheapest_integer_choice(
         ...     "product", Product(1, 64, 64, 64), IntegerProductOptions(20), [13, 14])

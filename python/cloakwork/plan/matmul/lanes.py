@@ -96,13 +96,7 @@ class Lanes:
         return BlockLayout(self._shared_out(*self.sizes), "product", (1, *shape))
 
     def left(self, rows: Digit, inner: Digit, parts: int) -> Blocks:
-        """Those of a left operand from outside, whose rows and inner index are shared out.
-
-        Args:
-            rows: How the rows are.
-            inner: How the inner index is.
-            parts: Inner indices that share a slot.
-        """
+        """Those of a left operand from outside, whose rows and inner index are shared out."""
         above, below = self._around(rows, inner)
         return self._shared_out(
             self.size(rows), self.size(inner), below, copies=above, inner_parts=parts
@@ -117,11 +111,6 @@ class Lanes:
 
     def pair(self, rows: Digit, columns: Digit, shape: tuple[int, int]) -> BlockLayout:
         """Where a matrix lies as products do, or its transpose by diagonals, which is the same.
-
-        Args:
-            rows: How the rows are shared out.
-            columns: How the columns are.
-            shape: Of the matrix.
 
         Example:
             >>> lanes = Lanes(64, 4, tall=2, wide=4)
@@ -173,12 +162,6 @@ def lane_choices(
     shape: tuple[int, int], inner: Sequence[int], slots: int, column_parts: int = 1
 ) -> Iterator[Lanes]:
     """Ways to share out lanes that may be worth taking.
-
-    Args:
-        shape: Of the result.
-        inner: Sizes of the inner indices that may be shared out.
-        slots: Slots of a ciphertext.
-        column_parts: Column blocks that share a slot.
 
     Example:
         >>> Lanes(2048, 16, tall=4, shares=8, wide=4) in set(lane_choices((64, 64), [200], 2048))

@@ -39,19 +39,7 @@ def multiplied(
     rescales: bool,
     by: type[RotatedProducts] = RotatedProducts,
 ) -> NDArray[np.int64]:
-    """The vectors of a product of two operands that lie in the same blocks.
-
-    Args:
-        builder: Where the operations go.
-        left: The numbers of the left operand's vectors, in its grid.
-        right: Those of the right operand's.
-        layout: The product's.
-        rescales: Whether products are rescaled, as those of reals are.
-        by: The operation that multiplies: `DiagonalProducts` where operands lie by diagonals.
-
-    Returns:
-        The numbers of the product's vectors, in its grid.
-    """
+    """The vectors of a product of two operands that lie in the same blocks."""
     made = np.empty(layout.grid, dtype=np.int64)
     for group, tall, wide in np.ndindex(*layout.grid[:-1]):
         builder.stage = f"products of {layout.blocks.side} rotations"
@@ -84,16 +72,7 @@ def switched(
     rescales: bool,
     layout: BlockLayout | None,
 ) -> int:
-    """One vector of rotated products.
-
-    Args:
-        builder: Where the operations go.
-        products: The number of the products.
-        steps: The rotation that the vector is of.
-        sums: Rotations that sum shares of the inner index, one after the other.
-        rescales: Whether products are rescaled, as those of reals are.
-        layout: Where the vector lies, if known.
-    """
+    """One vector of rotated products."""
     value = builder.append(SwitchProduct(products, steps), None if rescales or sums else layout)
     if rescales:
         value = builder.append(Rescale(value), None if sums else layout)

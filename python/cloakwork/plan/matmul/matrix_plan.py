@@ -118,14 +118,7 @@ def _edges(program: SlotProgram) -> int:
 
 
 def matrix_plan(task: Task) -> MatrixPlan | None:
-    """The cheapest plan found; None where the task is no such product or nothing serves it.
-
-    Args:
-        task: What is to be planned.
-
-    Raises:
-        KeyBudgetError: There is a way, and its keys take more.
-    """
+    """The cheapest plan found; None where the task is no such product or nothing serves it."""
     if not _is_possible(task):
         return None
     contraction = matrix_contraction(task.results)
@@ -163,11 +156,7 @@ def _expression_of(result: Node) -> _Batched | None:
 
 
 def is_large(task: Task) -> bool:
-    """Whether to plan a task by products of slots would take longer than blocks take to run.
-
-    Args:
-        task: What is to be planned.
-    """
+    """Whether to plan a task by products of slots would take longer than blocks take to run."""
     contraction = matrix_contraction(task.results)
     if contraction is not None and contraction.product.multiplications >= _MOST_BY_SLOTS:
         return True
@@ -211,11 +200,7 @@ def _of_expressions(expressions: Sequence[_Batched], task: Task) -> MatrixPlan |
 
 
 def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> MatrixPlan | None:
-    """The plan of the smallest ring that has one, with the bytes of its keys; None where none has.
-
-    Raises:
-        KeyBudgetError: Its keys take more than the budget: those of larger rings do, too.
-    """
+    """The plan of the smallest ring that has one within the key budget; None where none has one."""
     try:
         plan, keys = cheapest_of(task.options.rings, attempt, lambda _: 0.0, at_first)
     except InvalidParametersError:
@@ -232,11 +217,7 @@ def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> Matr
 
 
 def _within_keys(expressions: Sequence[_Batched], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
-    """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes.
-
-    Raises:
-        InvalidParametersError: The ring is too small for it.
-    """
+    """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
     options = task.options
     multiplications = _multiplications(expressions)
     most_by_slots = _most_by_slots(expressions)
@@ -327,11 +308,7 @@ def _of_chains(chains: Sequence[Spine], task: Task) -> MatrixPlan | None:
 
 
 def _chain_in_ring(chains: Sequence[Spine], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
-    """The plan of the order and the geometry of the least cost, and the bytes of its keys.
-
-    Raises:
-        InvalidParametersError: The ring is too small for it.
-    """
+    """The plan of the order and the geometry of the least cost, and the bytes of its keys."""
     prices = task.options.costs_of(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
     ways = [
         (spine, geometry)
@@ -360,11 +337,7 @@ def _results(spine: Spine, geometry: AnyGeometry) -> int:
 def _in_ring(
     lowered: LoweredChain, multiplications: int, most_by_slots: int, task: Task, log_n: int
 ) -> MatrixPlan:
-    """The plan of a program whose levels are not yet lowered.
-
-    Raises:
-        InvalidParametersError: The ring is too small for it.
-    """
+    """The plan of a program whose levels are not yet lowered."""
     program, claims = followed_claims(lowered.program, lowered.claims, _simplified_at_lowest_levels)
     inputs = bounds_in(lowered, task.bounds)
     known = value_bounds(program, inputs, element_ceilings(claims))

@@ -151,14 +151,7 @@ class Ordering:
     def value(
         self, of: Expression, digits: tuple[Digit, Digit], level: int, *, halves: bool
     ) -> float:
-        """What an expression costs at a level, all that it is made of included.
-
-        Args:
-            of: The expression.
-            digits: How its rows and columns are shared out.
-            level: The level.
-            halves: Whether it may have something in the imaginary parts.
-        """
+        """What an expression costs at a level, all that it is made of included."""
         if isinstance(of, Transposed):
             return self.value(of.of, (digits[1], digits[0]), level, halves=halves)
         if level > self.levels:

@@ -39,13 +39,6 @@ def cheapest_orders(
 ) -> list[Ordering]:
     """For each number of levels the cheapest order and lanes, the cheapest of them first.
 
-    Args:
-        expression: What is computed.
-        log_n: Base-2 logarithm of the ring degree.
-        costs: What operations cost under given parameters.
-        is_possible: Whether the ring has so many levels.
-        most_side: Rotations of a product at most, whose keys are twice as many; None for any.
-
     Example:
         >>> from cloakwork.plan.matmul.spine import Factor
         >>> from cloakwork.programs.ir.tensors import Source
@@ -92,13 +85,6 @@ def _cheapest(orders: Sequence[Ordering]) -> Ordering:
 @lru_cache
 def typical_parameters(log_n: int, levels: int) -> Parameters:
     """What operations are priced by; nothing is encrypted under them.
-
-    Args:
-        log_n: Base-2 logarithm of the ring degree.
-        levels: Levels.
-
-    Raises:
-        InvalidParametersError: The ring has too few primes.
 
     Example:
         >>> typical_parameters(12, 2).levels

@@ -49,20 +49,6 @@ def product_parameters(
 ) -> Parameters:
     """The parameters with the shortest modulus that a product of matrices takes.
 
-    Args:
-        terms: Vectors of each operand that are summed.
-        lane_sums: Rotations after the product that sum shares of the inner index.
-        bounds: The largest absolute value of a slot of the left vectors, of the right ones, and of
-            the products.
-        precision: Bits after the binary point that results should have.
-        log_n: Base-2 logarithm of the ring degree.
-        insecure: Whether parameters below 128-bit security are allowed.
-        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
-
-    Raises:
-        InvalidParametersError: There are none with these scales and this headroom.
-        InsecureParametersError: The ring is too small for 128-bit security.
-
     Example:
         >>> found = product_parameters(
         ...     256, 0, (1.0, 1.0, 512.0), precision=12, log_n=12, insecure=False)
@@ -93,21 +79,7 @@ def shortest_parameters(
     insecure: bool,
     public_inputs: bool = False,
 ) -> Parameters:
-    """The parameters with the shortest modulus that a program of products takes.
-
-    Args:
-        program: The program, levels at their lowest.
-        bounds: The largest absolute value of each of its values.
-        largest: That of any slot of what has no higher level.
-        precision: Bits after the binary point that results should have.
-        log_n: Base-2 logarithm of the ring degree.
-        insecure: Whether parameters below 128-bit security are allowed.
-        public_inputs: Whether inputs may be encrypted by a public key, whose noise is greater.
-
-    Raises:
-        InvalidParametersError: There are none with these scales and this headroom.
-        InsecureParametersError: The ring is too small for 128-bit security.
-    """
+    """The parameters with the shortest modulus that a program of products takes."""
     depth = depth_of(program)
     headroom = max(_HEADROOM_BITS[0], math.log2(largest) + _SPARE_BITS)
     scale = _least_scale(precision)
@@ -131,16 +103,6 @@ def require_levels_of_products(
 ) -> None:
     """Refuse a ring in which so many levels are not secure, whatever the numbers.
 
-    Args:
-        levels: The levels.
-        precision: Bits after the binary point that results should have.
-        log_n: Base-2 logarithm of the ring degree.
-        insecure: Whether parameters below 128-bit security are allowed.
-
-    Raises:
-        InvalidParametersError: The ring has too few primes.
-        InsecureParametersError: The ring is too small for 128-bit security.
-
     Example:
         >>> require_levels_of_products(2, 10, log_n=13, insecure=False)
     """
@@ -149,11 +111,6 @@ def require_levels_of_products(
 
 def has_parameters(precision: float, largest: float, gain: float) -> bool:
     """Whether there may be parameters for products, whatever the ring and the way.
-
-    Args:
-        precision: Bits after the binary point that results should have.
-        largest: The largest absolute value of a result.
-        gain: By what an error of an input is multiplied on its way to a result.
 
     Example:
         >>> has_parameters(12, 2.0**40, 2.0**20), has_parameters(12, 2.0**60, 2.0**20)
@@ -215,12 +172,6 @@ def product_sketch(
     terms: int, lane_sums: int, log_n: int, numbers: Numbers = "real"
 ) -> SlotProgram:
     """A program whose errors, or noise, are those of any result of a product.
-
-    Args:
-        terms: Vectors of each operand that are summed.
-        lane_sums: Rotations after the product that sum shares of the inner index.
-        log_n: Base-2 logarithm of the ring degree.
-        numbers: What is multiplied.
 
     Example:
         >>> len(product_sketch(3, 1, 12).operations)

@@ -48,20 +48,7 @@ def planned_product(
     origin: str = "",
     numbers: Numbers = "real",
 ) -> PlannedProduct:
-    """The program of a product by one way to multiply.
-
-    Args:
-        title: What is computed, in the user's words.
-        product: The product.
-        blocks: How slots are shared out.
-        names: Of the left and the right tensor.
-        views: How the left, the right tensor and the result are seen as matrices.
-        origin: The user's line.
-        numbers: What is multiplied.
-
-    Raises:
-        ProgramTooLargeError: The matrices take more ciphertexts than a program can have.
-    """
+    """The program of a product by one way to multiply."""
     require_plannable(title, product.counts(blocks).ciphertexts)
     is_real = numbers == "real"
     left = BlockLayout(blocks, "left", product.left_shape)

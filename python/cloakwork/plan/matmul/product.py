@@ -68,34 +68,18 @@ class Product:
         return counts(blocks, *self.left_shape, self.columns)
 
     def bound(self, blocks: Blocks, bounds: tuple[float, float]) -> float:
-        """What no number of the results exceeds, nor of what is summed to them.
-
-        Args:
-            blocks: How it is computed.
-            bounds: Of the numbers of both operands.
-        """
+        """What no number of the results exceeds, nor of what is summed to them."""
         summed = self.inner
         if blocks.shares > 1:
             summed = self.counts(blocks).terms * blocks.inner
         return summed * bounds[0] * bounds[1]
 
     def slot_bound(self, blocks: Blocks, bounds: tuple[float, float]) -> float:
-        """What the absolute value of no slot of the results exceeds, two numbers as one complex.
-
-        Args:
-            blocks: How it is computed.
-            bounds: Of the numbers of both operands.
-        """
+        """What the absolute value of no slot of the results exceeds, two numbers as one complex."""
         return math.sqrt(blocks.column_parts) * self.bound(blocks, bounds)
 
     def cost(self, blocks: Blocks, top: LevelCosts, bottom: LevelCosts) -> float:
-        """What it costs: its operations, and to handle vectors and keys.
-
-        Args:
-            blocks: How it is computed.
-            top: Costs at the level of the operands.
-            bottom: Costs at the level of the results.
-        """
+        """What it costs: its operations, and to handle vectors and keys."""
         found = self.counts(blocks)
         each = top.rotated_products(found.terms, blocks.side)
         output = top.product_switch + (top.rescale if top is not bottom else 0.0)
@@ -109,12 +93,6 @@ class Product:
 
 def families(product: Product, slots: int, rows: int, parts: int) -> Iterator[Blocks]:
     """Ways to share out the lanes of a ciphertext that may be worth taking.
-
-    Args:
-        product: What is computed.
-        slots: Slots of a row.
-        rows: Rows of slots.
-        parts: Numbers that share a slot.
 
     Example:
         >>> found = list(families(Product(1, 512, 512, 512), 2048, 1, 2))

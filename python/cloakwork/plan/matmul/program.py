@@ -34,18 +34,7 @@ def product_program(
     form: Form = _ONE_RESULT,
     ranges: tuple[ActivationRange, ...] = (),
 ) -> Program:
-    """The program of planned products of matrices of reals.
-
-    Args:
-        body: The operations.
-        parameters: What it runs under.
-        inputs: The arguments of the program.
-        placed: The tensors that go in, in order: which arguments they are, and where they lie.
-        results: Where each result lies, and what no number of it exceeds.
-        public_inputs: Whether inputs may be encrypted by a public key.
-        form: The one result, or a tuple.
-        ranges: What the user says of products on the way.
-    """
+    """The program of planned products of matrices of reals."""
     several = len(results) > 1
     ports = tuple(
         Port(f"result {number}" if several else "result", "real", 0, place.shape, -bound, bound)
@@ -65,15 +54,7 @@ def integer_product_program(
     modulus: int | None,
     public_inputs: bool,
 ) -> Program:
-    """The program of a planned product of integers.
-
-    Args:
-        planned: The plan.
-        parameter_sets: The parameters of every plaintext modulus.
-        ports: The left and the right tensor, and the result.
-        modulus: What results are modulo; None where they are integers.
-        public_inputs: Whether inputs may be encrypted by a public key.
-    """
+    """The program of a planned product of integers."""
     left, right, result = ports
     placed = tuple(map(PlacedMatrix, (0, 1), planned.operands))
     packing = IntegerMatrixPacking(

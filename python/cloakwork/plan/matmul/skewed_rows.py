@@ -44,12 +44,6 @@ from cloakwork.programs.slots import (
 def skewed_product(builder: Builder, left: int, right: int, rows: int) -> int:
     """The product of two values that hold a matrix each, at one level.
 
-    Args:
-        builder: What is written to; its slots are the square of a power of two d.
-        left: A matrix of so many rows and d columns.
-        right: One of d rows and columns.
-        rows: A power of two, at most d.
-
     Example:
         >>> from cloakwork.programs.layout import default_layout
         >>> from cloakwork.programs.slots import Input, Rotate

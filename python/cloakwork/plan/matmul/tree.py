@@ -85,13 +85,7 @@ class Unswitched:
 
 
 def lowered_expressions(title: str, planned: Sequence[tuple[Ordering, Batch]]) -> LoweredChain:
-    """The program of expressions, one for each result, in the orders and lanes that are chosen.
-
-    Args:
-        title: What is computed, in the user's words.
-        planned: Each expression with its lanes and its order, and the batch whose matrices it is
-            computed of, one after the other.
-    """
+    """The program of expressions, one for each result, in the orders and lanes that are chosen."""
     entered = _Entered(Builder(title, planned[0][0].lanes.slots))
     made: list[tuple[Numbers, BlockLayout]] = []
     results: list[MatrixPlace] = []
@@ -144,15 +138,7 @@ class _TreeWork:
     def value(
         self, of: Expression, digits: _Ends, level: int, *, halves: bool, flipped: bool
     ) -> Numbers:
-        """The vectors of a matrix, or of its transpose: by row block, column block, rotation.
-
-        Args:
-            of: The matrix.
-            digits: How its rows and columns are shared out.
-            level: Its distance from the result, in levels.
-            halves: Whether it may have something in the imaginary parts.
-            flipped: Whether its transpose is made.
-        """
+        """The vectors of a matrix, or of its transpose: by row block, column block, rotation."""
         if isinstance(of, Transposed):
             turned = (digits[1], digits[0])
             return self.value(of.of, turned, level, halves=halves, flipped=not flipped)

@@ -45,10 +45,6 @@ def clear_multiplications(product: Product, blocks: Blocks) -> int:
 def without_waste(product: Product, ways: Sequence[W]) -> Sequence[W]:
     """Those ways that waste little, or all of them where all do.
 
-    Args:
-        product: What is computed.
-        ways: Ways to compute it.
-
     Example:
         >>> from cloakwork.plan.matmul.choose import Choice
         >>> blocks = [Blocks(2048, side=64, tall=tall, wide=4, inner_parts=2) for tall in (1, 8)]

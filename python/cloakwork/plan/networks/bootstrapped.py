@@ -48,22 +48,7 @@ def bootstrapped(
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
-    """The cheapest program of a network that may bootstrap.
-
-    Args:
-        graph: A network whose activations are polynomials.
-        calibration: Inputs such as it is to be run on.
-        searched: Inputs that are accepted, the ones that errors grow most by first.
-        options: What is asked of it.
-        announce: Is called with each step of the work, in words.
-
-    Raises:
-        LevelExhaustedError: A layer takes more levels than any bootstrap leaves.
-        InvalidParametersError: No ring has a bootstrapping, or none leaves the precision.
-        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
-        KeyBudgetError: In no ring the fewest keys fit the budget.
-        InvalidArgumentError: A batch does not fit a ciphertext.
-    """
+    """The cheapest program of a network that may bootstrap."""
     announce("merging layers")
     networks = [
         StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings

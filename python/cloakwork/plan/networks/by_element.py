@@ -56,13 +56,7 @@ def places_of(stage: Stage) -> Places:
 
 
 def lowered_by_element(title: str, network: StagedNetwork, slots: int) -> LoweredNetwork:
-    """The slot program of a network, every level at its lowest.
-
-    Args:
-        title: Of the program.
-        network: The network.
-        slots: Slots of the program, one for each input.
-    """
+    """The slot program of a network, every level at its lowest."""
     builder = Builder(title, slots)
     writer = _ElementWriter(network, builder)
     outputs = [
@@ -103,9 +97,6 @@ class _SumsOfElements:
 
 def sums_of(terms: Mapping[int, Matrix]) -> list[_SumsOfElements]:
     """The rows of matrices side by side, those together that have the same columns.
-
-    Args:
-        terms: For each operand's stage the matrix that it is multiplied by.
 
     Example:
         >>> matrix = Matrix(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]]))

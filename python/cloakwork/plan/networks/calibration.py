@@ -54,9 +54,6 @@ class Calibration:
         """The range of a node's operand with a margin to both ends.
 
         That of a function which is defined above 0 alone is widened by a factor.
-
-        Raises:
-            ActivationFitError: Such a function is taken of a number that is not above 0.
         """
         [operand] = node.inputs
         operation = node.operation
@@ -76,14 +73,6 @@ def calibrate(
 ) -> Calibration:
     """Run sample inputs through a network, all of them; only some are retained.
 
-    Args:
-        graph: The network.
-        batches: Batches of inputs as `joined_rows` makes them, such as `Samples`.
-        compute: How the operation of a node is computed.
-
-    Raises:
-        InvalidArgumentError: There is no sample.
-        NotFiniteError: What the network makes of a sample is NaN or infinite.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g

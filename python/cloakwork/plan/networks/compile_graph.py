@@ -62,15 +62,6 @@ def compile_graph(
 ) -> Program:
     """Make a program of a network that is a graph of layers; see `cloakwork.nn.compile`.
 
-    Args:
-        graph: The network.
-        given: Inputs such as the network is to be run on, in any form that `Samples` takes.
-        options: What is asked of the program.
-        announce: Is called with each step of the work as it begins, in words.
-
-    Raises:
-        CloakworkError: What `cloakwork.nn.compile` raises.
-
     Example:
         >>> import numpy as np
         >>> nodes = [g.node("x", g.InputLayer((4,)), (), [])]
@@ -139,11 +130,7 @@ def _likely_inputs(calibration: Calibration) -> g.Array:
 
 
 def _is_too_deep(depths: Sequence[Depth], options: NetworkOptions) -> bool:
-    """Whether a network takes more levels than a chain has, and may bootstrap.
-
-    Raises:
-        LevelExhaustedError: It takes more, and it may not.
-    """
+    """Whether a network takes more levels than a chain has, and may bootstrap."""
     try:
         require_levels_of_layers(depths, options, exact=False)
     except LevelExhaustedError:

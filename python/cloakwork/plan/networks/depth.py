@@ -52,10 +52,6 @@ class Depth:
 def least_depths(graph: g.Graph, activations: Mapping[int, int]) -> list[Depth]:
     """For each layer the levels below the inputs at which its result stands, at the least.
 
-    Args:
-        graph: The network, with activations or with polynomials in their place.
-        activations: For the number of each activation the levels that it takes at the least.
-
     Example:
         >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
         >>> for name, layer in [("dense", g.LinearLayer(np.ones((2, 2)), np.zeros(2))),
@@ -90,16 +86,6 @@ def activation_depths(
 ) -> dict[int, int]:
     """For the number of each activation the levels that it takes at the least.
 
-    Args:
-        graph: The network.
-        calibration: Some of the inputs that it is meant for.
-        options: The precision, the margin and the degrees.
-        growth_bits: The largest values of activations are at most 2 to this power times as large
-            for all inputs as they are for the ones of the calibration.
-
-    Raises:
-        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
-
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]
@@ -131,18 +117,7 @@ def activation_depths(
 def require_levels_of_layers(
     depths: Sequence[Depth], options: NetworkOptions, *, exact: bool
 ) -> None:
-    """Refuse a network that takes more levels than its largest ring has.
-
-    Args:
-        depths: For each layer, in order, the levels below the inputs at which its result stands.
-        options: What is asked of the network.
-        exact: Whether the layers take no more levels.
-
-    Raises:
-        LevelExhaustedError: The network is too deep; the message names the first such layer.
-        InvalidParametersError: The largest ring has no level of such a precision.
-        InsecureParametersError: The ring asked for has none at 128-bit security.
-    """
+    """Refuse a network that takes more levels than its largest ring has."""
     deepest = max(each.levels for each in depths)
     log_n = options.rings[-1]
     try:
@@ -189,11 +164,7 @@ def parameters_of_levels(
     insecure: bool,
     word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
-    """Parameters of so many levels, made once.
-
-    Raises:
-        InvalidParametersError: No parameters have so many levels.
-    """
+    """Parameters of so many levels, made once."""
     return Parameters(
         levels=levels,
         scale_bits=scale_bits,

@@ -70,13 +70,6 @@ def product_cost(
 ) -> ProductCost:
     """What a product costs whose operand stands at a level.
 
-    Args:
-        matrix: The matrix.
-        operand: How the operand is packed.
-        result: How the result is to be packed.
-        costs: What operations cost.
-        level: The level of the operand.
-
     Example:
         >>> from cloakwork.runtime.costs import modelled
         >>> matrix = ClearMatrix(*np.divmod(np.arange(32), 16), np.ones(32))
@@ -140,19 +133,7 @@ def append_product(
     result: Places,
     hoisted: float,
 ) -> list[int | None]:
-    """Append the product of a packed tensor with a matrix, not rescaled and not yet folded.
-
-    Args:
-        builder: Where the operations go.
-        values: The ciphertexts of the operand.
-        matrix: The matrix.
-        operand: How the operand is packed.
-        result: How the result is to be packed.
-        hoisted: What a baby step costs, in giant steps.
-
-    Returns:
-        For each ciphertext of the result the sum of its products, None where it has none.
-    """
+    """Append the product of a packed tensor with a matrix, not rescaled and not yet folded."""
     slots, batch = operand.slots, builder.slots // operand.slots
     sources, targets = operand.places[matrix.columns], result.places[matrix.rows]
     products: list[int | None] = [None] * result.ciphertexts
@@ -217,14 +198,7 @@ def _linear(
 
 
 def folded(builder: Builder, value: int, operand: Places, result: Places) -> int:
-    """Rescale a product and sum the copies of its pattern.
-
-    Args:
-        builder: Where the operations go.
-        value: The product.
-        operand: How its operand was packed.
-        result: How the result is packed.
-    """
+    """Rescale a product and sum the copies of its pattern."""
     batch = builder.slots // operand.slots
     total = builder.append(Rescale(value))
     for step in fold_steps(operand, result):

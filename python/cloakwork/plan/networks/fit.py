@@ -78,19 +78,6 @@ def fit(
     ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
     the sign of x, unless one polynomial takes as few levels.
 
-    Args:
-        graph: The network.
-        calibration: What its layers see.
-        precision: Bits that the largest error lies below the activation's largest absolute
-            value over its range, or below its unit.
-        margin: How far the range goes beyond the numbers of the calibration at either end, as a
-            part of half their width.
-        degrees: Degrees to take instead of those that precision asks for, by the name of a
-            layer or a function.
-
-    Raises:
-        ActivationFitError: No polynomial of degree up to 255, nor composition, is as precise.
-        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
@@ -131,11 +118,7 @@ def fit(
 
 
 def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
-    """Degrees by the names of a network's activations or their functions.
-
-    Raises:
-        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
-    """
+    """Degrees by the names of a network's activations or their functions."""
     if not isinstance(degrees, Mapping | None):
         raise InvalidArgumentError(
             f"cannot fit activations: expected degrees by the names of layers or functions, got "

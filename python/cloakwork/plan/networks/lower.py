@@ -55,11 +55,7 @@ class LoweredNetwork:
     pairs: bool = False
 
     def changed(self, change: Callable[[SlotProgram], SlotProgram]) -> LoweredNetwork:
-        """The same with another program, in which ranges are of the values that stand for theirs.
-
-        Args:
-            change: Passes that keep inputs and outputs, in order.
-        """
+        """The same with another program; ranges are of the values that stand for theirs."""
         program, ranges = followed_ranges(self.program, self.ranges, change)
         return replace(self, program=program, ranges=ranges)
 
@@ -74,23 +70,13 @@ class LoweredNetwork:
         ]
 
     def value_bounds(self, graph: g.Graph, width: int) -> tuple[float | None, ...]:
-        """For each operation the largest absolute value of its result, None for constants.
-
-        Args:
-            graph: The layers, whose inputs have bounds.
-            width: Inputs that a ciphertext has slots for.
-        """
+        """For each operation the largest absolute value of its result, None for constants."""
         rows = np.tile(element_bounds(graph), (width, 1))
         packed = [np.abs(vector) for vector in self.pack(rows)]
         return bounds_of_values(self.program, packed, self.ranges)
 
     def unpack(self, vectors: Sequence[g.Array], width: int) -> g.Array:
-        """The elements of all results, those of an entry of a batch in a row.
-
-        Args:
-            vectors: The vectors of the results.
-            width: Entries of the batch.
-        """
+        """The elements of all results, those of an entry of a batch in a row."""
         remaining = iter(vectors)
         found: list[g.Array] = []
         for places in self.outputs:
@@ -103,30 +89,14 @@ class LoweredNetwork:
 def lowered(
     title: str, network: StagedNetwork, packings: Sequence[Places], slots: int, costs: Costs
 ) -> LoweredNetwork:
-    """The slot program of a network, every level at its lowest.
-
-    Args:
-        title: Of the program.
-        network: The network.
-        packings: How the result of each stage is packed.
-        slots: Slots of the program, those of all inputs of a batch together.
-        costs: What operations cost at each level.
-    """
+    """The slot program of a network, every level at its lowest."""
     return lowered_stages(title, network, packings, slots, costs)[0]
 
 
 def lowered_stages(
     title: str, network: StagedNetwork, packings: Sequence[Places], slots: int, costs: Costs
 ) -> tuple[LoweredNetwork, Sequence[int]]:
-    """The slot program of a network, and the values that may be refreshed.
-
-    Args:
-        title: Of the program.
-        network: The network.
-        packings: How the result of each stage is packed.
-        slots: Slots of the program, those of all inputs of a batch together.
-        costs: What operations cost at each level.
-    """
+    """The slot program of a network, and the values that may be refreshed."""
     builder = Builder(title, slots)
     writer_of = PairWriter if network.pairs else Writer
     writer = writer_of(network, packings, builder, costs)
@@ -158,13 +128,7 @@ def stage_title(stage: Stage, places: Places) -> str:
 def activation_ranges(
     program: SlotProgram, network: StagedNetwork, packings: Sequence[Places]
 ) -> tuple[ActivationRange, ...]:
-    """What every polynomial of a network's program, and some products, expect of their operands.
-
-    Args:
-        program: The program that `lowered` made, or one of the same polynomials and products.
-        network: The network.
-        packings: How the result of each stage is packed.
-    """
+    """What every polynomial of a network's program, and some products, expect of their operands."""
     operands = _operands_of_nonlinear(program)
     parts = 2 if network.pairs else 1
     ranges: list[ActivationRange] = []

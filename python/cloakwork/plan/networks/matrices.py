@@ -17,10 +17,6 @@ Matrix: TypeAlias = sparse.csr_array
 def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
     """The matrix of a linear layer of one operand, and what is added to its product.
 
-    Args:
-        node: The layer: Linear, Convolution, AveragePool, Affine or Rearrange.
-        shape: The shape of its operand.
-
     Example:
         >>> layer = g.LinearLayer(np.array([[1.0, 2.0]]), np.array([3.0]))
         >>> matrix, bias = matrix_of(g.Node("y", layer, (0,), (1,)), (2,))

@@ -71,11 +71,6 @@ class NetworkOptions(RealOptions):
     def batches(self, log_n: int, elements: int, sharing: int = 1) -> tuple[int, ...]:
         """The inputs of a run that are tried in a ring: what was asked, or all that may do.
 
-        Args:
-            log_n: Base-2 logarithm of the ring degree.
-            elements: Of the largest tensor.
-            sharing: Inputs that share their slots.
-
         Example:
             >>> NetworkOptions(batch=3).batches(10, 100)
             (3,)

@@ -72,22 +72,7 @@ def planned(
     options: NetworkOptions,
     announce: Callable[[str], None],
 ) -> NetworkPlan:
-    """The cheapest program of a network among several rings.
-
-    Args:
-        graph: A network whose activations are polynomials.
-        calibration: Inputs such as it is to be run on.
-        searched: Inputs that are accepted, the ones that errors grow most by first.
-        options: What is asked of it.
-        announce: Is called with each step of the work, in words.
-
-    Raises:
-        LevelExhaustedError: No ring has as many levels; the message names the layer.
-        InvalidParametersError: No ring has the precision, or the headroom for numbers as large.
-        BoundOverflowError: Powers of a layer's numbers outgrow the moduli.
-        KeyBudgetError: In no ring the fewest keys fit the budget.
-        InvalidArgumentError: A batch does not fit a ciphertext.
-    """
+    """The cheapest program of a network among several rings."""
     announce("merging layers")
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
     require_levels_of_layers(_depths(networks[0]), options, exact=True)
@@ -148,15 +133,6 @@ def require_small_results(
     """Refuse a network some of whose results are larger than every ring has the headroom for.
 
     Numbers on the way may be: the matrices beside them scale them down, and up again.
-
-    Args:
-        graph: The network.
-        calibration: Some of the inputs that it is meant for.
-        options: What it is called.
-
-    Raises:
-        InvalidParametersError: They are; the message names the first layer that makes such
-            numbers.
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
@@ -344,19 +320,7 @@ def _precise(
     ring: _Ring,
     width: int,
 ) -> _Precise:
-    """The program within the key budget, under the least scale that has the precision.
-
-    Args:
-        whole: The program with all keys.
-        packings: How the result of each stage is packed.
-        inputs: Which errors are simulated on.
-        ring: Where it runs.
-        width: Inputs that a ciphertext of the program has slots for.
-
-    Raises:
-        InvalidParametersError: No scale has it; the message names the layer of largest numbers.
-        KeyBudgetError: The fewest keys take more than the budget.
-    """
+    """The program within the key budget, under the least scale that has the precision."""
     bounds = whole.value_bounds(ring.network.graph, width)
     largest = _largest(whole.program, bounds)
     runs = inputs.usual_runs(whole)
@@ -460,11 +424,7 @@ def _within_key_budget(
     parameters: Parameters,
     options: NetworkOptions,
 ) -> LoweredNetwork:
-    """A network's program with few enough keys under parameters.
-
-    Raises:
-        KeyBudgetError: The fewest keys take more than the budget.
-    """
+    """A network's program with few enough keys under parameters."""
     key_bytes_at = parameters.evaluation_key_bytes
     program = within_key_budget(whole.program, key_bytes_at, options.key_budget)
     if program is whole.program:

@@ -41,24 +41,6 @@ def refitted(
     less allows where results are as precise with these: bits are asked of every activation alike,
     and those that matter little may have fewer.
 
-    Args:
-        graph: A network whose input has a bound.
-        samples: What it was calibrated on; where samples can be read only once, the inputs that
-            the calibration retains stand for the rest.
-        calibration: The ranges of the exact network's numbers.
-        precision: Bits after the binary point of the results, on the inputs that the calibration
-            retains; and of each activation below its largest absolute value.
-        margin: As of `fit`.
-        degrees: As of `fit`; where any are given, results are as precise as they come.
-
-    Returns:
-        The network with polynomials, and the ranges of its layers' numbers and the exact
-        network's.
-        Results are less precise where no polynomial is better; activations never are.
-
-    Raises:
-        ActivationFitError: No polynomial of an activation is as precise, or ranges do not settle.
-        InvalidArgumentError: A degree is no integer from 1 to 255, or of no activation here.
 
     Example:
         >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]

@@ -55,15 +55,7 @@ class Samples:
         self._batches = [given] if self._is_one_batch else given
 
     def __iter__(self) -> Iterator[g.Array]:
-        """Batches of up to 256 entries, as `joined_rows` makes them.
-
-        Raises:
-            InputNameError: A batch lacks an input.
-            InvalidArgumentError: A batch has fewer inputs than the network.
-            ShapeMismatchError: A batch's inputs have other shapes than the network's.
-            NotFiniteError: There is a NaN or an infinity.
-            NotRealError: They are complex, text or objects.
-        """
+        """Batches of up to 256 entries, as `joined_rows` makes them."""
         for batch in self._batches:
             yield from batches_of(joined_rows(self._graph, self._arrays(batch)))
 
@@ -79,19 +71,11 @@ class Samples:
         return True
 
     def again(self, retained: g.Array) -> Iterable[g.Array]:
-        """The batches once more, or inputs that were retained where samples can be read only once.
-
-        Args:
-            retained: The inputs, as `joined_rows` makes them.
-        """
+        """The batches once more, or what was retained where samples can be read only once."""
         return self if self.are_repeatable else list(batches_of(retained))
 
     def first(self, count: int) -> g.Array:
-        """Up to `count` entries of the first batch, which stays to be read.
-
-        Raises:
-            CloakworkError: What iterating raises.
-        """
+        """Up to `count` entries of the first batch, which stays to be read."""
         source = self._batches
         if not self.are_repeatable:
             remaining = iter(self._batches)

@@ -47,13 +47,7 @@ class StagedNetwork:
     def of(
         cls, graph: g.Graph, stages_of: Callable[[g.Graph, float], Stages], *, pairs: bool
     ) -> StagedNetwork:
-        """The stages of a network, for an input a slot or for two.
-
-        Args:
-            graph: A network whose activations are polynomials.
-            stages_of: `stages.stages_of` or `stages.stages_within_one`.
-            pairs: Whether two inputs share their slots.
-        """
+        """The stages of a network, for an input a slot or for two."""
         stages = stages_of(graph, _PART_OF_PAIRS if pairs else 1.0)
         return cls(graph, stages.all, stages.outputs, pairs)
 
@@ -111,10 +105,6 @@ class StagedNetwork:
         """The elements of the matrix of a product.
 
         They are made whenever they are asked for: convolutions have hundreds of millions.
-
-        Args:
-            number: Of its stage.
-            operand: The number of the operand's stage.
         """
         stage = self.stages[number]
         assert isinstance(stage, MatrixProduct)

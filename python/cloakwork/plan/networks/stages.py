@@ -269,13 +269,7 @@ class _StageMerging:
             self.settled(number, 1 / reached)
 
     def factor(self, number: int, product: int, expected: g.Range | None) -> tuple[int, float]:
-        """A layer's result as a factor of a product: a stage, and what it is to be multiplied by.
-
-        Args:
-            number: The number of the layer.
-            product: That of the product.
-            expected: What the factor must be within; None for any numbers.
-        """
+        """A layer's result as a factor of a product: a stage, and what it is multiplied by."""
         if product not in self._scaled:
             return self.operand(number), 1.0
         single = self.sums[number].single
@@ -290,16 +284,7 @@ class _StageMerging:
         return 1.0 if is_nonlinear(stage) else self.part
 
     def root(self, top: float, number: int, reached: float) -> tuple[float, float]:
-        """How a multiple of a square becomes the square of a multiple.
-
-        Args:
-            top: What the square is multiplied by.
-            number: The number of the layer.
-            reached: The largest absolute value of what is squared.
-
-        Returns:
-            The factor before squaring, and what the square is to be multiplied by then.
-        """
+        """How a multiple of a square becomes the square of a multiple."""
         if number in self._scaled:
             return 1 / reached, top * reached * reached
         return math.sqrt(abs(top)), math.copysign(1.0, top)
@@ -307,14 +292,7 @@ class _StageMerging:
     def unit(
         self, number: int, coefficients: Sequence[float], basis: g.Basis, operand: float
     ) -> float:
-        """What a polynomial is divided by, to be multiplied by later.
-
-        Args:
-            number: The number of the layer.
-            coefficients: Those of the polynomial.
-            basis: Of the coefficients; operands of Chebyshev polynomials stay within 1.
-            operand: The largest absolute value of the operand.
-        """
+        """What a polynomial is divided by, to be multiplied by later."""
         if number not in self._scaled:
             return 1.0
         growth = operand if basis == "monomial" else 1.0
@@ -368,11 +346,6 @@ def is_nonlinear(stage: Stage) -> bool:
 def stages_of(graph: g.Graph, part: float = 1.0) -> Stages:
     """The stages of a network.
 
-    Args:
-        graph: A network whose activations are polynomials.
-        part: What of an operand a slot holds that is taken where it is not linear: all; or one
-            half, where it holds two numbers in its real and its imaginary part.
-
     Example:
         >>> nodes = [g.node("x", g.InputLayer((3,)), (), [])]
         >>> for name, layer in [("a", g.LinearLayer(np.ones((2, 3)), np.ones(2))),
@@ -392,10 +365,6 @@ def stages_within_one(graph: g.Graph, part: float = 1.0) -> Stages:
     [-1, 1], as they are without bootstraps, too, and results of polynomials and factors of products
     are divided by what they reach where operands are in their ranges. Matrices after them make up
     for it; where none follows, and between two matrices, values keep their size.
-
-    Args:
-        graph: A network whose inputs have bounds and whose activations are polynomials.
-        part: As of `stages_of`.
 
     Example:
         >>> nodes = [g.node("x", g.InputLayer((3,), 1.0), (), [])]

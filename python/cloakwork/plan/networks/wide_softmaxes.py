@@ -37,15 +37,6 @@ def with_narrower_softmaxes(
 ) -> tuple[g.Graph, Calibration]:
     """The same network, those of whose softmaxes that no polynomials are near have halved scores.
 
-    Args:
-        graph: The network.
-        calibration: What its layers see.
-        batches: Inputs that the layers which it has more are calibrated on.
-        options: The precision, and the degrees, which a softmax stays as it is with.
-
-    Returns:
-        The network and what its layers see; the same as given where it has no such softmax.
-
     Example:
         >>> ones = g.LinearLayer(np.ones((2, 2)), np.zeros(2))
         >>> nodes = [g.node("x", g.InputLayer((2,)), (), [])]

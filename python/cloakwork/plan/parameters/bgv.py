@@ -130,11 +130,6 @@ def cheapest_integer_plan(
     """Of several programs of one circuit the one whose plan costs least; see `integer_plan`.
 
     Rotations and products cost a little more than their time, for their keys.
-
-    Raises:
-        CircuitTooDeepError: No ring has a modulus that holds the noise of any.
-        InsecureParametersError: The ring asked for falls short of 128-bit security.
-        KeyBudgetError: The fewest keys that will do take more than the budget.
     """
 
     def attempt(lanes: LaneProgram) -> tuple[IntegerPlan, float]:
@@ -172,17 +167,7 @@ def _unit(log_n: int) -> float:
 
 
 def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
-    """The program on the smallest ring that is secure and wide enough, at least modelled cost.
-
-    Args:
-        lanes: The program without levels.
-        options: What is asked.
-
-    Raises:
-        CircuitTooDeepError: No ring has a modulus that holds the noise.
-        InsecureParametersError: The ring asked for falls short of 128-bit security.
-        KeyBudgetError: The fewest keys that will do take more than the budget.
-    """
+    """The program on the smallest ring that is secure and wide enough, at least modelled cost."""
     rings = options.rings
     wide_enough = [*options.wide_enough(lanes)]
     if not wide_enough:
@@ -281,15 +266,7 @@ def _bases(level_bits: int, needed: float) -> list[float]:
 
 
 def cost_of(program: SlotProgram, parameter_sets: Sequence[BgvParameters]) -> float:
-    """What a run and the encryption of its inputs take by the model.
-
-    Args:
-        program: The program, with levels.
-        parameter_sets: Its parameters, one for every prime.
-
-    Returns:
-        The cost in transforms (NTTs) of 2^12 coefficients.
-    """
+    """What a run and the encryption of its inputs take by the model."""
     parameters = parameter_sets[0]
     costs = counted_costs(limbs_of(parameters), parameters.log_n)
     inputs = [each.level for each in program.operations if isinstance(each, Input)]

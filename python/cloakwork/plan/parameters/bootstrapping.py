@@ -31,17 +31,6 @@ def session_refreshing(
 ) -> Refreshing:
     """The bootstrapping for values that are refreshed wherever their levels are spent.
 
-    Args:
-        depth: Levels that it must leave.
-        precision: Bits after the binary point that it must leave right; None for what it leaves.
-        slots: Slots at least; None for any.
-        bound: The largest absolute value of any refreshed number.
-        insecure: Whether parameters below 128-bit security are allowed.
-        log_n: Base-2 logarithm of the ring degree; None for the usual one.
-
-    Raises:
-        InvalidParametersError: The ring has no bootstrapping, or it leaves less.
-
     Example:
         >>> session_refreshing(
         ...     3, 16, slots=None, bound=1.0, insecure=True, log_n=8).output_level
@@ -74,15 +63,6 @@ def session_refreshing(
 def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
     """The bootstrapping in a ring.
 
-    Args:
-        log_n: Base-2 logarithm of the ring degree.
-        bound: The largest absolute value that a refreshed vector may have.
-        insecure: Whether parameters below 128-bit security are allowed; rings that have a secure
-            set take it all the same.
-
-    Raises:
-        InvalidParametersError: The ring has no bootstrapping, or none for numbers as large.
-
     Example:
         >>> refreshing_for(16, bound=1.0, insecure=False).chain.insecure
         False
@@ -104,9 +84,6 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
 
 def least_level(refreshing: Refreshing, bound: float) -> int:
     """The lowest level whose modulus holds values up to a bound.
-
-    Raises:
-        InvalidParametersError: It is above those at which values are refreshed.
 
     Example:
         >>> refreshing = refreshing_for(8, bound=1.0, insecure=True)

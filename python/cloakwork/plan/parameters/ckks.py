@@ -32,20 +32,6 @@ def parameters_for(
 ) -> Parameters:
     """Parameters for a depth and a precision.
 
-    Args:
-        depth: Rescales in a row.
-        precision: Bits after the binary point.
-        bound: The largest absolute value that any encrypted number may take.
-        slots: Slots at least; by default what is secure for the rest.
-        insecure: Whether parameters below 128-bit security are allowed.
-        log_n: Base-2 logarithm of the ring degree; by default the smallest that is secure.
-        word_bits: Bits of the primes at most.
-        scale_bits: Bits of the scale at least; None for those that the precision takes.
-
-    Raises:
-        InvalidParametersError: No parameter set serves what is asked.
-        InsecureParametersError: The ring asked for is too small for 128-bit security.
-
     Example:
         >>> parameters_for(1, 20, bound=1.0).slots
         4096

@@ -43,16 +43,6 @@ def cheapest_of(
 ) -> P:
     """The plan of the least price among rings, or among what is tried in each.
 
-    Args:
-        candidates: What may be taken, one or more; rings upwards.
-        attempt: Plans for a candidate, or raises one of `REFUSALS`.
-        price: What a run of a plan costs.
-        is_enough: Whether the plans so far, in order, tell that none of the rest costs less.
-
-    Raises:
-        CloakworkError: No candidate has a plan: the first refusal for a budget, as larger rings
-            take more, or else the last one.
-
     Example:
         >>> cheapest_of(RINGS, lambda log_n: abs(log_n - 13), float)
         0

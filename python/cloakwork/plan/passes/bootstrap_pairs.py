@@ -33,11 +33,6 @@ _MORE_BYTES = 1 / 8
 def with_pairs(program: SlotProgram, refreshing: Refreshing, costs: Costs) -> SlotProgram:
     """The same computation with bootstraps two at a time, where that takes less time.
 
-    Args:
-        program: The program, each of its bootstraps of one value. Inputs and outputs stay in order.
-        refreshing: What a bootstrap takes and gives.
-        costs: What bootstraps cost, one by one and two at once.
-
     Example:
         >>> from cloakwork._native import BootstrappingParameters
         >>> from cloakwork.programs.slots import Input

@@ -135,20 +135,7 @@ def with_bootstraps(
     together: Sequence[int] = (),
     among: Collection[int] | None = None,
 ) -> SlotProgram:
-    """The same computation on a chain of few levels, with bootstraps where they cost least.
-
-    Args:
-        program: A program without bootstraps, of any depth.
-        refreshing: What a bootstrap takes and gives.
-        costs: What operations cost at each level, and a bootstrap.
-        floor: The level that outputs end at.
-        together: How many inputs in a row stand at one level.
-        among: The values that may be refreshed, by their numbers; None for all.
-
-    Raises:
-        InvalidParametersError: An operation takes more levels than a refreshed value has, or there
-            are too few values that may be refreshed.
-    """
+    """The same computation on a chain of few levels, with bootstraps where they cost least."""
     graph = _graph_of(program)
     sources = sources_of(program)
     allowed = frozenset(sources if among is None else (sources[value] for value in among))
@@ -165,14 +152,6 @@ def within_key_budget_beside(
     program: SlotProgram, refreshing: Refreshing, budget: int | None
 ) -> SlotProgram:
     """A program of the same outputs whose evaluation keys fit the budget, those of bootstraps too.
-
-    Args:
-        program: A program that may bootstrap.
-        refreshing: What a bootstrap takes.
-        budget: Bytes for all evaluation keys; None for any.
-
-    Raises:
-        KeyBudgetError: The fewest keys that will do take more.
 
     Example:
         >>> from cloakwork._native import BootstrappingParameters
@@ -243,11 +222,7 @@ class _Placement:
         self._prices: dict[tuple[int, int], float] = {}
 
     def cheapest_uses(self, kept: Callable[[_Ways], _Ways]) -> set[tuple[int, int]]:
-        """The operations that use a refreshed value, and the value.
-
-        Args:
-            kept: Which frontiers to go on from.
-        """
+        """The operations that use a refreshed value, and the value."""
         ways: _Ways = {(): _Way(0.0)}
         for number, step in enumerate(self._steps):
             ways = kept(self._placed(number, ways))

@@ -14,11 +14,6 @@ def followed(
 ) -> tuple[SlotProgram, tuple[int, ...]]:
     """A program changed, and the values in it that stand for some of before.
 
-    Args:
-        program: The program.
-        values: Their numbers; none of products that are not rescaled.
-        change: Passes that keep outputs, in order.
-
     Example:
         >>> from cloakwork.plan.passes.simplify import simplified
         >>> from cloakwork.programs.slots import Add, Input, Neg

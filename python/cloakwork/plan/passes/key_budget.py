@@ -49,15 +49,6 @@ def within_key_budget(
 ) -> SlotProgram:
     """A program of the same outputs whose evaluation keys fit the budget.
 
-    Args:
-        program: The program.
-        key_bytes_at: Bytes of one evaluation key at a level.
-        budget: Bytes for all keys, that of relinearisation included; None for no limit.
-
-    Raises:
-        KeyBudgetError: The fewest keys that the planner can do with take more.
-        InvalidArgumentError: The budget is no integer from 0 up.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Output
         >>> program = SlotProgram(
@@ -122,13 +113,6 @@ def powers_of_two_only(program: SlotProgram) -> SlotProgram:
 
 def with_keys(program: SlotProgram, levels: Mapping[int, int]) -> SlotProgram | None:
     """A program of the same outputs that rotates by the keys given only.
-
-    Args:
-        program: The program.
-        levels: Level of the Galois key of each rotation.
-
-    Returns:
-        The program; None where some rotation cannot be made of them.
 
     Example:
         >>> from cloakwork.programs.slots import Input, Output

@@ -78,17 +78,6 @@ def lowest_levels(
     value and level. Operations that no output uses count too; `plan.passes.simplify`
     removes them.
 
-    Args:
-        program: The program, without bootstraps.
-        floor: The level that outputs end at.
-        together: How many inputs in a row stand at one level, such as the ciphertexts of a
-            tensor; by default each has its own.
-        refreshed: Which values are bootstrapped for which uses, each once; by default none.
-
-    Raises:
-        InvalidArgumentError: The floor is no level.
-        InvalidProgramError: An input would stand above `MAX_LEVEL`.
-
     Example:
         >>> from cloakwork.programs.slots import Mul
         >>> operations = (Input("x", 5), Mul(0, 0), Rescale(1), DropLevel(2, 1), Output(3))

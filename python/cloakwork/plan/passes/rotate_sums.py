@@ -39,9 +39,6 @@ def with_rotate_sums(program: SlotProgram) -> SlotProgram:
     A sum is one where nothing else uses what it is made of, nor any other rotation of its value,
     which would share the digits of its key switching.
 
-    Args:
-        program: A program over integers.
-
     Example:
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 0), Rotate(0, 1), Rotate(0, 2), Sub(0, 1), Add(3, 2))
@@ -66,9 +63,6 @@ def with_rotate_sums(program: SlotProgram) -> SlotProgram:
 
 def without_rotate_sums(program: SlotProgram) -> SlotProgram:
     """The program with sums of rotations as rotations and additions, which passes may rewrite.
-
-    Args:
-        program: A program over integers.
 
     Example:
         >>> from cloakwork.programs.slots import Input

@@ -98,14 +98,6 @@ def rotation_tree(
     Greedy: the next target is one that is nearest to what is made. Of ways of the same length
     the one whose key is favoured or in use already is taken, so that few keys serve.
 
-    Args:
-        targets: Steps from 0 up; all can be reached.
-        paths: The shortest ways.
-        favoured: Keys that are there in any case.
-
-    Returns:
-        By steps, how each is made, in an order in which a parent comes before its branches.
-
     Example:
         >>> tree = rotation_tree([1, 2, 3], rotation_paths(16, [1, 2, 4]), [])
         >>> [(branch.parent, branch.step) for branch in tree.values()]

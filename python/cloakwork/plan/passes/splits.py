@@ -18,10 +18,6 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
     A baby step is a further hoisted rotation, a giant step a whole one; what the one costs
     in terms of the other differs between machines and between levels.
 
-    Args:
-        program: The program.
-        costs: What operations cost at each level.
-
     Example:
         >>> from cloakwork.runtime.costs import modelled
         >>> from cloakwork.programs.slots import Input, Output, Rescale

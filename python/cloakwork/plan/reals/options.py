@@ -89,11 +89,7 @@ class RealOptions:
         return noise_of(parameters, refreshing=refreshing, public_inputs=self.public_inputs)
 
     def costs_of(self, parameters: Parameters) -> Costs:
-        """What operations cost under parameters.
-
-        Raises:
-            InvalidArgumentError: `costs` gives something else.
-        """
+        """What operations cost under parameters."""
         costs = self.costs(parameters)
         if not isinstance(costs, Costs):
             raise InvalidArgumentError(

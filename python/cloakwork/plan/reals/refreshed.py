@@ -99,23 +99,13 @@ class RefreshingChain:
 
     @classmethod
     def of(cls, options: RealOptions, log_n: int) -> RefreshingChain:
-        """The chain of a ring.
-
-        Raises:
-            InvalidParametersError: The ring has no bootstrapping.
-        """
+        """The chain of a ring."""
         refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
         costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
         return cls(options, log_n, refreshing, costs)
 
     def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
-        """A program with bootstraps where they cost least, two at a time where that is precise.
-
-        Raises:
-            InvalidParametersError: It is too deep between two values, too little of its results is
-                right, or numbers are too large to be refreshed.
-            KeyBudgetError: The fewest keys take more than the budget.
-        """
+        """A program with bootstraps where they cost least, two at a time where that is precise."""
         lowered = self._placed(candidate).changed(self._within_key_budget)
         values = candidate.bounds(lowered)
         refreshing = refreshing_for(

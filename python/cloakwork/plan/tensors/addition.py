@@ -32,9 +32,6 @@ def added(
 
     Terms that lie alike stay where they are. Others meet where one of them lies, which
     costs least; one that lacks an axis is copied along it.
-
-    Raises:
-        LevelExhaustedError: A term must move and has no level left.
     """
     named = [_named(term, len(shape)) for term in terms]
     if _alike(named, shape):

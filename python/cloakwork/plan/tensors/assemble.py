@@ -34,17 +34,7 @@ def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Progra
 def program_with_functions(
     plan: Plan, near: Approximated, function: TensorFunction, task: Task
 ) -> Program:
-    """The program of a plan of what comes near to functions, with the errors of these.
-
-    Args:
-        plan: The plan.
-        near: What comes near to the functions.
-        function: What is computed.
-        task: What was planned.
-
-    Raises:
-        InvalidParametersError: All results are noise.
-    """
+    """The program of a plan of what comes near to functions, with the errors of these."""
     body, noise = plan.lowered.program, 2.0**-task.precision
     outputs = tuple(
         _narrowed(port, interval, noise)

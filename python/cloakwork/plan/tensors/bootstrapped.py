@@ -26,13 +26,6 @@ _PLANS = 6
 def cheapest_bootstrapped_plan(task: Task) -> Plan:
     """The cheapest plan found that may bootstrap.
 
-    Args:
-        task: What is to be planned.
-
-    Raises:
-        InvalidParametersError: No ring has a bootstrapping, or none has the precision.
-        KeyBudgetError: The fewest keys that will do take more than the budget.
-
     Example:
         >>> from cloakwork.plan.reals.options import RealOptions
         >>> from cloakwork.programs.ir.tensors import Contract, Source
@@ -88,11 +81,7 @@ def _planned(
 
 
 def _require_possible(task: Task, chain: RefreshingChain) -> None:
-    """Refuse numbers that leave no plan its precision in a ring, before ways are compared.
-
-    Raises:
-        InvalidParametersError: They do.
-    """
+    """Refuse numbers that leave no plan its precision in a ring, before ways are compared."""
     needs = least_needs(task.results, task.bounds)
     if needs is None:
         return

@@ -73,18 +73,7 @@ def contract(
     output: str,
     way: ContractionWay,
 ) -> Placed:
-    """Append a contraction, done in the given way.
-
-    Args:
-        builder: Where the operations go.
-        operands: One or two; clear arrays but for at least one.
-        labels: Labels of each operand, one per axis.
-        output: Labels of the result.
-        way: The arrangement; one of `ways`.
-
-    Raises:
-        LevelExhaustedError: The operands have too few levels.
-    """
+    """Append a contraction, done in the given way."""
     clear = [
         Weights(names, each)
         for names, each in zip(labels, operands, strict=True)

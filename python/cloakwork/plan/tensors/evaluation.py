@@ -35,16 +35,6 @@ def evaluated(
     A whole factor takes the range to [-1, 1] by additions. Any other takes a level, and so does
     masking garbage, which a polynomial would take to numbers beyond all bounds; both together
     take one.
-
-    Args:
-        builder: Where the operations go.
-        placed: The tensor.
-        coefficients: Those of the polynomial, from degree 0 up.
-        ends: What is taken to -1 and to 1.
-        title: What it is for.
-
-    Raises:
-        LevelExhaustedError: There are fewer levels left than it takes.
     """
     low, high = ends
     factor, shift = 2 / (high - low), -(high + low) / (high - low)

@@ -87,15 +87,6 @@ def cheapest_factors(
 ) -> list[SparseDiagonals]:
     """The product of least cost that does what the transform does, first applied first.
 
-    Args:
-        transform: The map.
-        levels: Levels at hand; each factor takes one.
-        cost_of: What one factor costs, by the numbers of its diagonals.
-        level_cost: What each level but the first costs.
-
-    Raises:
-        LevelExhaustedError: No level is at hand.
-
     Example:
         >>> from cloakwork.programs.bsgs import cheapest_split
         >>> rows, columns = np.divmod(np.arange(4096), 64)
@@ -120,13 +111,6 @@ def factorizations(transform: SparseDiagonals, most_stages: int) -> list[list[Sp
     few diagonals. The first factor of a product is applied first. Every factor masks what
     it does not move, so nothing enters from slots that the transform does not read. A
     transform that both reads a slot twice and adds several into one is returned alone.
-
-    Args:
-        transform: The map.
-        most_stages: Factors that a product may have, each of which takes a level.
-
-    Raises:
-        LevelExhaustedError: `most_stages` is less than one.
 
     Example:
         >>> spread = SparseDiagonals(16, np.zeros(16, dtype=np.int64), np.arange(16))

@@ -53,20 +53,12 @@ class Lowered:
     ranges: tuple[ActivationRange, ...] = ()
 
     def changed(self, change: Callable[[SlotProgram], SlotProgram]) -> Lowered:
-        """The same with another program, in which ranges are of the values that stand for theirs.
-
-        Args:
-            change: Passes that keep inputs and outputs, in order.
-        """
+        """The same with another program; ranges are of the values that stand for theirs."""
         program, ranges = followed_ranges(self.program, self.ranges, change)
         return replace(self, program=program, ranges=ranges)
 
     def value_bounds(self, bounds: Mapping[Source, float]) -> list[float | None]:
-        """The largest absolute value of each of the program's values; see `programs.bounds`.
-
-        Args:
-            bounds: For each source the largest absolute value of its elements.
-        """
+        """The largest absolute value of each of the program's values; see `programs.bounds`."""
         inputs = [
             bounds[source] * occupied
             for source, layout in self.inputs
@@ -87,20 +79,6 @@ def lower(
     lift: int = 0,
 ) -> Lowered:
     """Plan tensor operations as one program.
-
-    Args:
-        title: What is computed, in the user's words.
-        results: The nodes wanted.
-        slots: Slots of a ciphertext.
-        top: Level of the sources that have none of their own.
-        choices: For the contraction of a number, counted in order of work, which of its
-            ways to take; the cheapest by default.
-        level_price: What a level is worth, in rotations.
-        lift: Levels that sources stand above their own, to learn how many a plan takes.
-
-    Raises:
-        LevelExhaustedError: A source has too few levels.
-        ProgramTooLargeError: A tensor takes too many ciphertexts.
 
     Example:
         >>> x = Source("x", (2, 3), default_layout((2, 3), 8), 1)

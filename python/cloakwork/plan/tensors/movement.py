@@ -49,11 +49,6 @@ def movements(
 ) -> Iterable[Mapping[int, SparseDiagonals]]:
     """For each target ciphertext, the diagonals that every source ciphertext gives to it.
 
-    Args:
-        source: Axes named by label.
-        target: Axes named by label. Labels of the source that it lacks are summed.
-        weights: Factors; their labels may be in neither.
-
     Example:
         >>> there = Layout(8, (Axis(2, 3, "i"), Axis(3, 1, "j")))
         >>> back = Layout(8, (Axis(2, 1, "i"), Axis(3, 2, "j")))
@@ -127,13 +122,6 @@ def by_source(
     factors: NDArray[np.float64] | None = None,
 ) -> dict[int, SparseDiagonals]:
     """The diagonals that every source ciphertext gives to one target.
-
-    Args:
-        source: The layout of the source.
-        tiles: For each element the ciphertext that it comes from.
-        slots: The slot that it comes from.
-        arrived: The slot that it goes to.
-        factors: What it is multiplied by, None for one.
 
     Example:
         >>> there = Layout(4, (Axis(8, 1, "i", tile=4),))

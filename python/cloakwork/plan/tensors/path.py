@@ -65,13 +65,6 @@ def contraction_path(
     sequences for tensor networks", Physical Review E 90, 2014, for the search over sets of
     operands; the costs and the depths are our own.
 
-    Args:
-        inputs: Labels of each operand, one per axis, perhaps repeated.
-        output: Labels of the result, each once.
-        sizes: Size of every label; an operand may have size 1 instead.
-        encrypted: Whether each operand is.
-        slots: Slots of one ciphertext.
-
     Example:
         >>> sizes = {"i": 2, "j": 64, "k": 64, "l": 64}
         >>> for step in contraction_path(("ij", "jk", "kl"), "il", sizes, (True,) * 3, 8192):

@@ -35,19 +35,7 @@ from cloakwork.schemes.device.devices import CPU
 
 
 def tensor_program(function: TensorFunction, options: RealOptions, device: str) -> Program:
-    """The cheapest program found.
-
-    Args:
-        function: What is computed.
-        options: What is asked.
-        device: Where it is to run; products of matrices in blocks run on the CPU alone.
-
-    Raises:
-        InvalidParametersError: No parameters have the depth and precision that are needed.
-        InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
-        KeyBudgetError: The fewest keys that will do take more than the budget.
-        DeviceOperationError: There is none without operations that devices lack.
-    """
+    """The cheapest program found."""
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
     task = Task(options, function.results, bounds)
     require_keys(task)

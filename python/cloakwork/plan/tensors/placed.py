@@ -88,11 +88,7 @@ def rotated(builder: Builder, value: int, steps: int) -> int:
 
 
 def require_levels(builder: Builder, placed: Placed, levels: int) -> None:
-    """Refuse a step that takes more levels than there are.
-
-    Raises:
-        LevelExhaustedError: There are fewer.
-    """
+    """Refuse a step that takes more levels than there are."""
     left = level_of(builder, placed)
     if left < levels:
         raise LevelExhaustedError(f"needs {levels} level(s), there are {left}")
@@ -207,17 +203,6 @@ def moved(
 
     With weights every element is multiplied on the way, and elements that go to one slot
     sum: the result has the labels of the target.
-
-    Args:
-        builder: Where the operations go.
-        placed: The tensor, its axes named.
-        target: The layout wanted, its axes named.
-        weights: Factors by label.
-        stages: Levels that the move may take; with several, what comes from one ciphertext
-            goes through a product of sparser transforms where that is cheaper.
-
-    Raises:
-        LevelExhaustedError: There are fewer levels left.
     """
     require_levels(builder, placed, 1)
     action = f"move {placed.names}" if weights is None else f"multiply {placed.names} by constants"
@@ -269,9 +254,6 @@ def moved_freely(
     """The tensor whose elements lie in these ciphertexts and slots, moved to a layout.
 
     Takes a level.
-
-    Raises:
-        LevelExhaustedError: There is no level left.
     """
     require_levels(builder, placed, 1)
     builder.stage = _stage(f"rearrange into {target}")
@@ -331,21 +313,7 @@ def multiplied_tensors(
     axes: Sequence[Axis],
     shown: str,
 ) -> Placed:
-    """The product of two tensors placed alike, summed over the ciphertexts of other labels.
-
-    Args:
-        builder: Where the operations go.
-        left: A tensor, with some of the axes; along the others its ciphertexts are reused.
-        right: Likewise.
-        axes: Every axis of the product.
-        shown: Labels that stay apart; those of the others that are cut into tiles sum.
-
-    Returns:
-        The product, by `shown` first; the axes that are summed within a tile remain.
-
-    Raises:
-        LevelExhaustedError: There is no level left.
-    """
+    """The product of two tensors placed alike, summed over the ciphertexts of other labels."""
     level = min(level_of(builder, left), level_of(builder, right))
     left, right = dropped(builder, left, level), dropped(builder, right, level)
     require_levels(builder, left, 1)

@@ -14,9 +14,6 @@ from cloakwork.programs.slots import Builder
 def rearranged(builder: Builder, placed: Placed, elements: NDArray[np.int64]) -> Placed:
     """The tensor whose every element is the one that `elements` names, counted in C order.
 
-    Raises:
-        LevelExhaustedError: Elements must move and there is no level left.
-
     Example:
         >>> from cloakwork.programs.layout import default_layout
         >>> from cloakwork.programs.slots import Input

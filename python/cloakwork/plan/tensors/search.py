@@ -120,13 +120,6 @@ Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
 def cheapest_plan(task: Task) -> Plan:
     """The cheapest plan found.
 
-    Args:
-        task: What is to be planned.
-
-    Raises:
-        InvalidParametersError: No ring has the depth and precision that are needed.
-        InsecureParametersError: The largest ring is too small for 128-bit security.
-
     Example:
         >>> x = Source("x", (4,))
         >>> square = Contract((x, x), ("i", "i"), "i", (4,))
@@ -156,11 +149,7 @@ def _cost(plan: Plan) -> float:
 
 
 def _require_chain(task: Task, log_n: int) -> None:
-    """Refuse what no chain of a ring is long or fine enough for, before ways are compared.
-
-    Raises:
-        InvalidParametersError: There is no such chain.
-    """
+    """Refuse what no chain of a ring is long or fine enough for, before ways are compared."""
     needs = least_needs(task.results, task.bounds)
     if needs is not None:
         largest = power_of_two_above(needs.largest)
@@ -181,16 +170,7 @@ def _require_scale(task: Task, largest: float) -> None:
 
 
 def _require_small_errors(task: Task, log_n: int, gain: float) -> None:
-    """Refuse a graph that takes the errors of its inputs too far under the finest scale of a ring.
-
-    Args:
-        task: What is planned.
-        log_n: Base-2 logarithm of the ring degree.
-        gain: What errors of inputs grow by at least.
-
-    Raises:
-        InvalidParametersError: It does.
-    """
+    """Refuse a graph that takes errors of inputs too far under the finest scale of a ring."""
     finest = Parameters(
         levels=0,
         scale_bits=SCALE_BITS[-1],
@@ -214,16 +194,7 @@ def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
 
 
 def cheapest_of_ways(task: Task, attempt: Attempt, plans: int = _PLANS) -> Plan:
-    """The cheapest plan found for one ring: ways of each contraction are varied in turn.
-
-    Args:
-        task: What is planned.
-        attempt: Makes a plan of it.
-        plans: How many variations to try at most.
-
-    Raises:
-        InvalidParametersError: There is no plan.
-    """
+    """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
     best, level_price = _at_best_level_price(attempt)
     contractions = sum(isinstance(node, Contract) for node in in_order(task.results))
     if contractions < 2 or _is_long(best):
@@ -271,14 +242,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
 
 
 def require_keys(task: Task) -> None:
-    """Refuse a budget too small for any plan: one key is that of the first products.
-
-    Args:
-        task: What is to be planned.
-
-    Raises:
-        KeyBudgetError: It is.
-    """
+    """Refuse a budget too small for any plan: one key is that of the first products."""
     key_budget = task.options.key_budget
     needs = None if key_budget is None else least_needs(task.results, task.bounds)
     if needs is None or needs.depth == 0:
@@ -306,11 +270,7 @@ def require_keys(task: Task) -> None:
 
 
 def require_levels_in_ring(depth: int, task: Task, log_n: int, *, bound: float = 1.0) -> None:
-    """Refuse a ring in which so many levels are not secure for numbers up to a bound.
-
-    Raises:
-        InvalidParametersError: They are not.
-    """
+    """Refuse a ring in which so many levels are not secure for numbers up to a bound."""
     _parameters_with_primes(
         depth,
         task.precision,
@@ -356,19 +316,7 @@ def parameters_of(
     log_n: int,
     word_bits: int = LONGEST_WORD_BITS,
 ) -> Parameters:
-    """Parameters at which every result has its precision, whatever errors grow to on the way.
-
-    Args:
-        task: What is planned.
-        program: Its program.
-        bounds: The largest absolute value of each of its values.
-        log_n: Base-2 logarithm of the ring degree.
-        word_bits: Bits of the primes at most.
-
-    Raises:
-        InvalidParametersError: There are none with such scales.
-        InsecureParametersError: The ring is too small for 128-bit security.
-    """
+    """Parameters at which every result has its precision, whatever errors grow to on the way."""
     # Only its power of two counts; so more plans share their parameters.
     largest = power_of_two_above(max([1.0, *(bound for bound in bounds if bound is not None)]))
     depth = depth_of(program)

@@ -45,16 +45,6 @@ def ways(
 ) -> tuple[ContractionWay, ...]:
     """The cheapest ways found to contract one or two operands, cheapest first.
 
-    Args:
-        operands: One or two, at least one of them encrypted or free.
-        output: Labels of the result, each once.
-        slots: Slots of a ciphertext.
-        count: How many ways at most; their results lie differently.
-        level_price: What a level is worth, in rotations.
-
-    Raises:
-        LevelExhaustedError: Every way takes more levels than the operands have.
-
     Example:
         >>> from cloakwork.programs.layout import default_layout
         >>> x = EncryptedOperand("ij", default_layout((3, 4), 16), level=3)
@@ -151,19 +141,7 @@ def contracted(
     choice: int = 0,
     level_price: float = price.LEVEL,
 ) -> Placed:
-    """Plan a contraction and append it.
-
-    Args:
-        builder: Where the operations go.
-        operands: One or two, at least one not clear.
-        labels: Labels of each operand, one per axis.
-        output: Labels of the result.
-        choice: Which of the ways, the cheapest being 0; where there are fewer, the last.
-        level_price: What a level is worth, in rotations.
-
-    Raises:
-        LevelExhaustedError: The operands have too few levels.
-    """
+    """Plan a contraction and append it."""
     described = tuple(
         _described(builder, each, names) for names, each in zip(labels, operands, strict=True)
     )

@@ -252,15 +252,6 @@ class ScalarCircuit:
 def evaluate(circuit: ScalarCircuit, inputs: Mapping[str, Sequence[int]]) -> dict[str, list[int]]:
     """What the circuit computes, exactly.
 
-    Args:
-        circuit: The circuit.
-        inputs: The scalars of every input, in order.
-
-    Returns:
-        The scalars of every output, in order.
-
-    Raises:
-        InvalidArgumentError: An input is missing, unknown, or has another number of scalars.
 
     Example:
         >>> builder = CircuitBuilder("difference")
@@ -340,11 +331,7 @@ class CircuitBuilder:
         self.origin = ""
 
     def input(self, declared: CircuitInput) -> list[int]:
-        """Declare an input; the numbers of its scalars in order.
-
-        Raises:
-            InvalidProgramError: Another input has the name.
-        """
+        """Declare an input; the numbers of its scalars in order."""
         if declared.name in self._counts:
             _refuse(f"two inputs are named {declared.name!r}")
         self._inputs.append(declared)
@@ -352,11 +339,7 @@ class CircuitBuilder:
         return [self.append(Scalar(declared.name, index)) for index in range(declared.count)]
 
     def append(self, operation: ScalarOperation) -> int:
-        """The number of an operation's value.
-
-        Raises:
-            InvalidProgramError: The operation uses what does not exist.
-        """
+        """The number of an operation's value."""
         known = self._numbers.get(operation)
         if known is not None:
             return known
@@ -368,11 +351,7 @@ class CircuitBuilder:
         return number
 
     def output(self, name: str, shape: tuple[int, ...], values: Sequence[int]) -> None:
-        """Declare a result.
-
-        Raises:
-            InvalidProgramError: The values do not fill the shape.
-        """
+        """Declare a result."""
         self._outputs.append(CircuitOutput(name, shape, tuple(values)))
 
     @property
@@ -381,11 +360,7 @@ class CircuitBuilder:
         return self._operations
 
     def finish(self) -> ScalarCircuit:
-        """The circuit so far.
-
-        Raises:
-            InvalidProgramError: It is not legal.
-        """
+        """The circuit so far."""
         return ScalarCircuit(
             self._title,
             tuple(self._inputs),

@@ -34,15 +34,7 @@ Compute: TypeAlias = Callable[[g.Node, Sequence[g.Array]], g.Array]
 def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
     """The network's results for a batch.
 
-    Args:
-        graph: The network.
-        inputs: For each input a batch, along the first axis.
 
-    Returns:
-        One array, or several in the form in which the network returns them.
-
-    Raises:
-        ShapeMismatchError: The batch is not one of inputs of the network's shapes.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as g
@@ -57,15 +49,7 @@ def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
 
 
 def joined_rows(graph: g.Graph, inputs: Sequence[g.Array]) -> g.Array:
-    """A batch as a table: an entry of the batch in each row, the elements of all inputs in it.
-
-    Args:
-        graph: The network.
-        inputs: For each input a batch, along the first axis.
-
-    Raises:
-        ShapeMismatchError: The batch is not one of inputs of the network's shapes.
-    """
+    """A batch as a table: an entry of the batch in each row, the elements of all inputs in it."""
     arrays = [np.asarray(each, dtype=np.float64) for each in inputs]
     expected = [each.shape for each in graph.inputs]
     counts = {len(each) for each in arrays if each.ndim}
@@ -93,13 +77,7 @@ def element_bounds(graph: g.Graph) -> g.Array:
 
 
 def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_ERRORS) -> g.Array:
-    """The elements of all results, those of an entry of the batch in a row.
-
-    Args:
-        graph: The network.
-        rows: A batch as `joined_rows` makes it.
-        errors: What is added to the results of nodes, by their numbers.
-    """
+    """The elements of all results, those of an entry of the batch in a row."""
 
     def of(part: g.Array) -> g.Array:
         made = enumerate(values(graph, part, errors))
@@ -112,16 +90,7 @@ def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_E
 
 
 def by_parts(graph: g.Graph, work: Callable[[g.Array], _Made], rows: g.Array) -> list[_Made]:
-    """What some work makes of the entries of a batch, in parts that fit a cache, side by side.
-
-    Args:
-        graph: The network that is worked on.
-        work: Makes something of a part of the rows; it runs on a thread of its own.
-        rows: A batch as `joined_rows` makes it.
-
-    Returns:
-        What was made of each part, in order; of no rows, of one part without any.
-    """
+    """What some work makes of the entries of a batch, in parts that fit a cache, side by side."""
     largest = max(prod(node.shape) for node in graph.nodes)
     length = max(1, _NUMBERS_OF_A_PART // max(1, largest))
     parts = [rows[start : start + length] for start in range(0, max(1, len(rows)), length)]
@@ -144,14 +113,7 @@ def values(
     errors: Mapping[int, g.Array] = _NO_ERRORS,
     compute: Compute | None = None,
 ) -> Iterator[g.Array]:
-    """What each node computes for a batch, in the order of the nodes; freed after its last use.
-
-    Args:
-        graph: The network.
-        rows: A batch as `joined_rows` makes it.
-        errors: What is added to the results of nodes, by their numbers.
-        compute: How the operation of a node is computed, by default by `computed_layers`.
-    """
+    """What each node computes for a batch, in the order of the nodes; freed after its last use."""
     compute = compute or computed_layers
     sizes = [prod(each.shape) for each in graph.inputs]
     inputs = np.split(rows, np.cumsum(sizes)[:-1], axis=1)

@@ -232,11 +232,7 @@ class Graph:
 
 
 def node(name: str, operation: Operation, inputs: Sequence[int], nodes: Sequence[Node]) -> Node:
-    """The node of an operation after those there are, its shape found.
-
-    Raises:
-        InvalidProgramError: The operation does not fit its inputs.
-    """
+    """The node of an operation after those there are, its shape found."""
     shapes = [nodes[number].shape for number in inputs]
     return Node(name, operation, tuple(inputs), shape_after(name, operation, shapes))
 
@@ -244,14 +240,6 @@ def node(name: str, operation: Operation, inputs: Sequence[int], nodes: Sequence
 def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
     """A graph of nodes, checked.
 
-    Args:
-        nodes: The nodes in order.
-        form: How results stand; by default the one result, or a tuple of all.
-
-    Raises:
-        InvalidProgramError: A node works on one that is not before it, has a shape that its
-            operation does not give, an `InputLayer` stands after another node, an `OutputLayer`
-            before one, or two inputs or two results have one name.
 
     >>> import numpy as np
     >>> from cloakwork.programs.ir import layers as graph
@@ -287,11 +275,7 @@ def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
 
 
 def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Shape:
-    """The shape of an operation's result, given those of its operands.
-
-    Raises:
-        InvalidProgramError: The operation cannot work on such operands.
-    """
+    """The shape of an operation's result, given those of its operands."""
     match operation, [*shapes]:
         case InputLayer(shape=shape), []:
             return shape

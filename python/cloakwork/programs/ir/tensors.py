@@ -220,10 +220,6 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
 def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
     """The same node of other encrypted tensors.
 
-    Args:
-        node: The node.
-        sources: For each source the one that takes its place.
-
     Example:
         >>> x, y = Source("x", (2,)), Source("y", (2,))
         >>> with_sources(Sum((x, x), (1, -1), None, (2,)), {x: y}).terms[0] is y

@@ -147,11 +147,7 @@ class Operation:
         raise NotImplementedError
 
     def state_after(self, context: Context) -> State:
-        """The state of the value that it makes: the rule that makes it legal.
-
-        Raises:
-            InvalidProgramError: It is not legal there.
-        """
+        """The state of the value that it makes: the rule that makes it legal."""
         raise NotImplementedError
 
     @property
@@ -160,32 +156,16 @@ class Operation:
         return 0
 
     def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        """What besides kind and operands makes two operations the same.
-
-        Args:
-            vectors: A `programs.vectors.VectorTable`, which numbers vectors by what they hold.
-        """
+        """What besides kind and operands makes two operations the same."""
         return ()
 
     def text(self, naming: Any) -> str:
-        """What follows the operands in the text of a program.
-
-        Args:
-            naming: Names vectors; see `programs.text.Naming`.
-        """
+        """What follows the operands in the text of a program."""
         return ""
 
     @classmethod
     def read(cls, tokens: Tokens, named: Any) -> Operation:
-        """Take operands and what follows them from a line of text.
-
-        Args:
-            tokens: The line.
-            named: What it names; see `programs.text.Named`.
-
-        Raises:
-            InvalidProgramError: Something else comes.
-        """
+        """Take operands and what follows them from a line of text."""
         raise NotImplementedError
 
     def summary(self) -> str:
@@ -200,13 +180,7 @@ class Operation:
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
     ) -> Any:
-        """What it makes on a backend.
-
-        Args:
-            backend: A `schemes.base.Backend`.
-            values: Its operands; None for constants.
-            constants: The vectors of those that are.
-        """
+        """What it makes on a backend."""
         raise NotImplementedError
 
     def rotations(self, slots: int) -> tuple[int, ...]:
@@ -226,12 +200,7 @@ class Operation:
         return None
 
     def seconds(self, context: Context, costs: Any) -> float:
-        """What it takes, in the unit of the costs; relinearisations apart.
-
-        Args:
-            context: Where it stands.
-            costs: The costs of each level; see `runtime.costs.Costs`.
-        """
+        """What it takes, in the unit of the costs; relinearisations apart."""
         return 0.0
 
     def counts(self, context: Context) -> Mapping[str, int]:
@@ -247,11 +216,7 @@ class Operation:
         raise InvalidProgramError(f"cannot estimate {self.kind}: programs over reals have none")
 
     def require(self, condition: bool, reason: str) -> None:
-        """Refuse the operation for a reason.
-
-        Raises:
-            InvalidProgramError: The condition does not hold.
-        """
+        """Refuse the operation for a reason."""
         if not condition:
             raise InvalidProgramError(f"cannot use {self.kind}: {reason}")
 
@@ -349,11 +314,7 @@ def kind_of(value: object) -> str:
 
 
 def joined_state(operation: Operation, states: Sequence[State]) -> State:
-    """The state that the encrypted ones of two operands share.
-
-    Raises:
-        InvalidProgramError: Both are constants, or they differ.
-    """
+    """The state that the encrypted ones of two operands share."""
     encrypted = [state for state in states if state.level is not None]
     operation.require(bool(encrypted), "no operand is encrypted")
     if encrypted[0] != encrypted[-1]:

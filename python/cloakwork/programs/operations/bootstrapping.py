@@ -137,9 +137,6 @@ class PairedBootstrap(Bootstrap):
 def refreshes(program: Any) -> int:
     """How often the circuit of a bootstrap is run: once for two values of a pair.
 
-    Args:
-        program: The slot program.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Output, SlotProgram
         >>> operations = (

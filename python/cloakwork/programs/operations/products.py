@@ -74,11 +74,7 @@ class RotatedProducts(Operation):
         return replace(self, left=tuple(numbers[:terms]), right=tuple(numbers[terms:]))
 
     def run(self, slots: int) -> int:
-        """Terms that belong together: others may be summed apart.
-
-        Args:
-            slots: Slots of a vector.
-        """
+        """Terms that belong together: others may be summed apart."""
         return 1
 
     def state_after(self, context: Context) -> State:

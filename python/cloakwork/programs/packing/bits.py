@@ -74,13 +74,7 @@ class BitPacking(Packing):
         return whole([rows[port.name][0] for port in self.inputs if port.name in rows])
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
-        """Every output by name.
-
-        Returns:
-            An `int` or `bytes` for a single element of a single evaluation, otherwise an array:
-            int64 or uint64 up to 64 bits, Python's integers beyond, uint8 for bytes and bits. Of
-            ports with a fixed point a `float` or float64 up to 53 bits, `Fraction` beyond.
-        """
+        """Every output by name."""
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
 

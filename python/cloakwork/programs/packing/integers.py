@@ -26,18 +26,6 @@ def integer_rows(
 
     What numpy has as integers is not copied; others are Python's.
 
-    Args:
-        port: The input.
-        value: What was given for it.
-        action: What the caller is about to do, for the message of an error.
-        wider: What to do about integers outside the range, for the message, too.
-        instead: What else to do about numbers that are not whole.
-
-    Raises:
-        NotIntegerError: An element is not an integer, or there is a mask.
-        ShapeMismatchError: The shape does not fit.
-        ValueOutOfRangeError: An integer is outside the range.
-
     Example:
         >>> port = Port("a", "integer", 0, (2,), -9, 9)
         >>> rows, many = integer_rows(port, [[1, 2], [3, 4]], "pack", wider="take more bits")

@@ -69,12 +69,6 @@ _SMALL_BOUND = 2.0**-20
 def require_device_operations(program: SlotProgram) -> None:
     """Refuse a program that has an operation which devices lack.
 
-    Args:
-        program: The program.
-
-    Raises:
-        DeviceOperationError: It has one.
-
     Example:
         >>> from cloakwork.programs.slots import Input, Neg, Output
         >>> program = SlotProgram("", 8, (Input("x", 1), Neg(0), Output(1)), (None,) * 3)
@@ -150,11 +144,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self._circuit: DeviceBootstrapping | None = None
 
     def reopen_if_lost(self) -> None:
-        """Where the device was lost, open it again: tables, keys and diagonals are sent anew.
-
-        Raises:
-            DeviceUnavailableError: It is not there any more.
-        """
+        """Where the device was lost, open it again: tables, keys and diagonals are sent anew."""
         if self._is_there and not self.device.lost.is_set():
             return
         if self._is_there:
@@ -165,11 +155,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         self._begin(open_device(self.name))
 
     def extend_keys(self, keys: EvaluationKeys) -> None:
-        """Take in further evaluation keys of the same secret key.
-
-        Raises:
-            KeyMismatchError: They belong to another secret key.
-        """
+        """Take in further evaluation keys of the same secret key."""
         # On all threads, which the launch of an operation does not take.
         keys.expand()
         self.keys.extend(keys)
@@ -178,16 +164,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             self._evaluator = self._evaluator.extended(keys)
 
     def require(self, program: SlotProgram, needed: int) -> None:
-        """Make room for a program, which is about to run.
-
-        Args:
-            program: The program.
-            needed: Bytes that its values and operations take at once; see `working_bytes`.
-
-        Raises:
-            DeviceOperationError: It has an operation which devices lack.
-            MemoryBudgetError: The device has too little memory.
-        """
+        """Make room for a program, which is about to run."""
         total = self._totals.get(program)
         if total is None:
             require_device_operations(program)
@@ -220,13 +197,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         return self._largest_key(program) + plaintexts + _TABLE_BYTES * (4 + len(levels))
 
     def working_bytes(self, program: SlotProgram, operation: Operation, together: int) -> int:
-        """Bytes that an operation of a program works in on the device, keys apart.
-
-        Args:
-            program: The program.
-            operation: One that works on a value.
-            together: Operations of its task.
-        """
+        """Bytes that an operation of a program works in on the device, keys apart."""
         level = _level(program, operation)
         match operation:
             case Linear(diagonals=diagonals, baby_steps=baby_steps):

@@ -54,12 +54,7 @@ class DeviceCache:
         self._program: weakref.ref[SlotProgram] | None = None
 
     def begin(self, program: SlotProgram, spare: int) -> None:
-        """A program is about to run.
-
-        Args:
-            program: The program.
-            spare: Bytes of the device that it does not need, beside what is kept.
-        """
+        """A program is about to run."""
         self._program = weakref.ref(program)
         self._spare = spare
 

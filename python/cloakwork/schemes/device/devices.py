@@ -47,13 +47,6 @@ class OpenDevice:
 def device_name(value: object, action: str) -> str:
     """The name of a device, where it is one; whether the device is there is not asked.
 
-    Args:
-        value: "cpu", "cuda", "cuda:1" for the second GPU, or "software", which is for tests.
-        action: What the caller is about to do, for the message of an error.
-
-    Raises:
-        InvalidArgumentError: It is not the name of a device.
-
     Example:
         >>> device_name("cuda:1", "run")
         'cuda:1'
@@ -71,13 +64,6 @@ def open_device(name: str) -> OpenDevice:
 
     Of its memory nine tenths of what is free may be used, or as many bytes as the environment
     variable CLOAKWORK_DEVICE_BYTES says.
-
-    Args:
-        name: That of a GPU, or "software".
-
-    Raises:
-        DeviceUnavailableError: The GPU, its driver or CUDA's run-time compiler is missing.
-        InvalidArgumentError: The environment variable is not a number of bytes.
 
     Example:
         >>> open_device("software").native.name

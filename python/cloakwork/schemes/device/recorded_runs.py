@@ -86,15 +86,7 @@ class RecordedRuns:
         run: _Run,
         spare: int,
     ) -> list[DeviceCiphertext]:
-        """What a program makes of its inputs.
-
-        Args:
-            program: The program.
-            inputs: On the device.
-            bounds: Of its values, as the run is told.
-            run: Runs it step by step, and leaves nothing in use but what it returns.
-            spare: Bytes of the device that are free beside what the run takes.
-        """
+        """What a program makes of its inputs."""
         bounds = None if bounds is None else tuple(bounds)
         known = self._known.get(program)
         if known is None or known.bounds != bounds:

@@ -105,11 +105,7 @@ class StayingCiphertext:
     def there(
         self, device: OpenDevice, send: Callable[[Ciphertext], DeviceCiphertext]
     ) -> DeviceCiphertext:
-        """What is on a device, sent there where it is not.
-
-        Raises:
-            DeviceLostError: Another device, which has failed, has the only copy.
-        """
+        """What is on a device, sent there where it is not."""
         found = self.on(device)
         if found is None:
             found = send(self.here())
@@ -117,11 +113,7 @@ class StayingCiphertext:
         return found
 
     def here(self) -> Ciphertext:
-        """A copy on the host, made once.
-
-        Raises:
-            DeviceLostError: The device failed before it was made.
-        """
+        """A copy on the host, made once."""
         with self._fetching:
             if self._here is None:
                 self._here = self._fetched()
@@ -141,11 +133,7 @@ class StayingCiphertext:
             raise
 
     def leave(self) -> None:
-        """Give up its memory on the device, for a copy on the host.
-
-        Raises:
-            DeviceLostError: The device failed before it was made.
-        """
+        """Give up its memory on the device, for a copy on the host."""
         self.here()
         self._stay(None, None)
 
@@ -155,11 +143,7 @@ class StayingCiphertext:
 
 
 def all_leave(device: OpenDevice) -> None:
-    """Give up the memory of everything that stays on a device, for copies on the host.
-
-    Raises:
-        DeviceLostError: The device failed.
-    """
+    """Give up the memory of everything that stays on a device, for copies on the host."""
     for each in _staying_on(device):
         each.leave()
 

@@ -27,14 +27,6 @@ def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
     ICLR 2015), measured by moving one element after another. The elements that depend most on
     the inputs are taken. Operands of too many elements are left out.
 
-    Args:
-        graph: A network whose inputs have bounds.
-        start: The input where slopes are measured, as `joined_rows` makes it.
-
-    Returns:
-        Signs, a direction in each row; none where no values of the network are multiplied by
-        one another.
-
     Example:
         >>> nodes = [g.node("x", g.InputLayer((2,), bound=1.0), (), [])]
         >>> difference = g.LinearLayer(np.array([[3.0, -1.0]]), np.zeros(1))

@@ -73,14 +73,7 @@ class SimulatedInputs:
     def of(
         cls, graph: g.Graph, calibration: Calibration, searched: WorstCaseInputs, width: int
     ) -> SimulatedInputs:
-        """Of a calibration's outermost inputs and of some of all kinds, and the first of the worst.
-
-        Args:
-            graph: The network, whose activations are polynomials.
-            calibration: Inputs such as a network is to be run on.
-            searched: The ones that errors grow most by, those first.
-            width: Inputs that a ciphertext has slots for.
-        """
+        """Of a calibration's outermost inputs, some of all kinds, and the first of the worst."""
         runs = min(_RUNS, -(-len(calibration.spread) // width))
         kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
         spread = _batches(calibration.spread[kinds], width)
@@ -106,13 +99,7 @@ def _batches(inputs: _Array, width: int) -> list[_Array]:
 
 
 def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) -> list[ClearRun]:
-    """Runs of a network without noise, one for each batch of inputs.
-
-    Args:
-        network: The network.
-        batches: As many inputs in each as have slots, so many times.
-        copies: How often.
-    """
+    """Runs of a network without noise, one for each batch of inputs."""
     made: list[ClearRun] = []
     for rows in batches:
         inputs = network.pack(np.tile(rows, (copies, 1)))
@@ -143,12 +130,7 @@ def expected_error(network: LoweredNetwork, runs: Sequence[ClearRun], noise: Noi
 
 
 def _largest_error(drawn: _Array, results: int) -> float:
-    """A bound that an error of a run exceeds with negligible probability.
-
-    Args:
-        drawn: Errors, those of one number in a column.
-        results: Numbers that a run results in.
-    """
+    """A bound that an error of a run exceeds with negligible probability."""
     # Some numbers have larger errors than others. One half of the draws finds these numbers, the
     # other half, which they were not chosen by, gives their deviation.
     found, fresh = drawn[::2], drawn[1::2]

@@ -27,11 +27,6 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
     bound holds for inputs made on purpose, too. The deeper a network is, the more the bound
     exceeds the errors of other inputs.
 
-    Args:
-        graph: The network with its activations.
-        fitted: The one with polynomials, whose inputs have bounds and whose polynomials have
-            ranges.
-
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> from cloakwork.plan.networks.fit import fit
@@ -132,13 +127,7 @@ def _slope(polynomial: g.PolynomialLayer, beyond: float) -> float:
 def errors_after(
     operation: g.Operation, operands: Sequence[g.Array], errors: Sequence[g.Array]
 ) -> g.Array:
-    """Bounds on the errors of the result of an operation that is linear, or a product.
-
-    Args:
-        operation: The operation.
-        operands: The absolute values of its operands, or bounds on them.
-        errors: Bounds on their errors.
-    """
+    """Bounds on the errors of the result of an operation that is linear, or a product."""
     if isinstance(operation, g.Multiply):
         (left, right), (wrong, amiss) = operands, errors
         return np.asarray(left * amiss + right * wrong + wrong * amiss)

@@ -51,11 +51,6 @@ _PARTS = (-1.0, -0.5, 0.5, 1.0)
 def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
     """The largest difference of any result to expect, for inputs such as the given ones.
 
-    Args:
-        graph: The network with its activations.
-        fitted: The one with polynomials, whose polynomials have ranges.
-        rows: Inputs within these ranges, as `joined_rows` makes them.
-
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> from cloakwork.plan.networks.fit import fit
@@ -158,13 +153,6 @@ def _errors_of_shares(
 
     What is wrong with a number is wrong with its sum, too. With e_i + d_i for e_i and S + D for S,
     e_i / S becomes larger by (d_i - e_i / S * D) / (S + D), and D has d_i in it.
-
-    Args:
-        sums: What makes the sums; each number is in its own.
-        own: The largest error of the reciprocal of a sum.
-        numbers: The numbers.
-        variances: Of their errors.
-        bounds: Of their errors.
     """
     whole, wrong = layer_value(sums, [numbers]), errors_after(sums, [np.abs(numbers)], [bounds])
     least = np.maximum(np.abs(whole) - wrong, 0.0)

@@ -50,10 +50,6 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
     Monte Carlo procedures for generating points uniformly distributed over bounded regions",
     Operations Research 32, 1984), uphill only.
 
-    Args:
-        graph: A network whose inputs have bounds and whose polynomials have ranges.
-        calibration: Inputs within them.
-
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
         >>> nodes = [g.node("x", g.InputLayer((1,), bound=3.0), (), [])]

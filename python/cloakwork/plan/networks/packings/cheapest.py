@@ -26,14 +26,7 @@ from cloakwork.runtime.costs import Costs
 def chosen_packings(
     network: StagedNetwork, slots: int, costs: Costs, level_price: float = 0.0
 ) -> tuple[tuple[Places, ...], float]:
-    """The packings of all stages that together cost least, and their price.
-
-    Args:
-        network: The network.
-        slots: Slots of one ciphertext for each input of a batch.
-        costs: What operations cost at each level of the network.
-        level_price: What each level costs that a ciphertext goes down.
-    """
+    """The packings of all stages that together cost least, and their price."""
     options = _options(network, slots)
     prices: list[Prices] = []
     for group, found in options.items():

@@ -37,12 +37,7 @@ _Indices = NDArray[np.int64]
 def derived_packings(
     network: StagedNetwork, packings: Mapping[int, Sequence[Places]]
 ) -> dict[int, list[Places]]:
-    """For each group of stages the packings that follow from those of operands.
-
-    Args:
-        network: The network.
-        packings: For each group the packings that it may have for itself.
-    """
+    """For each group of stages the packings that follow from those of operands."""
     derived: dict[int, list[Places]] = {group: [] for group in packings}
     for number, operand in network.products:
         matrix = network.matrix(number, operand)
