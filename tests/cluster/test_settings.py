@@ -11,7 +11,7 @@ import distributed
 
 from cloakwork.cluster.settings import SETTINGS
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "cluster.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "cluster.md"
 
 
 def flat(nested: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

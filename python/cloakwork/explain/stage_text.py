@@ -38,11 +38,11 @@ def stage_lines(program: SlotProgram, stage: Stage, number: int) -> list[str]:
     Equal strands are told once, with how many there are.
 
     Example:
-        >>> from cloakwork.explain.stages import stages_of
+        >>> from cloakwork.explain.stages import stages_of_program
         >>> from cloakwork.programs.slots import Input
         >>> operations = (Input("x", 1), Rotate(0, 1), Add(0, 1), Rotate(2, 2), Add(2, 3))
         >>> program = SlotProgram("", 8, operations, (None,) * 5, (), ("sum over i",) * 5)
-        >>> print("\\n".join(stage_lines(program, stages_of(program)[0], 1)))
+        >>> print("\\n".join(stage_lines(program, stages_of_program(program)[0], 1)))
          1. sum over i, level 1
               add rotations by 1, 2
     """

@@ -35,7 +35,7 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> dict[str, float]:
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(measured_cost, "operation_seconds", refuse)
+    monkeypatch.setattr(measured_cost, "measured_seconds", refuse)
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
     def seconds(parameters: Parameters, level: int) -> dict[str, float]:
         return asdict(modelled_for(parameters).at(level))
 
-    monkeypatch.setattr(measured_cost, "operation_seconds", seconds)
+    monkeypatch.setattr(measured_cost, "measured_seconds", seconds)
     monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
 
 
@@ -145,7 +145,7 @@ def test_a_chain_without_levels_is_measured_operation_by_operation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pretended = {"rotation": 7.0, "hoisted_rotation": 5.0, "addition": 3.0, "encoding": 2.0}
-    monkeypatch.setattr(measured_cost, "operation_seconds", lambda *_: pretended)
+    monkeypatch.setattr(measured_cost, "measured_seconds", lambda *_: pretended)
     monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
     costs = measured(FLAT)
     found = asdict(costs.at(0))
@@ -167,7 +167,7 @@ def test_the_model_is_corrected_between_the_measured_levels(
     def pretended(_: Parameters, level: int) -> dict[str, float]:
         return {kind: cost * factors[level] for kind, cost in asdict(model.at(level)).items()}
 
-    monkeypatch.setattr(measured_cost, "operation_seconds", pretended)
+    monkeypatch.setattr(measured_cost, "measured_seconds", pretended)
     found = [measured(PARAMETERS).at(level).rotation for level in range(5)]
     expected = [1.0, 2.0, 4.0, 6.0, 8.0]
     ratios = [found[level] / model.at(level).rotation for level in range(5)]

@@ -83,7 +83,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     tensors = [each for each in read if isinstance(each, TensorMethods)]
     if not tensors:
         # A type checker, to which tensors are arrays, cannot tell this case.
-        return cast(Tensor, np.einsum(expression, *cast(Any, operands), optimize=True))
+        return cast("Tensor", np.einsum(expression, *cast(Any, operands), optimize=True))
     runner = _runner(parsed, tensors)
     encrypted = tuple(isinstance(each, TensorMethods) for each in read)
     steps = contraction_path(parsed.inputs, parsed.output, size_of, encrypted, _TYPICAL_SLOTS)

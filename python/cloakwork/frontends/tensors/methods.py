@@ -402,7 +402,7 @@ class TensorMethods:
         """A function of every element, approximated over the range that the elements have.
 
         Args:
-            function: One of `plan.functions.known`.
+            function: One of `programs.functions`.
             title: What it is called in messages.
             bits: Bits after the binary point that are to be right; by default those of the program.
             gap: Of a comparison, how close to 0 its values may be between 0 and 1.

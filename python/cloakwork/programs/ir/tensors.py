@@ -126,7 +126,7 @@ class Apply:
     """A function of every element, which the planner replaces by what comes near to it.
 
     Args:
-        function: Its name, one of `plan.functions.known`.
+        function: Its name, one of `programs.functions`.
         operand: The node.
         bits: Bits after the binary point that are to be right; None for those of the program.
         origin: The user's line.
