@@ -232,3 +232,76 @@ def test_a_link_to_the_file_stays_a_link(tmp_path: Path) -> None:
     again.decrypt_for_others(evaluator.run(client.encrypt(np.full(500, 0.5))), **ASKED)
     assert (tmp_path / "link").is_symlink()
     assert count(cw.load(tmp_path / "client", cw.Client, insecure=True)) == 1
+
+
+def test_a_stale_client_that_is_saved_loses_nothing_of_the_record(tmp_path: Path) -> None:
+    client, evaluator = TENSORS.program.keygen()
+    outputs = evaluator.run(client.encrypt(**TENSORS.arguments))
+    path = tmp_path / "k"
+    client.save(path)
+    other = cw.load(path, cw.Client, insecure=True)
+    public = other.public_key()
+    other.decrypt_for_others(outputs, honest_inputs=True, **ASKED)
+    # Over the file itself, and beside it.
+    for again in (path, tmp_path / "k2", path):
+        client.save(again)
+        loaded = cw.load(again, cw.Client, insecure=True)
+        assert loaded.makers == client.makers == (client.maker, public.maker)
+        assert count(loaded) == count(other) > 0
+        with pytest.raises(UntrustedInputsError):
+            loaded.decrypt_for_others(outputs, **ASKED)
+
+
+def test_a_copy_that_replaces_another_file_of_its_key_takes_its_record_in(tmp_path: Path) -> None:
+    client, evaluator = pair(500)
+    first, second = tmp_path / "first", tmp_path / "second"
+    client.save(first)
+    client.save(second)
+    results = [evaluator.run(client.encrypt(np.full(500, 0.5))) for _ in range(3)]
+    copies = [cw.load(each, cw.Client, insecure=True) for each in (first, second)]
+    for copy, each in zip(copies, results[:2], strict=True):
+        copy.decrypt_for_others(results[2], statistical_bits=10, decryptions=3)
+        copy.decrypt_for_others(each, statistical_bits=10, decryptions=3)
+    copies[0].save(second)
+    # The result that both gave counts once.
+    assert count(copies[0]) == 3
+    with pytest.raises(DecryptionsSpentError, match="after 3"):
+        cw.load(second, cw.Client, insecure=True).decrypt_for_others(
+            evaluator.run(client.encrypt(np.full(500, 0.25))), statistical_bits=10, decryptions=3
+        )
+
+
+def test_a_stale_session_that_is_saved_loses_nothing_of_the_record(tmp_path: Path) -> None:
+    session = cw.Session(depth=0, precision=30, log_n=10, insecure=True)
+    path = tmp_path / "session"
+    session.save(path)
+    other = cw.load(path, cw.Session, insecure=True)
+    asked: dict[str, Any] = {"statistical_bits": 4, "decryptions": 1}
+    other.decrypt_for_others(other.encrypt([0.5], bound=1), **asked)
+    session.save(path)
+    again = cw.load(path, cw.Session, insecure=True)
+    with pytest.raises(DecryptionsSpentError):
+        again.decrypt_for_others(again.encrypt([0.5], bound=1), **asked)
+
+
+def test_saves_and_decryptions_at_once_lose_none(tmp_path: Path) -> None:
+    client, evaluator = pair(500)
+    path = tmp_path / "client"
+    client.save(path)
+    giving = cw.load(path, cw.Client, insecure=True)
+    results = [evaluator.run(client.encrypt(np.full(500, 0.5))) for _ in range(10)]
+    done = threading.Event()
+
+    def save() -> None:
+        while not done.is_set():
+            client.save(path)
+
+    saving = threading.Thread(target=save)
+    saving.start()
+    try:
+        for each in results:
+            giving.decrypt_for_others(each, statistical_bits=10, decryptions=10)
+    finally:
+        done.set()
+        saving.join()
+    assert count(cw.load(path, cw.Client, insecure=True)) == 10

@@ -6,6 +6,7 @@ import math
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -291,6 +292,9 @@ class Client(_Encrypting):
 
     def _settle(self, path: Path) -> None:
         self._ledger.settle(path)
+
+    def _saving(self, path: Path) -> AbstractContextManager[None]:
+        return self._ledger.saving(path)
 
     @property
     def makers(self) -> tuple[str, ...]:

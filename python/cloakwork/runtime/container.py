@@ -25,7 +25,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias
@@ -38,6 +38,7 @@ from cloakwork.base.arguments import file_path, with_article
 from cloakwork.base.record import Fields, PackedArray, Record
 from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import (
+    FileMissingError,
     InvalidArgumentError,
     KeyExposedError,
     MalformedBytesError,
@@ -227,9 +228,9 @@ def change_entries(
             head = _header(archive, file)
             members = [each for each in archive.infolist() if each.filename != _HEADER]
             length = archive.getinfo(_HEADER).header_offset
-        if head["kind"] != kind or not isinstance(head["content"].get("record"), dict):
+        record = _entries(head)
+        if head["kind"] != kind or record is None:
             raise MalformedBytesError(f"cannot read {target}: expected {with_article(kind)}")
-        record = head["content"]["record"]
         record.update(change(Fields(record, str(target))))
 
         def copy(new: DirectFile) -> None:
@@ -252,6 +253,41 @@ def _locked(path: Path) -> Iterator[DirectFile]:
             if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 yield file
                 return
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Let nobody change what is at a path, where something is, until this has replaced it.
+
+    Raises:
+        FileAccessError: It cannot be opened.
+    """
+    with ExitStack() as lock:
+        with suppress(FileMissingError), named_writing(path):
+            lock.enter_context(_locked(path))
+        yield
+
+
+def entries_of(path: Path) -> Fields | None:
+    """The entries of a container that hold no arrays and no bytes; None where no container is.
+
+    Raises:
+        FileAccessError: What is there cannot be opened.
+    """
+    with suppress(FileMissingError, MalformedBytesError), _opened(path) as file:
+        with _archive_in(file, str(path)) as archive:
+            entries = _entries(_header(archive, file))
+        return None if entries is None else Fields(entries, str(path))
+    return None
+
+
+def _entries(head: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The entries in a header, as it has them."""
+    match head["content"]:
+        case {"record": dict(entries)}:
+            return entries
+        case _:
+            return None
 
 
 def to_bytes(kind: str, record: Record) -> bytes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -76,6 +77,21 @@ class Given:
             )
         return replace(self, releases=tuple((*of, digits) for of, digits in released.items()))
 
+    def with_all_of(self, other: Given) -> Given:
+        """With all that another record of the same key has; what both have counts once."""
+        released = {(bits, most): digits for bits, most, digits in self.releases}
+        for bits, most, digits in other.releases:
+            known = released.get((bits, most), "")
+            held = _digests(known)
+            released[bits, most] = known + "".join(
+                each for each in _digests(digits) if each not in held
+            )
+        return replace(
+            self,
+            makers=tuple(dict.fromkeys((*self.makers, *other.makers))),
+            releases=tuple((*of, digits) for of, digits in released.items()),
+        )
+
     @property
     def _digits(self) -> list[str]:
         return [digits for _, _, digits in self.releases]
@@ -107,6 +123,21 @@ class Ledger:
     def settle(self, path: Path) -> None:
         """Keep it in a file from now on, which holds it already."""
         self._path = path.resolve()
+
+    @contextmanager
+    def saving(self, path: Path) -> Iterator[None]:
+        """Keep it in a file from now on, to which its client is saved meanwhile.
+
+        It takes in what the file that is replaced, and the file that it was kept in, say of the
+        same key: another process may have given that out. Nobody adds to it meanwhile.
+        """
+        with self._lock, container.unchanged(path):
+            for place in (path, self._path):
+                there = None if place is None else _given_in(place)
+                if there is not None and there.key == self._given.key:
+                    self._given = self._given.with_all_of(there)
+            yield
+            self.settle(path)
 
     @property
     def makers(self) -> tuple[str, ...]:
@@ -181,8 +212,16 @@ def _require_own_inputs(given: Given, action: str) -> None:
         )
 
 
-def _digests(digits: str) -> set[str]:
-    return {digits[at : at + _DIGEST_DIGITS] for at in range(0, len(digits), _DIGEST_DIGITS)}
+def _digests(digits: str) -> dict[str, None]:
+    """The digests in their order, for which sets have none."""
+    starts = range(0, len(digits), _DIGEST_DIGITS)
+    return dict.fromkeys(digits[at : at + _DIGEST_DIGITS] for at in starts)
+
+
+def _given_in(path: Path) -> Given | None:
+    """What a file says was given out; None where it is no client's."""
+    fields = container.entries_of(path)
+    return _read(fields) if fields is not None and fields.has(_ENTRY) else None
 
 
 def _record(given: Given) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -36,7 +36,11 @@ class Saved:
         raise NotImplementedError
 
     def _settle(self, path: Path) -> None:
-        """Take notice of the file that this was saved to or loaded from."""
+        """Take notice of the file that this was loaded from."""
+
+    def _saving(self, _path: Path) -> AbstractContextManager[None]:
+        """What is around the writing of the file."""
+        return nullcontext()
 
     @names_memory("save")
     def save(
@@ -66,9 +70,9 @@ class Saved:
             '<lambda>'
         """
         secret = read_passphrase(passphrase, f"save to {path}")
-        with named_full_disk(f"{path}", "give another path"):
-            container.write(path, self._kind, self._record(), secret)
-        self._settle(file_path(path, "write"))
+        target = file_path(path, "write")
+        with named_full_disk(f"{path}", "give another path"), self._saving(target):
+            container.write(target, self._kind, self._record(), secret)
 
 
 @names_memory("save")

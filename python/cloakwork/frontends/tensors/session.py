@@ -589,6 +589,9 @@ class Session(_KeyHolder):
     def _settle(self, path: Path) -> None:
         self._ledger.settle(path)
 
+    def _saving(self, path: Path) -> contextlib.AbstractContextManager[None]:
+        return self._ledger.saving(path)
+
     @classmethod
     def _of(cls, fields: Fields, limits: ReadLimits) -> Session:
         made = cls.__new__(cls)
