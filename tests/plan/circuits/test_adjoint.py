@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.circuit.jobs import convolution, max_5, sort_3
 from cloakwork.plan.circuits.adjoint import cut_forms
-from cloakwork.plan.circuits.forms import Forms, InputNode, LinearForm, ProductNode, SumNode
+from cloakwork.plan.circuits.forms import Forms, InputNode, IntegerForm, ProductNode, SumNode
 from cloakwork.plan.circuits.forms import forms_of_circuit as written
 from cloakwork.programs.ir.circuits import (
     CircuitBuilder,
@@ -28,7 +28,7 @@ def results(forms: Forms, inputs: dict[str, list[int]]) -> list[int]:
     """What the outputs of forms come to."""
     values: list[int] = []
 
-    def value(form: LinearForm) -> int:
+    def value(form: IntegerForm) -> int:
         return form.constant + sum(factor * values[node] for node, factor in form.terms)
 
     for node in forms.nodes:

@@ -20,7 +20,7 @@ from cloakwork.plan.circuits.forms import (
     FormBuilder,
     Forms,
     InputNode,
-    LinearForm,
+    IntegerForm,
     ProductNode,
     SumNode,
     forms_of,
@@ -100,7 +100,7 @@ class _Cut:
         self._height = height
         self._shares = shares
         self._builder = FormBuilder(forms.circuit)
-        self._copies: dict[int, LinearForm] = {}
+        self._copies: dict[int, IntegerForm] = {}
         for number in forms.live:
             if not depends[number] or forms.levels[number] <= height:
                 self._copies[number] = self._copy(number)
@@ -111,16 +111,16 @@ class _Cut:
         for form in self._old.outputs:
             total = self._result(form)
             if total.terms and total.node is None:
-                total = LinearForm(((self._builder.node(SumNode(total)), 1),))
+                total = IntegerForm(((self._builder.node(SumNode(total)), 1),))
             made.outputs.append(total)
         return made
 
-    def _result(self, form: LinearForm) -> LinearForm:
+    def _result(self, form: IntegerForm) -> IntegerForm:
         # What each node that depends on the input is multiplied by on its ways to the result.
-        weights: dict[int, LinearForm] = {}
+        weights: dict[int, IntegerForm] = {}
         # At the cut, values by what they are multiplied by, so that one product serves all.
-        values: dict[LinearForm, LinearForm] = {}
-        self._spread(form, LinearForm((), 1), weights, values)
+        values: dict[IntegerForm, IntegerForm] = {}
+        self._spread(form, IntegerForm((), 1), weights, values)
         while weights:
             number = max(weights)
             weight = weights.pop(number)
@@ -132,62 +132,62 @@ class _Cut:
                 self._spread(rest, self._times(weight, self._form(factor)), weights, values)
             else:
                 _add(values, weight, self._copies[number])
-        total = LinearForm(())
+        total = IntegerForm(())
         for weight, value in values.items():
             total = total.plus(self._times(weight, value))
         return total
 
     def _spread(
         self,
-        form: LinearForm,
-        weight: LinearForm,
-        weights: dict[int, LinearForm],
-        values: dict[LinearForm, LinearForm],
+        form: IntegerForm,
+        weight: IntegerForm,
+        weights: dict[int, IntegerForm],
+        values: dict[IntegerForm, IntegerForm],
     ) -> None:
         """Give the terms of a form their weight; what does not depend on the input is a value."""
-        clear = LinearForm((), form.constant)
+        clear = IntegerForm((), form.constant)
         for term, coefficient in form.terms:
             if self._depends[term]:
-                weights[term] = weights.get(term, LinearForm(())).plus(weight.scaled(coefficient))
+                weights[term] = weights.get(term, IntegerForm(())).plus(weight.scaled(coefficient))
             else:
                 clear = clear.plus(self._copies[term].scaled(coefficient))
         _add(values, weight, clear)
 
-    def _sides(self, node: ProductNode) -> tuple[LinearForm, LinearForm]:
+    def _sides(self, node: ProductNode) -> tuple[IntegerForm, IntegerForm]:
         """The factor that does not depend on the input, and the one that does."""
         if any(self._depends[term] for term, _ in node.left.terms):
             return node.right, node.left
         return node.left, node.right
 
-    def _times(self, one: LinearForm, other: LinearForm) -> LinearForm:
+    def _times(self, one: IntegerForm, other: IntegerForm) -> IntegerForm:
         builder = self._builder
         if self._shares and one.terms and other.terms:
             one, other = builder.shared(one), builder.shared(other)
         return builder.product(one, other)
 
-    def _form(self, form: LinearForm) -> LinearForm:
+    def _form(self, form: IntegerForm) -> IntegerForm:
         """A form of the circuit as it was, in the new one."""
-        total = LinearForm((), form.constant)
+        total = IntegerForm((), form.constant)
         for term, coefficient in form.terms:
             total = total.plus(self._copies[term].scaled(coefficient))
         return total
 
-    def _copy(self, number: int) -> LinearForm:
+    def _copy(self, number: int) -> IntegerForm:
         """A node of the circuit as it was, in the new one; what it is made of is there."""
         builder, node = self._builder, self._old.nodes[number]
         match node:
             case InputNode():
-                return LinearForm(((builder.node(node), 1),))
+                return IntegerForm(((builder.node(node), 1),))
             case SumNode(form=form):
                 return builder.shared(self._form(form))
             case ProductNode(left=left, right=right):
                 return builder.product(self._form(left), self._form(right))
 
 
-def _add(values: dict[LinearForm, LinearForm], weight: LinearForm, value: LinearForm) -> None:
+def _add(values: dict[IntegerForm, IntegerForm], weight: IntegerForm, value: IntegerForm) -> None:
     """One more value that is multiplied by a weight, which may be a multiple of another."""
     if weight.terms:
         times, weight = primitive_of(weight)
     else:
-        times, weight = weight.constant, LinearForm((), 1)
-    values[weight] = values.get(weight, LinearForm(())).plus(value.scaled(times))
+        times, weight = weight.constant, IntegerForm((), 1)
+    values[weight] = values.get(weight, IntegerForm(())).plus(value.scaled(times))

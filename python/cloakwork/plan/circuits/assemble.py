@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
-from cloakwork.plan.circuits.forms import Forms, InputNode, LinearForm, ProductNode
+from cloakwork.plan.circuits.forms import Forms, InputNode, IntegerForm, ProductNode
 from cloakwork.plan.circuits.inputs import Homes, Spread, place_inputs
 from cloakwork.plan.circuits.rotation_sums import emit, rotations, summed
 from cloakwork.plan.circuits.targets import LaneSchedule, Target, targets_of
@@ -128,7 +128,7 @@ class _Assembler:
         places = [self._place(form) for form in self._forms.outputs]
         return _needed(self._operations, places)
 
-    def _place(self, form: LinearForm) -> Place | Clear:
+    def _place(self, form: IntegerForm) -> Place | Clear:
         if not form.terms:
             return Clear(form.constant)
         node = form.terms[0][0]

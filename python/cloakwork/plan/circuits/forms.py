@@ -30,35 +30,35 @@ from cloakwork.programs.ir.circuits import (
 
 
 @dataclass(frozen=True, slots=True)
-class LinearForm:
+class IntegerForm:
     """A sum of integer multiples of nodes, each node once in order of appearance, plus an integer.
 
     Example:
-        >>> LinearForm(((0, 2), (1, -2)), 4).scaled(3)
-        LinearForm(terms=((0, 6), (1, -6)), constant=12)
+        >>> IntegerForm(((0, 2), (1, -2)), 4).scaled(3)
+        IntegerForm(terms=((0, 6), (1, -6)), constant=12)
     """
 
     terms: tuple[tuple[int, int], ...]
     constant: int = 0
 
-    def scaled(self, factor: int) -> LinearForm:
+    def scaled(self, factor: int) -> IntegerForm:
         """The form times an integer."""
         if factor == 0:
-            return LinearForm(())
-        return LinearForm(
+            return IntegerForm(())
+        return IntegerForm(
             tuple((node, coefficient * factor) for node, coefficient in self.terms),
             self.constant * factor,
         )
 
-    def plus(self, other: LinearForm) -> LinearForm:
+    def plus(self, other: IntegerForm) -> IntegerForm:
         """The sum of two forms."""
         if not self.terms:
-            return LinearForm(other.terms, self.constant + other.constant)
+            return IntegerForm(other.terms, self.constant + other.constant)
         total = dict(self.terms)
         for node, coefficient in other.terms:
             total[node] = total.get(node, 0) + coefficient
         terms = tuple((node, coefficient) for node, coefficient in total.items() if coefficient)
-        return LinearForm(terms, self.constant + other.constant)
+        return IntegerForm(terms, self.constant + other.constant)
 
     @property
     def node(self) -> int | None:
@@ -80,21 +80,21 @@ class InputNode:
 class ProductNode:
     """The product of two forms."""
 
-    left: LinearForm
-    right: LinearForm
+    left: IntegerForm
+    right: IntegerForm
 
 
 @dataclass(frozen=True, slots=True)
 class SumNode:
     """A form that is computed once."""
 
-    form: LinearForm
+    form: IntegerForm
 
 
 Node: TypeAlias = InputNode | ProductNode | SumNode
 
 
-def forms_of(node: Node) -> tuple[LinearForm, ...]:
+def forms_of(node: Node) -> tuple[IntegerForm, ...]:
     """The forms that a node is made of."""
     match node:
         case InputNode():
@@ -118,7 +118,7 @@ class Forms:
 
     circuit: ScalarCircuit
     nodes: list[Node] = field(default_factory=list)
-    outputs: list[LinearForm] = field(default_factory=list)
+    outputs: list[IntegerForm] = field(default_factory=list)
 
     @cached_property
     def live(self) -> list[int]:
@@ -152,8 +152,8 @@ class Forms:
 class _Share:
     """A term of a sum as factor * cofactor * times + cofactor * rest."""
 
-    factor: LinearForm
-    cofactor: LinearForm
+    factor: IntegerForm
+    cofactor: IntegerForm
     times: int
     rest: int
 
@@ -176,18 +176,18 @@ class FormBuilder:
             self._levels.append(max(below, default=0) + isinstance(node, ProductNode))
         return number
 
-    def level(self, form: LinearForm) -> int:
+    def level(self, form: IntegerForm) -> int:
         """The most products on a way to a form."""
         return max((self._levels[node] for node, _ in form.terms), default=0)
 
-    def shared(self, form: LinearForm) -> LinearForm:
+    def shared(self, form: IntegerForm) -> IntegerForm:
         """The form as one node, so that it is computed once."""
         if len(form.terms) < 2 and not form.constant:
             return form
         divisor, primitive = primitive_of(form)
-        return LinearForm(((self.node(SumNode(primitive)), divisor),))
+        return IntegerForm(((self.node(SumNode(primitive)), divisor),))
 
-    def product(self, left: LinearForm, right: LinearForm) -> LinearForm:
+    def product(self, left: IntegerForm, right: IntegerForm) -> IntegerForm:
         """The product of two forms."""
         for one, other in ((left, right), (right, left)):
             if not one.terms:
@@ -196,9 +196,9 @@ class FormBuilder:
         right_factor, right = primitive_of(right)
         if _order(right) < _order(left):
             left, right = right, left
-        return LinearForm(((self.node(ProductNode(left, right)), left_factor * right_factor),))
+        return IntegerForm(((self.node(ProductNode(left, right)), left_factor * right_factor),))
 
-    def product_of_all(self, factors: Sequence[LinearForm]) -> LinearForm:
+    def product_of_all(self, factors: Sequence[IntegerForm]) -> IntegerForm:
         """The product of several forms, of the least depth; powers are made by squaring."""
         exponents = Counter(factors)
         halves = [form for form, exponent in exponents.items() for _ in range(exponent // 2)]
@@ -213,7 +213,7 @@ class FormBuilder:
             heapq.heappush(queue, (self.level(made), number, made))
         return queue[0][2]
 
-    def factored(self, form: LinearForm) -> LinearForm:
+    def factored(self, form: IntegerForm) -> IntegerForm:
         """The same sum with common factors of its products taken out, the commonest first.
 
         So b * t + (1 - b) * f becomes f + b * (t - f).
@@ -227,8 +227,8 @@ class FormBuilder:
                 return form
             chosen = max(shares.values(), key=len)
             factor = next(iter(chosen.values())).factor
-            form = LinearForm(tuple(t for t in form.terms if t[0] not in chosen), form.constant)
-            total = LinearForm(())
+            form = IntegerForm(tuple(t for t in form.terms if t[0] not in chosen), form.constant)
+            total = IntegerForm(())
             for share in chosen.values():
                 cofactor = self.shared(share.cofactor) if share.rest else share.cofactor
                 total = total.plus(cofactor.scaled(share.times))
@@ -239,7 +239,7 @@ class FormBuilder:
         node = self.forms.nodes[number]
         if isinstance(node, ProductNode):
             for one, other in ((node.left, node.right), (node.right, node.left)):
-                times, factor = primitive_of(LinearForm(one.terms))
+                times, factor = primitive_of(IntegerForm(one.terms))
                 yield _Share(factor, other, coefficient * times, coefficient * one.constant)
 
 
@@ -277,8 +277,8 @@ class _CircuitReader:
 
     def read(self) -> Forms:
         # A value whose only user extends it is left to that user: its terms, or its factors.
-        terms: dict[int, LinearForm] = {}
-        factors: dict[int, list[LinearForm]] = {}
+        terms: dict[int, IntegerForm] = {}
+        factors: dict[int, list[IntegerForm]] = {}
         operations = self._circuit.operations
         for number, operation in enumerate(operations):
             if not self._users[number]:
@@ -308,16 +308,16 @@ class _CircuitReader:
             for value in output.values:
                 form = terms[value]
                 if form.terms and form.node is None:
-                    form = LinearForm(((self._builder.node(SumNode(form)), 1),))
+                    form = IntegerForm(((self._builder.node(SumNode(form)), 1),))
                 forms.outputs.append(form)
         return forms
 
-    def _sum(self, operation: ScalarOperation, terms: dict[int, LinearForm]) -> LinearForm:
+    def _sum(self, operation: ScalarOperation, terms: dict[int, IntegerForm]) -> IntegerForm:
         match operation:
             case Scalar(input=name, index=index):
-                return LinearForm(((self._builder.node(InputNode(name, index)), 1),))
+                return IntegerForm(((self._builder.node(InputNode(name, index)), 1),))
             case Integer(value=value):
-                return LinearForm((), value)
+                return IntegerForm((), value)
             case Sum(left=left, right=right):
                 return terms[left].plus(terms[right])
             case Difference(left=left, right=right):
@@ -327,7 +327,7 @@ class _CircuitReader:
             case ScalarProduct():
                 raise AssertionError
 
-    def _finished(self, form: LinearForm, users: int) -> LinearForm:
+    def _finished(self, form: IntegerForm, users: int) -> IntegerForm:
         if self._factors:
             form = self._builder.factored(form)
         is_worth_it = users > 1 and len(form.terms) > 1
@@ -349,15 +349,15 @@ def _users(circuit: ScalarCircuit) -> list[list[int]]:
     return users
 
 
-def primitive_of(form: LinearForm) -> tuple[int, LinearForm]:
+def primitive_of(form: IntegerForm) -> tuple[int, IntegerForm]:
     """What all coefficients have in common, with the sign of the first, and the rest."""
     divisor = math.gcd(*(coefficient for _, coefficient in form.terms), form.constant)
     divisor *= -1 if form.terms[0][1] < 0 else 1
     if divisor == 1:
         return 1, form
     terms = tuple((node, coefficient // divisor) for node, coefficient in form.terms)
-    return divisor, LinearForm(terms, form.constant // divisor)
+    return divisor, IntegerForm(terms, form.constant // divisor)
 
 
-def _order(form: LinearForm) -> tuple[tuple[tuple[int, int], ...], int]:
+def _order(form: IntegerForm) -> tuple[tuple[tuple[int, int], ...], int]:
     return form.terms, form.constant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cloakwork.plan.circuits.forms import Forms, LinearForm, ProductNode, SumNode
+from cloakwork.plan.circuits.forms import Forms, IntegerForm, ProductNode, SumNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ class Target:
     """
 
     pack: int
-    forms: Mapping[int, LinearForm]
+    forms: Mapping[int, IntegerForm]
 
 
 def targets_of(forms: Forms, schedule: LaneSchedule) -> list[tuple[Target, ...]]:
     """The vectors that each pack is made of: two factors, or one for squares and for sums."""
     asked: list[tuple[Target, ...]] = []
     for number, pack in enumerate(schedule.packs):
-        left: dict[int, LinearForm] = {}
-        right: dict[int, LinearForm] = {}
+        left: dict[int, IntegerForm] = {}
+        right: dict[int, IntegerForm] = {}
         for member in pack:
             node, lane = forms.nodes[member], schedule.lanes[member]
             match node:
