@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -83,3 +84,42 @@ def test_a_passphrase_comes_from_the_environment_or_a_descriptor(
     )
     assert len(json.loads(done.stdout)) == 4
     assert "secret" not in done.stderr
+
+
+def test_no_key_is_sealed_by_an_empty_passphrase(
+    cloakwork: Cloakwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keygen = ("keygen", "p.cw", "--client", "c", "--evaluator", "e", "--insecure")
+    before = sorted(cloakwork.folder.iterdir())
+    monkeypatch.setenv(VARIABLE, "")
+    assert "expected a passphrase, got an empty one" in cloakwork.refusal(*keygen, "--passphrase")
+    (cloakwork.folder.parent / "line").write_bytes(b"\r\n")
+    with open(cloakwork.folder.parent / "line", "rb") as empty:
+        assert "got an empty one" in refused_from(cloakwork, empty, *keygen)
+    assert sorted(cloakwork.folder.iterdir()) == before
+
+
+def test_descriptors_without_a_passphrase_are_named(cloakwork: Cloakwork) -> None:
+    keygen = ("keygen", "p.cw", "--client", "c", "--evaluator", "e", "--insecure")
+    for number in ("-1", "99999999999999999999"):
+        refusal = cloakwork.refusal(*keygen, "--passphrase-fd", number)
+        assert "expected --passphrase-fd to be an integer from 0 up to 2147483647" in refusal
+        assert number in refusal
+    with open("/dev/zero", "rb") as endless:
+        assert "of up to 1048576 bytes" in refused_from(cloakwork, endless, *keygen)
+    assert not (cloakwork.folder / "c").exists()
+
+
+def refused_from(cloakwork: Cloakwork, given: BinaryIO, *arguments: str) -> str:
+    """What a command says that refuses the passphrase in a file."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("cloakwork"), *arguments, "--passphrase-fd", "0"],
+        cwd=cloakwork.folder,
+        stdin=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    return done.stderr

@@ -54,6 +54,11 @@ def test_another_passphrase_or_none_opens_nothing(tmp_path: Path) -> None:
     for wrong in ("", b""):
         with pytest.raises(PassphraseError, match="empty"):
             client.save(path, passphrase=wrong)
+    with pytest.raises(PassphraseError, match="half of a surrogate pair") as refusal:
+        client.save(path, passphrase="\ud800")
+    assert refusal.value.__cause__ is None
+    with pytest.raises(PassphraseError, match="half of a surrogate pair"):
+        cw.load(path, cw.Client, insecure=True, passphrase="\ud800")
     number: Any = 3
     with pytest.raises(InvalidArgumentError, match="got int"):
         client.save(path, passphrase=number)

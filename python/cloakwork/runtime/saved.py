@@ -54,7 +54,7 @@ class Saved:
                 default it is unprotected.
 
         Raises:
-            PassphraseError: A passphrase is given, and it is empty.
+            PassphraseError: A passphrase is given, and it is empty, or text that has no bytes.
             InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
             StorageFullError: There is no space left for it.
             FileMissingError: There is no folder for it.
@@ -116,21 +116,35 @@ def _named_full_disk(things: Mapping[Path, Saved]) -> AbstractContextManager[Non
 
 
 def read_passphrase(given: object, action: str) -> SecretBytes | None:
-    """A passphrase as bytes that are wiped."""
+    """A passphrase as bytes that are wiped; None where none is given."""
     match given:
         case None:
             return None
-        case str():
-            given = given.encode()
-        case bytes() | bytearray():
-            pass
+        case str() | bytes() | bytearray():
+            return stated_passphrase(given, action)
         case _:
             raise InvalidArgumentError(
                 f"cannot {action}: expected a passphrase as text or bytes, got "
                 f"{type(given).__name__}"
             )
-    if not given:
+
+
+def stated_passphrase(given: str | bytes | bytearray, action: str) -> SecretBytes:
+    """A passphrase that is given, as bytes that are wiped.
+
+    Raises:
+        PassphraseError: It is empty, or text that has no bytes.
+    """
+    try:
+        made = SecretBytes(given.encode() if isinstance(given, str) else given)
+    except UnicodeEncodeError:
+        # The error of the codec has the passphrase.
+        raise PassphraseError(
+            f"cannot {action}: expected a passphrase of Unicode characters, got text with half of "
+            "a surrogate pair; give another, or give it as bytes"
+        ) from None
+    if not made:
         raise PassphraseError(
             f"cannot {action}: expected a passphrase, got an empty one; give another"
         )
-    return SecretBytes(given)
+    return made
