@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cloakwork.base.printable import printable
 from cloakwork.cli.statuses import INTERRUPTED, REFUSED
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime.storage import named_full_disk
@@ -42,7 +43,7 @@ def status_of(arguments: list[str] | None) -> int:
 
 
 def _refused(command: str, message: str) -> int:
-    click.echo(f"{command}: {' '.join(message.split())}", err=True)
+    click.echo(f"{command}: {printable(' '.join(message.split()))}", err=True)
     return REFUSED
 
 

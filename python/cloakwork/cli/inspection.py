@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cloakwork.base.printable import printable
 from cloakwork.base.record import Fields
 from cloakwork.explain.quantities import size
 from cloakwork.frontends.tensors.session import EVALUATOR_KIND, SESSION_KIND
@@ -86,7 +87,7 @@ def _folder(encrypted: Encrypted) -> str:
 
 
 def _encrypted(fields: Fields) -> list[str]:
-    ports = ", ".join(map(str, fields.items("ports", most=1 << 16)))
+    ports = ", ".join(printable(str(each)) for each in fields.items("ports", most=1 << 16))
     count = fields.raw("count")
     lines = [
         f"holds     encrypted {fields.word('role')}: {ports}",

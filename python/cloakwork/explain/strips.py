@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from cloakwork.base.printable import printable
 from cloakwork.programs.ir.vectors import Clear
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
@@ -89,7 +90,8 @@ def scalar_name(port: Port, index: int) -> str:
     for length in reversed(port.shape):
         index, place = divmod(index, length)
         places.insert(0, place)
-    return f"{port.name}[{','.join(map(str, places))}]" if places else port.name
+    name = printable(port.name)
+    return f"{name}[{','.join(map(str, places))}]" if places else name
 
 
 def _strip(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from cloakwork.base.printable import printable
 from cloakwork.programs.slots import AnyLayout, Input, Output, SlotProgram
 
 
@@ -39,7 +40,7 @@ def inputs_of(program: SlotProgram) -> list[ProgramTensor]:
         if not isinstance(operation, Input):
             continue
         layout = program.layouts[number]
-        name, tile = _stem(operation.name, layout)
+        name, tile = _stem(printable(operation.name), layout)
         before = found[-1] if found else None
         if before and tile > last_tile and (before.name, before.layout) == (name, layout):
             found[-1] = ProgramTensor(name, (*before.values, number), layout)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cloakwork import _native
 from cloakwork.base.arrays import owned_integers
+from cloakwork.base.printable import printable
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 from cloakwork.programs.table_rotations import distinct_tables
@@ -122,6 +123,7 @@ class BootstrapProgram:
     def __post_init__(self) -> None:
         if not isinstance(self.title, str):
             _refuse(f"its title is of type {type(self.title).__name__}, not text")
+        object.__setattr__(self, "title", printable(self.title))
         for name in ("inputs", "outputs"):
             object.__setattr__(self, name, distinct_ports(getattr(self, name), BIT_KINDS, name))
         for name, dtype in DTYPES.items():

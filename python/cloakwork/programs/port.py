@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, get_args
 
+from cloakwork.base.printable import printable
 from cloakwork.base.record import Word
 from cloakwork.errors import InvalidProgramError
 
@@ -110,16 +111,16 @@ class Port:
         return float(max(abs(self.low), abs(self.high)))
 
     def __str__(self) -> str:
-        sizes = " x ".join(map(str, self.shape))
+        name, sizes = printable(self.name), " x ".join(map(str, self.shape))
         if self.is_bits:
             bits = "1 bit" if self.width == 1 else f"{self.width} bits"
             point = f", {self.fraction} of them after the point" if self.fraction else ""
-            return f"{self.name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}{point}"
+            return f"{name}: {f'{sizes} x ' if sizes else ''}{self.kind}, {bits}{point}"
         limits = ""
         if self.low is not None and self.high is not None:
             form = "g" if self.kind == "real" else ""
             limits = f" from {self.low:{form}} to {self.high:{form}}"
-        return f"{self.name}: {sizes or 'one'}, {self.kind}s{limits}"
+        return f"{name}: {sizes or 'one'}, {self.kind}s{limits}"
 
     def _refuse(self, reason: str) -> NoReturn:
         raise InvalidProgramError(f"cannot make the port {self.name!r:.40}: {reason}")
@@ -127,7 +128,9 @@ class Port:
 
 def signature(inputs: Sequence[Port], outputs: Sequence[Port]) -> str:
     """The names of inputs and outputs, as a repr shows them: `a, b -> y`."""
-    return " -> ".join(", ".join(port.name for port in ports) for ports in (inputs, outputs))
+    return " -> ".join(
+        ", ".join(printable(port.name) for port in ports) for ports in (inputs, outputs)
+    )
 
 
 def distinct_ports(given: Any, kinds: Sequence[str], what: str) -> tuple[Port, ...]:

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.printable import printable
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import MAX_SLOTS, Layout
 from cloakwork.programs.matrices import BlockLayout
@@ -236,6 +237,7 @@ class SlotProgram:
                 raise InvalidProgramError(
                     f"cannot make the program: expected layouts of {self.slots} slots, got {layout}"
                 )
+        object.__setattr__(self, "title", printable(self.title))
         object.__setattr__(self, "origins", self._texts(self.origins, "origin"))
         object.__setattr__(self, "stages", self._texts(self.stages, "stage"))
         object.__setattr__(self, "states", tuple(states))
@@ -246,7 +248,7 @@ class SlotProgram:
             raise InvalidProgramError(f"cannot make the program: expected one {what} per operation")
         if not all(isinstance(text, str) for text in texts):
             raise InvalidProgramError(f"cannot make the program: expected {what}s to be text")
-        return texts
+        return tuple(map(printable, texts))
 
     def __str__(self) -> str:
         lines = [self.line(number) for number in range(len(self.operations))]

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.printable import printable
 from cloakwork.programs.operations.base import (
     MAX_LEVEL,
     Context,
@@ -49,7 +50,7 @@ class Input(OfNone):
         return cls(name, tokens.integer())
 
     def summary(self) -> str:
-        return self.name
+        return printable(self.name)
 
     def deviation(self, at: Errors) -> float:
         error: float = at.model.encryption(self.level)
