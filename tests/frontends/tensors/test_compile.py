@@ -513,6 +513,20 @@ def test_results_below_every_double_are_refused(function: Callable[..., Any]) ->
         cw.compile(function, small, small, log_n=10, insecure=True)
 
 
+@pytest.mark.parametrize("bootstrap", [None, True])
+@pytest.mark.parametrize("bound", [1e150, 1e300, 1.7e308])
+def test_numbers_above_every_double_are_refused(bound: float, bootstrap: bool | None) -> None:
+    with pytest.raises(InvalidParametersError, match=r"give (narrower ranges|inputs tighter)"):
+        cw.compile(
+            lambda x: x * x,
+            cw.Spec((4,), bound=bound),
+            insecure=True,
+            log_n=11,
+            precision=16,
+            bootstrap=bootstrap,
+        )
+
+
 @pytest.mark.parametrize("log_n", [8, 15])
 def test_errors_that_grow_beyond_every_scale_are_refused_for_what_they_are(log_n: int) -> None:
     def squares(x: Any) -> Any:

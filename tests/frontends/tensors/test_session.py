@@ -177,6 +177,10 @@ def test_a_tensor_may_have_a_tighter_bound() -> None:
         ({"backend": "none"}, InvalidArgumentError),
         ({"depth": 10**30}, InvalidArgumentError),
         ({"bound": 1e300}, InvalidParametersError),
+        (
+            {"bound": 1.7e308, "bootstrap": True, "log_n": 11, "insecure": True},
+            InvalidParametersError,
+        ),
         ({"log_n": 11}, InsecureParametersError),
         ({"log_n": 11, "insecure": True, "slots": 1 << 12}, InvalidParametersError),
     ],

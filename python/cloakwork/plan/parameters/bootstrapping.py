@@ -37,6 +37,8 @@ def session_refreshing(
         13
     """
     ring = USUAL_RINGS[-1] if log_n is None else log_n
+    # Its power of 2 may be more than any double holds.
+    _require_bound(bound)
     found = refreshing_for(ring, bound=2.0 ** math.ceil(math.log2(bound)), insecure=insecure)
     left, right = found.output_level - found.input_level, found.precision
     reasons = [
@@ -59,6 +61,16 @@ def session_refreshing(
     return found
 
 
+def _require_bound(bound: float) -> None:
+    """Refuse a bound that leaves numbers no bits."""
+    if bound > 2.0**_MOST_BOUND_BITS:
+        raise InvalidParametersError(
+            f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, "
+            "beyond which nothing is left of 1; say by cloakwork.within(x, low, high) how large "
+            "numbers on the way are, scale them down, or give inputs tighter bounds"
+        )
+
+
 @lru_cache(maxsize=64)
 def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
     """The bootstrapping in a ring.
@@ -67,12 +79,7 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
         >>> refreshing_for(16, bound=1.0, insecure=False).chain.insecure
         False
     """
-    if bound > 2.0**_MOST_BOUND_BITS:
-        raise InvalidParametersError(
-            f"cannot bootstrap numbers up to {bound:g}: expected up to 2^{_MOST_BOUND_BITS}, "
-            "beyond which nothing is left of 1; say by cloakwork.within(x, low, high) how large "
-            "numbers on the way are, scale them down, or give inputs tighter bounds"
-        )
+    _require_bound(bound)
     if log_n not in SECURE_RINGS and not insecure:
         raise InvalidParametersError(
             f"cannot make parameters: expected log_n = 15, 16 or 17, of which there is a secure "
@@ -92,11 +99,12 @@ def least_level(refreshing: Refreshing, bound: float) -> int:
     """
     chain = refreshing.chain
     needed = math.log2(max(bound, 1.0)) + _HEADROOM_BITS
-    level = max(0, math.ceil((needed - chain.headroom_bits) / chain.scale_bits))
+    # Products of large numbers may be more than any double holds.
+    level = max(0.0, (needed - chain.headroom_bits) / chain.scale_bits)
     if level > refreshing.input_level:
         raise InvalidParametersError(
             f"cannot bootstrap a program of numbers up to {bound:g}: refreshed at level "
             f"{refreshing.input_level} they do not fit; say by cloakwork.within(x, low, high) how "
             "large numbers on the way are, scale them down, or give inputs tighter bounds"
         )
-    return level
+    return math.ceil(level)
