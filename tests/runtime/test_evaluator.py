@@ -244,6 +244,9 @@ def test_every_input_comes_once(family: Family) -> None:
         ({"profile": {}}, "expected profile to be a Profile or None"),
         ({"clear": ["b"]}, "by name, got"),
         ({"clear": 3}, "by name, got"),
+        ({"on": "files"}, "expected on to be cloakwork.cluster.Files or .*, got 'files'"),
+        ({"on": cw.cluster.Files}, "expected on to be cloakwork.cluster.Files or"),
+        ({"on": cw.cluster}, "expected on to be cloakwork.cluster.Files or"),
     ],
     ids=lambda each: f"{each!s:.30}",
 )

@@ -7,6 +7,7 @@ from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cloakwork.base.arguments import integer, optional, shown
@@ -236,7 +237,8 @@ class Evaluator(KeyHolder):
         """Run the program elsewhere, where it can."""
         program = self.program
         action = f"run {program.name}"
-        if not isinstance(host, Host):
+        # The class of a host has its run too, and the module cloakwork.cluster another.
+        if not isinstance(host, Host) or isinstance(host, type | ModuleType):
             raise InvalidArgumentError(
                 f"cannot {action}: expected on to be cloakwork.cluster.Files or "
                 f"cloakwork.cluster.Dask, got {shown(host)}"
