@@ -56,7 +56,7 @@ def require_agreement(
             default numbers all over their ranges.
 
     Raises:
-        PlanMismatchError: They are further off, of another shape, or outside their range.
+        PlanMismatchError: They are further off, of another number or shape, or outside their range.
     """
     if _work(program) > _MOST_WORK:
         return
@@ -167,10 +167,13 @@ def _largest(program: Program) -> float:
 
 def _difference(expected: Any, found: Any, allowed: float) -> str | None:
     """How results differ from those that a function gives, in words; None where they are near."""
-    for number, (right, made) in enumerate(
-        zip(map(np.asarray, arrays_in(expected)), map(np.asarray, arrays_in(found)), strict=True),
-        start=1,
-    ):
+    wanted, got = (list(map(np.asarray, arrays_in(each))) for each in (expected, found))
+    if len(wanted) != len(got):
+        return (
+            f"the number of results is {len(wanted)} where the function runs without encryption, "
+            f"and {len(got)} by its plan"
+        )
+    for number, (right, made) in enumerate(zip(wanted, got, strict=True), start=1):
         if right.shape != made.shape:
             return (
                 f"result {number} is of shape {right.shape} where the function runs without "

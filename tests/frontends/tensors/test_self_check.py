@@ -70,6 +70,22 @@ def test_a_shape_that_is_not_the_function_s_is_refused(monkeypatch: pytest.Monke
         compiled(lambda x: x.sum(0), (2, 3))
 
 
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (
+            lambda x: (x, x) if isinstance(x, np.ndarray) else x * 2,
+            "number of results is 2 where .* and 1 by",
+        ),
+        (lambda x: x if isinstance(x, np.ndarray) else (x, x), "number of results is 1 .* and 2"),
+        (lambda x: x[:2] if isinstance(x, np.ndarray) else x, r"shape \(2,\) .* and \(4,\)"),
+    ],
+)
+def test_results_of_another_number_or_shape_are_refused(function: Function, message: str) -> None:
+    with pytest.raises(PlanMismatchError, match=message):
+        compiled(function, (4,))
+
+
 def test_a_function_is_run_again_only_where_it_differs() -> None:
     ran: list[int] = []
 

@@ -35,9 +35,12 @@ def compile(
     """Plan a function of encrypted tensors as one program.
 
     The function is run once on stand-ins, and then on a few arrays in their ranges, with which the
-    plan is compared as long as that takes no more than a second or so. Inputs are packed as the
-    plan needs them, layouts are chosen across all steps, levels are as low as they can be, and the
-    parameters are the cheapest that are secure.
+    plan is compared as long as that takes no more than a second or so. A function that raises an
+    exception for arrays, such as one with methods that arrays lack, is not run in this comparison:
+    its plan is compared with the operations that it asked of the stand-ins.
+
+    Inputs are packed as the plan needs them, layouts are chosen across all steps, levels are as low
+    as they can be, and the parameters are the cheapest that are secure.
 
     Args:
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
@@ -67,7 +70,8 @@ def compile(
         ShapeMismatchError: Shapes do not fit.
         DeviceUnavailableError: The device, or what it takes, is missing.
         DeviceOperationError: The function cannot be planned without operations that devices lack.
-        PlanMismatchError: The plan computes something else than the function.
+        PlanMismatchError: The plan computes something else than the function, or results of
+            another number or shape.
 
     Example:
         >>> import numpy as np

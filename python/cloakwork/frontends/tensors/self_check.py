@@ -27,7 +27,7 @@ def require_function(
     """Refuse the program of a function which in the clear gives other numbers than numpy does.
 
     Raises:
-        PlanMismatchError: Results are off by more than is stated.
+        PlanMismatchError: Results are off by more than is stated, or their number or shapes differ.
     """
     error = program.error or 2.0**-precision
 
@@ -39,9 +39,10 @@ def require_function(
             return None
         results = [exact[each] for each in graph.results]
         of_numpy = _in_numpy(function, [arguments[each.name] for each in graph.sources])
-        if of_numpy is not None and len(of_numpy) == len(results):
-            results = of_numpy
-        return filled(graph.form, results)
+        if of_numpy is None:
+            return filled(graph.form, results)
+        # Of another number they have no such form, and are refused as they are.
+        return filled(graph.form, of_numpy) if len(of_numpy) == len(results) else of_numpy
 
     require_agreement(program, meaning, error)
 
