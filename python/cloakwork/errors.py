@@ -411,9 +411,9 @@ class KeyExposedError(FileAccessError, PermissionError):
 
 
 class NotReplaceableError(InvalidArgumentError, FileExistsError):
-    """A file is there that results must not replace: it is not an earlier result of their kind.
+    """A file is there that must not be replaced: another kind than results, a key, or a device.
 
-    Raised when results are written. Name another file, or remove the one that is there.
+    Raised when results are written or something is saved. Name another file, or remove that one.
     """
 
 

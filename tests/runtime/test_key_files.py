@@ -16,9 +16,11 @@ from cloakwork.errors import (
     InvalidArgumentError,
     KeyExposedError,
     MalformedBytesError,
+    NotReplaceableError,
     PassphraseError,
 )
 from cloakwork.runtime import container
+from cloakwork.runtime.saved import save_all, save_new
 from tests.families import ENCRYPTED, Family
 from tests.runtime.test_client import secret_bytes, share_16_bytes
 
@@ -215,3 +217,50 @@ def small() -> tuple[cw.Client, cw.Evaluator]:
     return cw.compile(
         lambda x: x.sum(), (4,), precision=30, public_inputs=True, log_n=10, insecure=True
     ).keygen()
+
+
+def test_nothing_replaces_the_file_of_another_key(tmp_path: Path) -> None:
+    client, evaluator = small()
+    session, other = (cw.Session(depth=0, log_n=9, insecure=True) for _ in range(2))
+    inputs = client.encrypt(np.full(4, 0.5))
+    without: list[Any] = [
+        client.program,
+        evaluator,
+        client.public_key(),
+        inputs,
+        session.encrypt([0.5]),
+    ]
+    owners: list[Any] = [client, session]
+    for number, owner in enumerate(owners):
+        path = tmp_path / f"{number}.key"
+        owner.save(path, passphrase=PASSPHRASE)
+        before = path.read_bytes()
+        strangers: list[Any] = [*without, session.evaluator(), small()[0], other]
+        for thing in strangers:
+            with pytest.raises(NotReplaceableError, match="a key that is replaced is lost"):
+                thing.save(path)
+        assert path.read_bytes() == before
+        owner.save(path)
+    for thing in without:
+        thing.save(tmp_path / "file")
+    client.save(tmp_path / "file")
+    assert sorted(os.listdir(tmp_path)) == ["0.key", "1.key", "file"]
+
+
+def test_nothing_replaces_what_is_no_file(tmp_path: Path) -> None:
+    client, evaluator = small()
+    session = cw.Session(depth=0, log_n=9, insecure=True)
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    things: tuple[Any, ...] = (client, evaluator, client.program, session, session.encrypt([0.5]))
+    for thing in things:
+        for path in (pipe, link):
+            with pytest.raises(NotReplaceableError, match="got a device, a pipe or a socket"):
+                thing.save(path)
+    for save in (save_all, save_new):
+        with pytest.raises(NotReplaceableError):
+            save({pipe: client}, {})
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]

@@ -217,10 +217,11 @@ def test_a_file_that_is_gone_or_of_another_is_named(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(FileMissingError, match="save it again"):
         client.decrypt_for_others(outputs, **ASKED)
-    pair(500)[0].save(path)
+    pair(500)[0].save(tmp_path / "other")
+    (tmp_path / "other").rename(path)
     with pytest.raises(KeyMismatchError, match="of another key now"):
         client.decrypt_for_others(outputs, **ASKED)
-    client.save(path)
+    client.save(tmp_path / "elsewhere")
     client.decrypt_for_others(outputs, **ASKED)
 
 

@@ -13,6 +13,7 @@ bytes as the file beside its header. Files whose arrays would have more are fill
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import io
 import json
@@ -189,6 +190,7 @@ def _written(contents: Mapping[Path, _Write]) -> Iterator[dict[Path, str]]:
     partials: dict[Path, str] = {}
     try:
         for target, write_into in contents.items():
+            require_regular(target)
             with named_writing(target):
                 # Its mode is 0600.
                 descriptor, partials[target] = tempfile.mkstemp(".partial", dir=target.parent)
@@ -201,6 +203,27 @@ def _written(contents: Mapping[Path, _Write]) -> Iterator[dict[Path, str]]:
         for partial in partials.values():
             with suppress(FileNotFoundError):
                 os.unlink(partial)
+
+
+def require_regular(path: Path) -> None:
+    """Refuse to replace what is no file of bytes, such as a device or a pipe.
+
+    Raises:
+        NotReplaceableError: Such is there.
+        FileAccessError: A folder is there, or the path cannot be looked up.
+    """
+    with named_writing(path):
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            return
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise NotReplaceableError(
+            f"cannot write {path}: expected a new file, or one to replace, got a device, a pipe or "
+            "a socket; name a file"
+        )
 
 
 def change_entries(
@@ -257,11 +280,13 @@ def _locked(path: Path) -> Iterator[DirectFile]:
 
 @contextmanager
 def unchanged(path: Path) -> Iterator[None]:
-    """Let nobody change what is at a path, where something is, until this has replaced it.
+    """Let nobody change the file at a path, where one is, until this has replaced it.
 
     Raises:
+        NotReplaceableError: It is a device, a pipe or a socket.
         FileAccessError: It cannot be opened.
     """
+    require_regular(path)
     with ExitStack() as lock:
         with suppress(FileMissingError), named_writing(path):
             lock.enter_context(_locked(path))

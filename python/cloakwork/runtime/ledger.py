@@ -15,6 +15,7 @@ from cloakwork.errors import (
     DecryptionsSpentError,
     FileMissingError,
     KeyMismatchError,
+    NotReplaceableError,
     UntrustedInputsError,
 )
 from cloakwork.runtime import container
@@ -130,10 +131,16 @@ class Ledger:
 
         It takes in what the file that is replaced, and the file that it was kept in, say of the
         same key: another process may have given that out. Nobody adds to it meanwhile.
+
+        Raises:
+            NotReplaceableError: The file has another secret key.
         """
         with self._lock, container.unchanged(path):
-            for place in (path, self._path):
-                there = None if place is None else _given_in(place)
+            replaced = _given_in(path)
+            if replaced is not None and replaced.key != self._given.key:
+                raise _key_lost(path, "a client's or session's file of another key")
+            kept = None if self._path is None else _given_in(self._path)
+            for there in (replaced, kept):
                 if there is not None and there.key == self._given.key:
                     self._given = self._given.with_all_of(there)
             yield
@@ -210,6 +217,25 @@ def _require_own_inputs(given: Given, action: str) -> None:
             "numbers in range, and such results show the secret key; give honest_inputs=True where "
             "every maker of inputs is known to be honest"
         )
+
+
+def require_no_key(path: Path) -> None:
+    """Refuse to replace a file with a secret key by what has none.
+
+    Raises:
+        NotReplaceableError: Such a file is there, or a device, a pipe or a socket.
+        FileAccessError: What is there cannot be opened.
+    """
+    container.require_regular(path)
+    if _given_in(path) is not None:
+        raise _key_lost(path, "a client's or session's file")
+
+
+def _key_lost(path: Path, found: str) -> NotReplaceableError:
+    return NotReplaceableError(
+        f"cannot write {path}: expected a new file, or one without a secret key of another, got "
+        f"{found}, and a key that is replaced is lost; name another file, or remove this one"
+    )
 
 
 def _digests(digits: str) -> dict[str, None]:

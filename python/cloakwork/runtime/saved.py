@@ -14,6 +14,7 @@ from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, PassphraseError
 from cloakwork.runtime import container
+from cloakwork.runtime.ledger import require_no_key
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.schemes.base import ReadLimits
 
@@ -38,8 +39,9 @@ class Saved:
     def _settle(self, path: Path) -> None:
         """Take notice of the file that this was loaded from."""
 
-    def _saving(self, _path: Path) -> AbstractContextManager[None]:
-        """What is around the writing of the file."""
+    def _saving(self, path: Path) -> AbstractContextManager[None]:
+        """What is around the writing of the file; it refuses what must not be replaced."""
+        require_no_key(path)
         return nullcontext()
 
     @names_memory("save")
@@ -49,12 +51,13 @@ class Saved:
         """Write to a file that only its owner may read; `cloakwork.load` reads it as this class.
 
         Args:
-            path: The file; one that exists is replaced.
+            path: The file; one that exists is replaced, unless it is of another client or session.
             passphrase: What a secret key in it is sealed by, by scrypt and XChaCha20-Poly1305. By
                 default it is unprotected.
 
         Raises:
             PassphraseError: A passphrase is given, and it is empty, or text that has no bytes.
+            NotReplaceableError: The file of another client or session is there, or a device.
             InvalidArgumentError: The path is invalid, or a session in the clear has no key to save.
             StorageFullError: There is no space left for it.
             FileMissingError: There is no folder for it.

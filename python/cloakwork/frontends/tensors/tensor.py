@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import file_path, shown
 from cloakwork.base.record import record_of
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
@@ -20,6 +20,7 @@ from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
+from cloakwork.runtime.ledger import require_no_key
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.schemes.ckks import Ckks
@@ -164,6 +165,7 @@ class Tensor(NumpyMethods, Unpicklable):
 
         Raises:
             InvalidArgumentError: The tensor is on the clear backend, or the path is invalid.
+            NotReplaceableError: The file of a client or session is there, or a device.
             StorageFullError: There is no space left for it.
             FileMissingError: There is no folder for it.
             FileAccessError: It cannot be made there.
@@ -186,6 +188,7 @@ class Tensor(NumpyMethods, Unpicklable):
             "layout": record_of(self.layout),
             "values": [self.scheme.dump(value) for value in self.values],
         }
+        require_no_key(file_path(path, "write"))
         with named_full_disk(f"{path}", "give another path"):
             container.write(path, TENSOR_KIND, record)
 
