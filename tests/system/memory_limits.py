@@ -25,6 +25,8 @@ def steps(program: cw.Program, inputs: dict[str, object], folder: Path) -> str:
     try:
         client, evaluator = program.keygen()
         step = "save"
+        # The key of the limit before, which no other may replace.
+        (folder / "client").unlink(missing_ok=True)
         client.save(folder / "client")
         evaluator.save(folder / "evaluator")
         step = "load"
