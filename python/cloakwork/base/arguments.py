@@ -20,6 +20,8 @@ _SHOWN_BITS = 128
 
 T = TypeVar("T")
 
+_MOST_BYTES = (1 << 63) - 1
+
 
 def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int:
     """The value as an int; numpy's integers count, truth values do not.
@@ -38,6 +40,16 @@ def integer(value: Any, name: str, action: str, *, least: int, most: int) -> int
     if not least <= number <= most:
         raise InvalidArgumentError(f"{expected}, got {shown(number)}")
     return number
+
+
+def bytes_limit(value: Any, name: str, action: str) -> int | None:
+    """A number of bytes, or None for any.
+
+    Example:
+        >>> bytes_limit(1 << 20, "key_budget", "compile"), bytes_limit(None, "memory_limit", "run")
+        (1048576, None)
+    """
+    return None if value is None else integer(value, name, action, least=0, most=_MOST_BYTES)
 
 
 def positive(value: Any, name: str, action: str) -> float:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from cloakwork import _native
 from cloakwork.base.arguments import integer
 from cloakwork.runtime.encrypted import Encrypted, require_dask, require_files
+from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.profile import Profile
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from cloakwork.runtime.evaluator import Evaluator
-
-_MAX_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ class Files:
         """Run the program of an evaluator; see `Evaluator.run`, which calls it."""
         action = f"run {evaluator.program.name} by files"
         threads = _native.threads() if self.threads is None else self.threads
-        threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
+        threads = integer(threads, "threads", action, least=1, most=MAX_THREADS)
         require_files(action)
         from cloakwork.cluster.run import results, run_here  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from cloakwork.base.arguments import integer, optional, shown
+from cloakwork.base.arguments import bytes_limit, integer, optional, shown
 from cloakwork.base.progress import shows_bars
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
@@ -24,12 +24,13 @@ from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
-from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
+from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.device.devices import CPU, device_name
 from cloakwork.schemes.device.staying import on_host
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
 
 KIND = "evaluator file"
-_MAX_THREADS = 1024
 
 
 @runtime_checkable
@@ -107,7 +107,7 @@ class Evaluator(KeyHolder):
 
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
-        self._runner.own_limit = bytes_limit(value, "memory_limit")
+        self._runner.own_limit = bytes_limit(value, "memory_limit", "set a limit")
 
     @property
     def cache_bytes(self) -> int:
@@ -122,7 +122,7 @@ class Evaluator(KeyHolder):
 
     @cache_bytes.setter
     def cache_bytes(self, value: int | None) -> None:
-        self._runner.own_cache = bytes_limit(value, "cache_bytes")
+        self._runner.own_cache = bytes_limit(value, "cache_bytes", "set a limit")
 
     @property
     def device(self) -> str:
@@ -198,7 +198,7 @@ class Evaluator(KeyHolder):
         program = self.program
         action = f"run {program.name}"
         if threads is not None:
-            threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
+            threads = integer(threads, "threads", action, least=1, most=MAX_THREADS)
         asked = optional(profile, Profile, "profile", action)
         profile = asked or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)

@@ -36,7 +36,8 @@ V = TypeVar("V", bound=_Live)
 W = TypeVar("W", bound=Leveled)
 V_co = TypeVar("V_co", covariant=True)
 
-_MAX_THREADS = 1024
+# Of one run.
+MAX_THREADS = 1024
 
 
 def run(
@@ -104,7 +105,7 @@ def run(
         )
     action = f"run {program.title}"
     threads = _native.threads() if threads is None else threads
-    threads = integer(threads, "threads", action, least=1, most=_MAX_THREADS)
+    threads = integer(threads, "threads", action, least=1, most=MAX_THREADS)
     profile = optional(profile, Profile, "profile", action) or Profile()
     cancel = optional(cancel, threading.Event, "cancel", action)
     with work_bar(program.title) as bar:

@@ -44,6 +44,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.estimates import estimated_results
 from cloakwork.runtime.evaluator import Evaluator
+from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.simulate import extremes
@@ -64,7 +65,6 @@ _PACKINGS: Mapping[str, type[Packing]] = {
         BitPacking,
     )
 }
-_MAX_THREADS = 1024
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
 # A value that is always 0 comes out of ciphertexts as a small number.
@@ -503,7 +503,7 @@ class Program(Saved):
             raise fields.wrong("error_bound", "no less than the error")
         threads = None
         if fields.raw("threads") is not None:
-            threads = fields.integer("threads", least=1, most=_MAX_THREADS)
+            threads = fields.integer("threads", least=1, most=MAX_THREADS)
         try:
             made = cls(
                 scheme,

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloakwork.base.arguments import integer
 from cloakwork.base.machine import physical_bytes
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.keys import KeyExpansion
@@ -22,7 +21,6 @@ from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.device.devices import CPU, open_device
 from cloakwork.schemes.transform_cache import default_cache_bytes
 
-_MAX_BYTES = 2**63 - 1
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2
 
@@ -162,12 +160,3 @@ class SlotRunner:
         if self.own_limit is None and not bootstraps:
             return nullcontext()
         return caching(memory.held.within(self.memory_limit - memory.peak).cached)
-
-
-def bytes_limit(value: object, name: str, action: str = "set a limit") -> int | None:
-    """A number of bytes, or None for the default.
-
-    Raises:
-        InvalidArgumentError: It is neither.
-    """
-    return None if value is None else integer(value, name, action, least=0, most=_MAX_BYTES)

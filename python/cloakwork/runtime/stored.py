@@ -364,7 +364,7 @@ def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
     for held in together.values():
         level = body.states[plan.inputs[held[0]]].level
         count = max(1, _FILE_BYTES // int(scheme.bytes_at(State(level))))
-        # RunFiles of about the same size.
+        # Files of about the same size.
         count = math.ceil(len(held) / math.ceil(len(held) / count))
         found += [tuple(held[start : start + count]) for start in range(0, len(held), count)]
     return sorted(found)

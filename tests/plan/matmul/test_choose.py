@@ -1,5 +1,6 @@
 import re
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -29,8 +30,8 @@ from cloakwork.schemes.transform_cache import ciphertext_bytes
 from tests.thoroughness import part
 
 
-def chosen(product: Product, bound: float = 1.0, **asked: int) -> Choice:
-    return cheapest_choice(product, (bound, bound), 8, RealOptions(title="product", **asked))  # type: ignore[arg-type]
+def chosen(product: Product, bound: float = 1.0, **asked: Any) -> Choice:
+    return cheapest_choice(product, (bound, bound), 8, RealOptions(title="product", **asked))
 
 
 def terms_of(product: Product, choice: Choice) -> int:

@@ -13,7 +13,7 @@ from cloakwork._native import (
     BGV_LEAST_FAILURE_BITS,
     BGV_MOST_FAILURE_BITS,
 )
-from cloakwork.base.arguments import integer, positive, shown, truth
+from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
@@ -48,7 +48,6 @@ from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
-_MOST_BYTES = 2**63 - 1
 # Slots that are enough for most; more than these ask for larger rings.
 _MOST_WIDTH = 1 << 12
 
@@ -160,8 +159,7 @@ class CircuitFunction:
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
-        if key_budget is not None:
-            key_budget = integer(key_budget, "key_budget", _ACTION, least=0, most=_MOST_BYTES)
+        key_budget = bytes_limit(key_budget, "key_budget", _ACTION)
         failure_bits = integer(
             failure_bits,
             "failure_bits",

@@ -12,10 +12,10 @@ from cloakwork._native import (
     BGV_LEAST_FAILURE_BITS,
     BGV_MOST_FAILURE_BITS,
 )
-from cloakwork.base.arguments import integer, truth
+from cloakwork.base.arguments import bytes_limit, integer, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
-from cloakwork.frontends.matmul.shapes import NAMES, limit, shape_in_words, shaped
+from cloakwork.frontends.matmul.shapes import NAMES, shape_in_words, shaped
 from cloakwork.plan.matmul.integers import IntegerProductOptions, cheapest_integer_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import integer_product_program
@@ -116,8 +116,8 @@ def compile_integer_matmul(
         modulus,
         truth(insecure, "insecure", _ACTION),
         truth(public_inputs, "public_inputs", _ACTION),
-        limit(key_budget, "key_budget", _ACTION),
-        limit(memory_limit, "memory_limit", _ACTION),
+        bytes_limit(key_budget, "key_budget", _ACTION),
+        bytes_limit(memory_limit, "memory_limit", _ACTION),
         integer(
             failure_bits,
             "failure_bits",

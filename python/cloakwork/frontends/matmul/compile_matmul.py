@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cloakwork._native import Parameters
-from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidParametersError
 from cloakwork.frontends.matmul.shapes import NAMES, Shaped, shape_in_words, shaped
@@ -16,6 +14,7 @@ from cloakwork.plan.matmul.choose import Choice, cheapest_choice
 from cloakwork.plan.matmul.planned import planned_product
 from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.plan.tensors.assemble import least_precision
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
@@ -116,7 +115,7 @@ def _least_precision(largest: float) -> int:
             f"{sys.float_info.min:.2g} or more, got results up to {largest:.2g}; scale the "
             "matrices up"
         )
-    return MIN_RIGHT_BITS - math.floor(math.log2(min(1.0, largest)))
+    return least_precision(min(1.0, largest))
 
 
 def _program(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from cloakwork.base.arguments import integer
 from cloakwork.errors import ShapeMismatchError
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
 
 # Of the left and the right matrices.
 NAMES = ("a", "b")
-_MAX_BYTES = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +72,6 @@ def _views(
         found.append(MatrixView(order, tuple(shape[axis] for axis in order)))
     left, right, result = found
     return left, right, result
-
-
-def limit(value: Any, name: str, action: str) -> int | None:
-    """A number of bytes; None for any.
-
-    Raises:
-        InvalidArgumentError: It is neither.
-    """
-    return None if value is None else integer(value, name, action, least=0, most=_MAX_BYTES)
 
 
 def shape_in_words(shape: tuple[int, ...]) -> str:

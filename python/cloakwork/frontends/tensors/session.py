@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _native
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import apart, choice, integer, positive, truth
+from cloakwork.base.arguments import apart, bytes_limit, choice, integer, positive, truth
 from cloakwork.base.arrays import MIN_RIGHT_BITS, real_array, require_bound, require_precision
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record, digest_of
@@ -52,7 +52,7 @@ from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.saved import Saved
-from cloakwork.runtime.slot_runner import RunMemory, SlotRunner, bytes_limit
+from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import (
     Flooding,
@@ -136,7 +136,7 @@ class _KeyHolder(Unpicklable, Saved):
     @memory_limit.setter
     def memory_limit(self, value: int | None) -> None:
         self._ready.clear()
-        self._runner.own_limit = bytes_limit(value, "memory_limit")
+        self._runner.own_limit = bytes_limit(value, "memory_limit", "set a limit")
 
     def compute(self, node: Node, title: str) -> Tensor:
         """Plan one result and run the plan; see `frontends.tensors.eager.computed`."""

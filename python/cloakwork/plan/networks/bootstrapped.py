@@ -31,7 +31,7 @@ from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.plan.parameters.rings import cheapest_of
-from cloakwork.plan.reals.refreshed import Candidate, RefreshingChain
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.runtime.costs import Costs
@@ -110,7 +110,7 @@ def _in_ring(
     whole, refreshable = lowered_stages(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)
 
-    def precise_error(program: LoweredNetwork, noise: NoiseModel) -> float:
+    def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
         error = expected_error(program, inputs.usual_runs(program), noise)
         _require_precise(error, refreshing, options)
         return error

@@ -49,7 +49,7 @@ class NetworkOptions(RealOptions):
     def __post_init__(self) -> None:
         # Classes with slots are made twice, and `super()` would be of the first.
         RealOptions.__post_init__(self)
-        object.__setattr__(self, "margin", positive(self.margin, "margin", self.action))
+        self._take("margin", positive(self.margin, "margin", self.action))
         if not isinstance(self.batch, str):
             self._check_integer("batch", 1, _MAX_BATCH)
         elif self.batch != _THROUGHPUT:

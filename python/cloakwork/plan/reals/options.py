@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.base.arguments import bytes_limit, integer, shown, truth
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
@@ -15,8 +15,6 @@ from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
-
-_MOST_BYTES = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,16 +60,21 @@ class RealOptions:
                 f"cloakwork.measured_costs, got {shown(self.costs)}"
             )
         self._check_integer("precision", 0, SCALE_BITS[-1])
-        ends = {"log_n": (5, 17)} | dict.fromkeys(("key_budget", "memory_limit"), (0, _MOST_BYTES))
-        for name, (least, most) in ends.items():
-            if getattr(self, name) is not None:
-                self._check_integer(name, least, most)
-        truths = ["insecure", "public_inputs", *(["bootstrap"] * (self.bootstrap is not None))]
-        for name in truths:
-            object.__setattr__(self, name, truth(getattr(self, name), name, self.action))
+        if self.log_n is not None:
+            self._check_integer("log_n", 5, 17)
+        for name in ("key_budget", "memory_limit"):
+            self._take(name, bytes_limit(getattr(self, name), name, self.action))
+        for name in ("insecure", "public_inputs"):
+            self._take(name, truth(getattr(self, name), name, self.action))
+        if self.bootstrap is not None:
+            self._take("bootstrap", truth(self.bootstrap, "bootstrap", self.action))
 
     def _check_integer(self, name: str, least: int, most: int) -> None:
-        checked = integer(getattr(self, name), name, self.action, least=least, most=most)
+        value = getattr(self, name)
+        self._take(name, integer(value, name, self.action, least=least, most=most))
+
+    def _take(self, name: str, checked: object) -> None:
+        """An option as it was checked: a number of numpy's, say, as one of Python's."""
         object.__setattr__(self, name, checked)
 
     @property

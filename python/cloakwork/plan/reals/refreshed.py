@@ -51,15 +51,15 @@ class Candidate(Generic[L]):
         among: The values that may be refreshed, by their numbers; of several choices the first
             with which there is a program. None is all values.
         bounds: Of a program the largest absolute value of each of its values.
-        precise_error: How far results of a program may be off under some noise; raises
-            InvalidParametersError where that is more than was asked.
+        precise_error: How far results of a program of these bounds may be off under some noise;
+            raises InvalidParametersError where that is more than was asked.
     """
 
     lowered: L
     together: Sequence[int]
     among: Sequence[Collection[int] | None]
     bounds: Callable[[L], Bounds]
-    precise_error: Callable[[L, NoiseModel], float]
+    precise_error: Callable[[L, Bounds, NoiseModel], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +113,21 @@ class RefreshingChain:
             bound=largest_bound(_of_bootstraps(lowered.program, values)),
             insecure=self.options.insecure,
         )
-        lowered, error = self._precise(candidate, lowered, refreshing)
+        lowered, values, error = self._precise(candidate, lowered, values, refreshing)
         price = total_seconds(lowered.program, self.costs)
-        return RefreshedProgram(lowered, refreshing, candidate.bounds(lowered), error, price)
+        return RefreshedProgram(lowered, refreshing, values, error, price)
 
     def _placed(self, candidate: Candidate[L]) -> L:
+        floor = least_level(self.refreshing, largest_bound(candidate.bounds(candidate.lowered)))
         *preferred, last = candidate.among
         for among in preferred:
             with suppress(InvalidParametersError):
-                return self._placed_among(candidate, among)
-        return self._placed_among(candidate, last)
+                return self._placed_among(candidate, among, floor)
+        return self._placed_among(candidate, last, floor)
 
-    def _placed_among(self, candidate: Candidate[L], among: Collection[int] | None) -> L:
-        floor = least_level(self.refreshing, largest_bound(candidate.bounds(candidate.lowered)))
-
+    def _placed_among(
+        self, candidate: Candidate[L], among: Collection[int] | None, floor: int
+    ) -> L:
         def placed(program: SlotProgram) -> SlotProgram:
             found = with_bootstraps(
                 program,
@@ -144,15 +145,16 @@ class RefreshingChain:
         return within_key_budget_beside(program, self.refreshing, self.options.key_budget)
 
     def _precise(
-        self, candidate: Candidate[L], lowered: L, refreshing: Refreshing
-    ) -> tuple[L, float]:
-        """With bootstraps two at a time, if that leaves enough of the results right; the error."""
+        self, candidate: Candidate[L], lowered: L, values: Bounds, refreshing: Refreshing
+    ) -> tuple[L, Bounds, float]:
+        """With bootstraps two at a time, if that leaves enough right; its bounds and error."""
         noise = self.options.noise(refreshing.chain, refreshing)
         paired = lowered.changed(lambda program: with_pairs(program, refreshing, self.costs))
         if paired.program is not lowered.program:
+            bounds = candidate.bounds(paired)
             with suppress(InvalidParametersError):
-                return paired, candidate.precise_error(paired, noise)
-        return lowered, candidate.precise_error(lowered, noise)
+                return paired, bounds, candidate.precise_error(paired, bounds, noise)
+        return lowered, values, candidate.precise_error(lowered, values, noise)
 
 
 def largest_bound(bounds: Bounds) -> float:

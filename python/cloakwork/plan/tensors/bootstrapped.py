@@ -12,7 +12,7 @@ from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level
 from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.reals.refreshed import Candidate, RefreshingChain
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
 from cloakwork.plan.tensors.lower import Lowered, lower
 from cloakwork.plan.tensors.search import ADVICE_ON_ERRORS, Plan, Task, cheapest_of_ways
 from cloakwork.schemes.ckks_noise import NoiseModel
@@ -62,8 +62,7 @@ def _planned(
         level_price=level_price,
     )
 
-    def precise_error(program: Lowered, noise: NoiseModel) -> float:
-        bounds = program.value_bounds(task.bounds)
+    def precise_error(program: Lowered, bounds: Bounds, noise: NoiseModel) -> float:
         reached = predicted_precision(program.program, bounds, noise)
         _require_reached(reached, chain.refreshing.chain.n, task, "leaves")
         return float(2.0**-reached)

@@ -36,6 +36,7 @@ from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.plan.reals.refreshed import largest_bound
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.refreshing import Refreshing
@@ -318,7 +319,7 @@ def parameters_of(
 ) -> Parameters:
     """Parameters at which every result has its precision, whatever errors grow to on the way."""
     # Only its power of two counts; so more plans share their parameters.
-    largest = power_of_two_above(max([1.0, *(bound for bound in bounds if bound is not None)]))
+    largest = power_of_two_above(largest_bound(bounds))
     depth = depth_of(program)
     # With fewer right bits a result is not decrypted.
     wanted = max(task.precision, MIN_RIGHT_BITS)
