@@ -68,22 +68,24 @@ def seeds() -> tuple[Seed, ...]:
     """One file of every kind of every family, and those of a session."""
     made: list[Seed] = []
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "file"
+
+        def add(family: Family, kind: type[Any], thing: Any) -> None:
+            path = Path(folder) / str(len(made))
+            thing.save(path)
+            made.append(Seed(family, kind, path.read_bytes()))
+
         for family in ENCRYPTED:
             client, evaluator = family.keys()
             inputs = family.encrypted()
             things: list[Any] = [family.program, client, client.public_key(), evaluator]
             things += [inputs, evaluator.run(inputs)]
             for thing in things:
-                thing.save(path)
-                made.append(Seed(family, type(thing), path.read_bytes()))
+                add(family, type(thing), thing)
         session = _session()
         tensor = session.encrypt([[0.5, 0.25], [1.0, -1.0]])
         for thing, kind in ((session, cw.Session), (session.evaluator(), cw.SessionEvaluator)):
-            thing.save(path)
-            made.append(Seed(ENCRYPTED[0], kind, path.read_bytes()))
-        tensor.save(path)
-        made.append(Seed(ENCRYPTED[0], cw.Tensor, path.read_bytes()))
+            add(ENCRYPTED[0], kind, thing)
+        add(ENCRYPTED[0], cw.Tensor, tensor)
     return tuple(made)
 
 

@@ -197,10 +197,11 @@ def test_no_file_decides_how_often_bits_go_wrong(tmp_path: Path) -> None:
     program = cw.Program(Tfhe("space8", 1), body, packing)
     client, evaluator = program.keygen()
     for thing in (program, client, evaluator):
-        thing.save(tmp_path / "weak")
+        path = tmp_path / type(thing).__name__
+        thing.save(path)
         with pytest.raises(InsecureParametersError, match=r"probability of 2\^-1; .*insecure=True"):
-            cw.load(tmp_path / "weak", type(thing))
-        found = cw.load(tmp_path / "weak", type(thing), insecure=True)
+            cw.load(path, type(thing))
+        found = cw.load(path, type(thing), insecure=True)
         assert "INSECURE: a bootstrap may go wrong with a probability of 2^-1" in repr(found)
     assert program.warning == "INSECURE"
     assert "INSECURE: a bootstrap may go wrong" in cw.explain(program)
