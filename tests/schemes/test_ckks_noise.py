@@ -11,6 +11,7 @@ import pytest
 import cloakwork as cw
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.fitting.sign import sign_stages
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import (
     Add,
@@ -160,6 +161,34 @@ def test_the_model_is_within_a_factor_of_two_of_the_engine(
         predicted += float(np.var(modelled.slots - exact.slots))
     measured, predicted = math.sqrt(measured), math.sqrt(predicted)
     assert measured / 2 < predicted < 2 * measured
+
+
+@pytest.mark.parametrize("value", [0.3, 0.9, 1.0])
+def test_noise_of_a_steep_polynomial_is_that_of_the_engine(value: float) -> None:
+    """At the end of its range errors of powers add up, and were ten times what was predicted."""
+    parameters = Parameters(levels=6, scale_bits=40, log_n=12, insecure=True)
+    secret = CkksSecret(parameters)
+    stages = sign_stages(2.0**-9.1)
+    assert stages is not None
+    steep = stages[0]
+    assert len(steep) == 32
+    builder = Builder("sign", parameters.slots)
+    x = builder.append(Input("x", parameters.levels))
+    builder.append(Output(builder.append(Polynomial(x, steep, "chebyshev"))))
+    program = builder.finish()
+    values = np.full(parameters.slots, value)
+    encrypted = secret.encrypt(values, bound=1.0, level=parameters.levels)
+    keys = secret.scheme.keys_for(secret.key, required_keys(program))
+    (found,) = run(program, CkksBackend(parameters, keys), [encrypted])
+    exact = np.polynomial.chebyshev.chebval(value, steep)
+    model = noise_of(parameters)
+    key, backend = ClearKey(model), ClearBackend(model)
+    (modelled,) = run(program, backend, [key.encrypt(values, level=parameters.levels)])
+    measured = float(np.std(secret.decrypt(found) - exact))
+    predicted = float(np.std(modelled.slots - exact))
+    told = model.polynomial(parameters.scale(1), steep, "chebyshev", np.array([value]))[0]
+    assert measured / 2 < predicted < 2 * measured
+    assert measured / 2 < told < 5 * measured
 
 
 MODEL = NoiseModel(n=2048, scales=(2.0**30, 2.0**31, 2.0**32), switching_deviation=5.0)

@@ -46,6 +46,7 @@ class NoiseModel:
         paired_bootstrapping: The same of a bootstrap of two vectors at once.
         special_shares: For each level the part of the limbs of a key switch that are those of the
             key-switching modulus.
+        times: What drawn errors are multiplied by.
 
     Example:
         >>> scales = 2.0**40, 2.0**40
@@ -62,6 +63,7 @@ class NoiseModel:
     bootstrapping: float = 0.0
     paired_bootstrapping: float = 0.0
     special_shares: tuple[float, ...] = ()
+    times: float = 1.0
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""
@@ -115,15 +117,10 @@ class NoiseModel:
         """Of a polynomial of each value that ends at a scale, roughly: its last rescale and its
         powers'.
 
-        A Chebyshev polynomial doubles the error of the one of half its degree, and more; a
-        power takes the errors of its two factors times one another.
+        Errors of powers add up as if they had nothing in common, which holds best within the range
+        of a Chebyshev polynomial and gives too much at its ends.
         """
-        if basis == "chebyshev":
-            powers: Sequence[NDArray[np.float64]] = [
-                np.full(1, n) for n in range(len(coefficients))
-            ]
-        else:
-            powers = _powers(values, len(coefficients))
+        powers = _squares_of_powers(values, len(coefficients), basis)
         gains = sum(
             (c * c * power for c, power in zip(coefficients[2:], powers[2:], strict=True)),
             np.zeros(1),
@@ -134,16 +131,35 @@ class NoiseModel:
         return deviation * math.sqrt(self.n / 2) / scale
 
 
-def _powers(values: NDArray[np.float64], count: int) -> list[NDArray[np.float64]]:
+def halves(n: int) -> tuple[int, int]:
+    """The powers whose product the engine makes power n of.
+
+    Example:
+        >>> halves(7)
+        (4, 3)
+    """
+    high = 1 << ((n - 1).bit_length() - 1)
+    return high, n - high
+
+
+def _squares_of_powers(
+    values: NDArray[np.float64], count: int, basis: Basis
+) -> list[NDArray[np.float64]]:
     """Squares of the errors of the first powers of each value, in those of a rescale."""
+    powers = [np.ones_like(values), values]
     squares: list[NDArray[np.float64]] = [np.zeros_like(values)] * min(2, count)
     for n in range(2, count):
-        # As the engine splits them.
-        high = 1 << ((n - 1).bit_length() - 1)
-        low = n - high
-        of_high, of_low = values ** (2 * low) * squares[high], values ** (2 * high) * squares[low]
+        high, low = halves(n)
+        of_high, of_low = powers[low] ** 2 * squares[high], powers[high] ** 2 * squares[low]
         # The errors of equal factors are one error.
-        squares.append(1 + (4 * of_high if high == low else of_high + of_low))
+        product = 4 * of_high if high == low else of_high + of_low
+        power = powers[high] * powers[low]
+        if basis == "chebyshev":
+            # T_n = 2 T_high T_low - T_(high - low).
+            product = 4 * product + squares[high - low]
+            power = 2 * power - powers[high - low]
+        squares.append(1 + product)
+        powers.append(power)
     return squares
 
 

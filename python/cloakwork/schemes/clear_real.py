@@ -46,7 +46,7 @@ from cloakwork.schemes.base import (
     levels_of,
     require_slots,
 )
-from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
+from cloakwork.schemes.ckks_noise import NoiseModel, halves, noise_of
 from cloakwork.schemes.clear import ClearScheme, NoKey
 from cloakwork.schemes.clear_products import rotated_products, skewed
 
@@ -202,12 +202,31 @@ class ClearBackend(Backend[ClearVector]):
     def polynomial(
         self, value: ClearVector, coefficients: Sequence[float], basis: Basis
     ) -> ClearVector:
+        level = value.level - polynomial_depth(coefficients)
+        if self._noise is not None:
+            return self._noisy_polynomial(value, coefficients, basis, level)
         evaluate = {"monomial": polynomial.polyval, "chebyshev": chebyshev.chebval}[basis]
         slots: NDArray[Any] = evaluate(value.slots, np.asarray(coefficients, dtype=np.float64))
-        made = ClearVector(slots, value.level - polynomial_depth(coefficients))
-        return self._with_error(
-            made, lambda noise, scale: noise.polynomial(scale, coefficients, basis, value.slots)
-        )
+        return ClearVector(slots, level)
+
+    def _noisy_polynomial(
+        self, value: ClearVector, coefficients: Sequence[float], basis: Basis, level: int
+    ) -> ClearVector:
+        """The same with an error in each power, whose effects on the others are not independent."""
+
+        def rounded(slots: NDArray[Any]) -> NDArray[Any]:
+            return self._with_error(ClearVector(slots, level), NoiseModel.rounding).slots
+
+        powers = [np.ones_like(value.slots), value.slots]
+        for n in range(2, len(coefficients)):
+            high, low = halves(n)
+            power = powers[high] * powers[low]
+            if basis == "chebyshev":
+                power = 2 * power - powers[high - low]
+            powers.append(rounded(power))
+        # A constant alone has no power of the value.
+        total = sum(c * power for c, power in zip(coefficients, powers, strict=False))
+        return ClearVector(rounded(np.asarray(total)), level)
 
     @_outgrowing
     def rotated_products(
@@ -273,7 +292,7 @@ class ClearBackend(Backend[ClearVector]):
         if self._noise is None:
             return value
         scale = self._noise.scale(value.level, waiting=value.waiting)
-        size = deviation(self._noise, scale)
+        size = self._noise.times * deviation(self._noise, scale)
         errors = _errors_like(value.slots, size, self._generator)
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
@@ -357,7 +376,7 @@ class ClearKey(NoKey):
         """The vector at a level."""
         if self._noise is None:
             return ClearVector(vector.copy(), level)
-        size = self._noise.encryption(level)
+        size = self._noise.times * self._noise.encryption(level)
         return ClearVector(vector + _errors_like(vector, size, self._generator), level)
 
 

@@ -93,12 +93,15 @@ def test_a_module_of_every_kind_of_layer_runs_encrypted_at_128_bits() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_inputs_at_the_end_of_what_is_accepted_are_as_precise(seed: int) -> None:
     torch.manual_seed(seed)
-    net = cw.nn.compile(Forward(lambda _, x: x.abs()), torch.rand(40, 6) * 2 - 1, precision=8)
+    # Of 1,500 numbers some seven were off by up to 13 times the stated error.
+    samples = torch.rand(40, 6) * 2 - 1
+    net = cw.nn.compile(Forward(lambda _, x: x.abs()), samples, precision=8, batch=256)
     assert net.input_bounds is not None
-    [bound] = net.input_bounds
+    bound = net.input_bounds[0]
     # Ciphertexts were off by 1.6 where noise takes an input beyond the range of a sign.
     assert error_of(net) < 2.0**-5
     ends = bound * np.array([1.0, -1.0, 1.0, -1.0, 1.0 - 2.0**-12, 2.0**-12 - 1.0])
+    ends = np.tile(ends, (256, 1))
     client, evaluator = net.keygen()
     for _ in range(2):
         found = client.decrypt(evaluator.run(client.encrypt(ends)))

@@ -122,7 +122,10 @@ def test_inputs_of_a_public_key_take_a_larger_scale() -> None:
         ({32: 14.7, 34: 17.3, 33: 15.6}, 34),
         ({32: 14.7, 34: 16.7}, 34),
         ({32: 12.9, 35: 18.0, 33: 16.0}, 33),
-        ({32: 12.9, 35: 18.9, 33: 15.0}, 35),
+        ({32: 12.9, 35: 18.9, 33: 15.0, 34: 16.0}, 34),
+        ({32: 12.9, 35: 18.9, 33: 15.0, 34: 15.6}, 35),
+        # Errors above 1 tell that numbers leave a polynomial's range, not how many bits lack.
+        ({32: -40.0, 48: 31.0, 33: 14.0, 34: 15.5, 35: 20.0}, 35),
     ],
 )
 def test_takes_the_least_scale_that_has_the_precision(

@@ -40,7 +40,7 @@ _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 # Numbers come with noise. Just beyond 1 a polynomial that is steep at 0 falls back through 0, and
 # takes the sign with it, so each is near 1 on so much more than the numbers it is made for; where
 # these lie in a narrow interval, on a part of it.
-_BEYOND = 2.0**-7
+_BEYOND = 2.0**-5
 _BEYOND_NARROW = 2.0**-4
 
 # Errors are sampled on a grid; between its points they are larger by up to this factor.

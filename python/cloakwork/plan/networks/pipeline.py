@@ -391,14 +391,16 @@ class _Scales:
                 "however large the scale"
             )
         # What was lacking in a scale is not quite what a larger one adds: bits may be spare now.
-        spared = max(least, scale_bits + tried.lacking)
-        if spared == scale_bits:
-            return tried
-        try:
-            smaller = self._tried(spared)
-        except (InvalidParametersError, KeyBudgetError):
-            return tried
-        return smaller if smaller.lacking <= 0 else tried
+        while (spared := max(least, scale_bits + tried.lacking)) < scale_bits:
+            try:
+                smaller = self._tried(spared)
+            except (InvalidParametersError, KeyBudgetError):
+                return tried
+            if smaller.lacking <= 0:
+                scale_bits, tried = spared, smaller
+            else:
+                least = spared + 1
+        return tried
 
     def _tried(self, scale_bits: int) -> _Tried:
         options = self.ring.options
@@ -412,8 +414,9 @@ class _Scales:
         error = expected_error(found, self.runs, noise)
         if not error < OUTGROWN:
             raise InvalidParametersError(f"{self.largest}, and noise outgrows them")
-        # A scale is not raised for what may be the draw's.
-        lacking = math.ceil(math.log2(error) + options.precision - DRAWN_BITS)
+        # A scale is not raised for what may be the draw's. Errors above 1 tell that numbers left
+        # their ranges, and not by how many bits noise is too large.
+        lacking = math.ceil(math.log2(min(error, 1.0)) + options.precision - DRAWN_BITS)
         return _Tried(found, parameters, noise, error, lacking)
 
 

@@ -109,7 +109,24 @@ def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) 
 
 
 def expected_error(network: LoweredNetwork, runs: Sequence[ClearRun], noise: NoiseModel) -> float:
-    """The largest error to expect of any of some runs under noise."""
+    """The largest error to expect of any of some runs under noise.
+
+    Errors grow with noise evenly, but not those of numbers that it takes beyond a polynomial's
+    range. Rounding meets the secret, and the noise of a slot is its deviation times the secret's
+    size there: both are Gaussian, and their product is above t deviations with probability
+    exp(-sqrt(2) t). So errors are drawn under noise of both sizes, the usual one and that of the
+    noisiest slot.
+    """
+    results = runs[0].results.size
+    times = math.log(results / _EXCESS) / math.sqrt(2)
+    usual = _deviation(_drawn(network, runs, noise))
+    noisiest = _deviation(_drawn(network, runs, replace(noise, times=times))) / times
+    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
+    return max(max(usual, noisiest) * math.sqrt(2 * math.log(2 * results / _EXCESS)), 2.0**-52)
+
+
+def _drawn(network: LoweredNetwork, runs: Sequence[ClearRun], noise: NoiseModel) -> _Array:
+    """Errors of the results of some runs, one draw of each run in a row."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
     draws, copies = max(_DRAWS, -(-_NOISY_RESULTS // runs[0].results.size)), runs[0].copies
     repeats = -(-draws // copies)
@@ -123,19 +140,16 @@ def expected_error(network: LoweredNetwork, runs: Sequence[ClearRun], noise: Noi
     with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as threads:
         drawn = list(threads.map(errors, seeds, [*runs] * repeats))
     by_draw = np.reshape(drawn, (repeats, len(runs), copies, -1)).swapaxes(1, 2)
-    # Numbers beyond a double have an infinite deviation, which the caller refuses.
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = _largest_error(by_draw.reshape(repeats * copies, -1), runs[0].results.size)
-    return max(found, 2.0**-52)
+    return by_draw.reshape(repeats * copies, -1)
 
 
-def _largest_error(drawn: _Array, results: int) -> float:
-    """A bound that an error of a run exceeds with negligible probability."""
+def _deviation(drawn: _Array) -> float:
+    """The deviation of the results that have the largest errors."""
     # Some numbers have larger errors than others. One half of the draws finds these numbers, the
     # other half, which they were not chosen by, gives their deviation.
     found, fresh = drawn[::2], drawn[1::2]
     few = -(-_NOISY_RESULTS // len(fresh))
-    largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
-    deviation = math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
-    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
-    return deviation * math.sqrt(2 * math.log(2 * results / _EXCESS))
+    # Numbers beyond a double have an infinite deviation, which the caller refuses.
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
+        return math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
