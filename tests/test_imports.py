@@ -45,12 +45,10 @@ MODULES = {
     "clear_gates": "tfhe",
     "base": "",
     "clear": "",
-    "clear_products": "",
     "device.devices": "",
     "device.cache": "",
     "device.recorded_runs": "",
-    "recent_plaintexts": "",
-    "transform_cache": "",
+    "encoded_cache": "",
 }
 
 

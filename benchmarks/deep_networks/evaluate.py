@@ -17,7 +17,7 @@ from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 from examples.nn.labelled import spread
 from examples.nn.two_parties import answers
 

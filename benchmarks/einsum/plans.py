@@ -23,8 +23,8 @@ from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Node
 from cloakwork.programs.keys import KeyRequirements, required_keys
 from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram
-from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.schedule import degrees
 from cloakwork.schemes.base import SlotScheme
 from cloakwork.schemes.device.devices import CPU
 

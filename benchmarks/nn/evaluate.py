@@ -24,7 +24,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.device.devices import CPU
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 from examples.nn.two_parties import answers
 
 

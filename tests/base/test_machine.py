@@ -15,7 +15,7 @@ _FREED = textwrap.dedent(
     import sys
     from pathlib import Path
     import numpy as np
-    from cloakwork.base.machine import return_large_blocks
+    from cloakwork.base.system_memory import return_large_blocks
 
     def resident():
         pages = Path("/proc/self/statm").read_text().split()[1]

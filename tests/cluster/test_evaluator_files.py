@@ -13,8 +13,7 @@ from distributed import Client
 import cloakwork as cw
 from benchmarks.cluster.jobs import _lenet
 from cloakwork.cluster import placing
-from cloakwork.cluster.evaluator_files import EvaluatorFiles, is_whole
-from cloakwork.cluster.evaluator_folder import kept_in
+from cloakwork.cluster.evaluator_files import EvaluatorFiles, is_whole, kept_in
 from cloakwork.cluster.forms import Form, form_of
 from cloakwork.cluster.placing import chosen_cut
 from cloakwork.errors import (

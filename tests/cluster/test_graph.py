@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.cluster.cut import Cut, cut
-from cloakwork.cluster.graph import graph_of
+from cloakwork.cluster.dispatch import graph_of
 from cloakwork.cluster.job import Job, Order, order
-from cloakwork.cluster.needed import needed_grains
+from cloakwork.cluster.placing import needed_grains
 from cloakwork.cluster.work import Work
 from cloakwork.runtime.folder import Folder
 from tests.cluster.random_work import few, works

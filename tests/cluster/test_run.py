@@ -17,7 +17,7 @@ from distributed.comm.core import CommClosedError
 import cloakwork as cw
 from cloakwork.cluster import checks, evaluator_files, on_cluster, placing
 from cloakwork.cluster import job as jobs
-from cloakwork.cluster.evaluator_folder import file_name, kept_in, own_folder
+from cloakwork.cluster.evaluator_files import file_name, kept_in, own_folder
 from cloakwork.cluster.forms import form_of
 from cloakwork.cluster.job import own_version
 from cloakwork.cluster.scheduler import Scheduler

@@ -15,7 +15,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.cluster import placing
-from cloakwork.cluster.evaluator_folder import kept_in
+from cloakwork.cluster.evaluator_files import kept_in
 from cloakwork.cluster.placing import Placed
 from cloakwork.errors import (
     ClusterFolderError,

@@ -12,7 +12,7 @@ import pytest
 from cloakwork.cluster import worker
 from cloakwork.cluster.answers import Failure
 from cloakwork.cluster.cut import cut
-from cloakwork.cluster.evaluator_folder import kept_in
+from cloakwork.cluster.evaluator_files import kept_in
 from cloakwork.cluster.forms import form_of
 from cloakwork.cluster.grains import read_values_file
 from cloakwork.cluster.inputs import InputFiles

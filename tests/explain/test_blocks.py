@@ -1,8 +1,8 @@
 import numpy as np
 
+from cloakwork.explain.figures.slots import slot_elements
 from cloakwork.explain.picture import picture
-from cloakwork.explain.slot_image import GARBAGE, slot_elements
-from cloakwork.programs.matrices import BlockLayout, Blocks
+from cloakwork.programs.matrices import GARBAGE, BlockLayout, Blocks
 
 BLOCKS = Blocks(16, side=4, tall=2, wide=2)
 

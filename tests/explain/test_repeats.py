@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cloakwork as cw
-from cloakwork.explain.repeats import runs_of
+from cloakwork.explain.slots import runs_of
 
 
 @given(st.text("abc", max_size=40))

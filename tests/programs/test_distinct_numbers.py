@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cloakwork.programs.distinct_numbers import distinct_numbers
+from cloakwork.programs.diagonals import distinct_numbers
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, 5000, 100_000])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.programs.inner_parts import with_inner_parts
+from cloakwork.cluster.forms import with_inner_parts
 from cloakwork.programs.slots import AddProducts, DiagonalProducts, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector

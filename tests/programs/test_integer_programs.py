@@ -27,8 +27,8 @@ from cloakwork.programs.slots import (
     Sub,
 )
 from cloakwork.programs.text import from_text, to_text
-from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.schedule import degrees
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
 from tests.programs.random_programs import facts
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import InvalidLayoutError, ShapeMismatchError, SlotMismatchError
 from cloakwork.programs.matrices import EMPTY, GARBAGE, BlockLayout, Blocks, Role, counts
-from cloakwork.schemes.clear_products import rotated_products
+from cloakwork.schemes.clear import rotated_products
 
 SLOTS = 64
 

@@ -25,8 +25,8 @@ from cloakwork.programs.text import from_text, to_text
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.simulate import results
+from cloakwork.schemes.clear import rotated_products, skewed
 from cloakwork.schemes.clear_integer import ClearIntegersBackend, exact
-from cloakwork.schemes.clear_products import rotated_products, skewed
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 
 SLOTS = 12

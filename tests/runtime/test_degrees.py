@@ -18,7 +18,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Sub,
 )
-from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.schedule import degrees
 from tests.runtime.slot_programs import programs
 
 X, C = Input("x", 1), Constant(np.ones(8))

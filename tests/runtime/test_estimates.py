@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cloakwork._native import Parameters
 from cloakwork.programs.slots import Add, Input, Output, SlotProgram
-from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.ckks import Ckks
 
 

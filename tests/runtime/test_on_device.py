@@ -12,7 +12,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork._native import Ciphertext, DeviceCiphertext
-from cloakwork.cluster.evaluator_folder import file_name
+from cloakwork.cluster.evaluator_files import file_name
 from cloakwork.errors import (
     DeviceLostError,
     DeviceOperationError,

@@ -31,9 +31,9 @@ from cloakwork.programs.slots import (
     TwiceReal,
     WeightedSums,
 )
-from cloakwork.runtime.degrees import degrees
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.schedule import degrees
 from cloakwork.schemes.ckks import CkksBackend
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey
 from tests.runtime.slot_programs import programs

@@ -8,7 +8,7 @@ import pytest
 from cloakwork._native import Parameters
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.schemes.transform_cache import TransformCache, transform_bytes
+from cloakwork.schemes.encoded_cache import TransformCache, transform_bytes
 
 PARAMETERS = Parameters(levels=2, log_n=9, insecure=True)
 

@@ -34,8 +34,7 @@ from cloakwork.programs.slots import (
     Vector,
 )
 from cloakwork.runtime.costs import comparable
-from cloakwork.runtime.estimates import estimated_results
-from cloakwork.runtime.executor import run
+from cloakwork.runtime.executor import estimated_results, run
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 

@@ -10,7 +10,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.plan.analysis.memory import process_memory
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 
 pytest.importorskip("torch")
 

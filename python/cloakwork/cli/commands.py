@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.cli.statuses import INTERRUPTED, REFUSED
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime.storage import named_full_disk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.base.record import Fields
 from cloakwork.explain.quantities import size
 from cloakwork.frontends.tensors.session import EVALUATOR_KIND, SESSION_KIND

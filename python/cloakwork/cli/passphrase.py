@@ -12,8 +12,8 @@ from cloakwork.base.arguments import integer
 from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import PassphraseError
 from cloakwork.runtime import container
-from cloakwork.runtime.direct_file import DirectFile
 from cloakwork.runtime.saved import stated_passphrase
+from cloakwork.runtime.storage import DirectFile
 
 VARIABLE = "CLOAKWORK_PASSPHRASE"
 # A descriptor may give bytes without end.

@@ -6,12 +6,16 @@ written last: where it is, all files are, until someone removes one.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
 from collections.abc import Collection
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet, finalize
 
-from cloakwork.base.record import Fields
-from cloakwork.errors import MalformedBytesError
+from cloakwork.base.record import Fields, digest_of
+from cloakwork.errors import MalformedBytesError, MissingKeyError
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.encrypted import read_key_id
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.folder import Folder
@@ -23,6 +27,10 @@ EVALUATOR_KIND = "evaluator folder"
 
 _MOST_KEYS = 1 << 20
 _KEYS = "evaluation_keys"
+_folders: WeakKeyDictionary[Evaluator, str] = WeakKeyDictionary()
+_names: WeakKeyDictionary[Evaluator, str] = WeakKeyDictionary()
+# Evaluators that have been looked at: a large program has keys for a tenth of a second's search.
+_with_all_keys: WeakSet[Evaluator] = WeakSet()
 
 
 def write_evaluator(folder: Folder, name: str, evaluator: Any) -> None:
@@ -126,3 +134,62 @@ def _served(fields: Fields) -> list[frozenset[str]]:
     if not 0 < len(found) <= _MOST_KEYS:
         raise fields.wrong("serves", "the names of keys")
     return [frozenset(each) for each in found]
+
+
+def own_folder(evaluator: Evaluator) -> str:
+    """A temporary folder for the runs of an evaluator on clusters of this machine."""
+    if evaluator not in _folders:
+        _folders[evaluator] = folder = tempfile.mkdtemp(prefix="cloakwork-")
+        finalize(evaluator, shutil.rmtree, folder, ignore_errors=True)
+    return _folders[evaluator]
+
+
+def file_name(evaluator: Evaluator) -> str:
+    """What an evaluator's files are called where workers read them: by what is in them."""
+    if evaluator not in _names:
+        _names[evaluator] = f"evaluator-{digest_of(evaluator._record())[:32]}"
+    return _names[evaluator]
+
+
+def kept_in(folder: Folder, evaluator: Evaluator, action: str) -> str:
+    """The name of an evaluator's files in a folder, written where they are not there."""
+    name = file_name(evaluator)
+    if not folder.has(name):
+        _write(folder, evaluator, action)
+    return name
+
+
+def restored_in(folder: Folder, evaluator: Evaluator, action: str) -> bool:
+    """Write an evaluator's files anew where those there cannot be read; whether that was so."""
+    if is_whole(folder, file_name(evaluator)):
+        return False
+    _write(folder, evaluator, action)
+    return True
+
+
+def _write(folder: Folder, evaluator: Evaluator, action: str) -> None:
+    folder.require_space(evaluator.key_bytes, action)
+    write_evaluator(folder, file_name(evaluator), evaluator)
+
+
+def require_keys(evaluator: Evaluator, action: str) -> None:
+    """Refuse an evaluator whose keys are fewer than its program needs; each is looked at once.
+
+    Raises:
+        MissingKeyError: They are.
+    """
+    body = evaluator.program.body
+    if evaluator in _with_all_keys or not isinstance(body, SlotProgram):
+        return
+    scheme = evaluator.program.scheme
+    needed = scheme.required_keys(body)
+    for held in scheme.held_keys(evaluator._key):
+        missing = needed.beyond(held)
+        if missing:
+            steps = ", ".join(map(str, list(missing.rotations)[:5]))
+            what = f"rotations by {steps}" if steps else "products"
+            raise MissingKeyError(
+                f"cannot {action}: the evaluation keys lack {len(missing)} of {len(needed)} keys, "
+                f"of {what}; make the evaluator by client.evaluator() for this very program"
+            )
+    _with_all_keys.add(evaluator)

@@ -15,8 +15,7 @@ from cloakwork.cluster.checks import (
     workers_of,
 )
 from cloakwork.cluster.dispatch import run_jobs
-from cloakwork.cluster.evaluator_folder import kept_in, restored_in
-from cloakwork.cluster.required_keys import require_keys
+from cloakwork.cluster.evaluator_files import kept_in, require_keys, restored_in
 from cloakwork.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
 from cloakwork.cluster.scheduler import Scheduler
 from cloakwork.errors import ClusterFolderError, MalformedBytesError

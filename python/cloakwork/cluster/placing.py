@@ -1,8 +1,11 @@
-"""Jobs that are cut and whose inputs are written, anew or after an attempt that was lost."""
+"""Jobs that are cut and whose inputs are written, anew or after an attempt that was lost.
+
+By the files of an earlier attempt that are there follows which grains are to be done.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -12,7 +15,6 @@ from cloakwork.cluster.forms import Form, form_of
 from cloakwork.cluster.grains import read_values_file
 from cloakwork.cluster.grid import Grid
 from cloakwork.cluster.job import Job, Order, order
-from cloakwork.cluster.needed import needed_grains
 from cloakwork.cluster.network import Network
 from cloakwork.cluster.simulation import best_cut, simulated
 from cloakwork.cluster.work import Work
@@ -205,3 +207,28 @@ def _read_cut(fields: Fields, program: Program) -> tuple[int, Cut]:
     grid = Grid(*sides) if sides else None
     most = fields.integer("most_bytes", least=0, most=1 << 62) or None
     return parts, cut(form_of(program, parts).work, lanes, pieces, Network(), grid, most)
+
+
+def needed_grains(made: Cut, orders: Sequence[Order], present: Container[str]) -> dict[int, bool]:
+    """The places of the grains that missing results take, and whether files hold what each makes.
+
+    Those whose files are there need no other grains.
+
+    Args:
+        made: The cut.
+        orders: The order for every grain.
+        present: The names of the files that there are.
+    """
+    left = [
+        place
+        for place, each in enumerate(orders)
+        if each.grain.results and each.results_file not in present
+    ]
+    needed: dict[int, bool] = {}
+    while left:
+        place = left.pop()
+        if place not in needed:
+            needed[place] = orders[place].is_done(present)
+            if not needed[place]:
+                left += [maker for maker, _ in made.grains[place].needs]
+    return dict(sorted(needed.items()))

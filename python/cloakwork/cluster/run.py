@@ -16,11 +16,10 @@ from typing import Any
 from uuid import uuid4
 
 from cloakwork.base.record import Record, digest_of
-from cloakwork.cluster.evaluator_folder import file_name, own_folder
+from cloakwork.cluster.evaluator_files import file_name, own_folder, require_keys
 from cloakwork.cluster.here import run_jobs_here
 from cloakwork.cluster.job import Job, job_digest, own_version
 from cloakwork.cluster.placing import Placed, place
-from cloakwork.cluster.required_keys import require_keys
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import Evaluator

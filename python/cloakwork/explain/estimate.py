@@ -21,8 +21,8 @@ from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 from cloakwork.schemes.tfhe import Tfhe
-from cloakwork.schemes.transform_cache import default_cache_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.costs import Costs
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 
 _HEAD = ("layer", "packing", "rotations", "diagonals", "levels", "keys", "time")
 

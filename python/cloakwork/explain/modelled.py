@@ -18,7 +18,7 @@ from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.runtime.schedule import sharing_transforms
-from cloakwork.schemes.transform_cache import transform_bytes
+from cloakwork.schemes.encoded_cache import transform_bytes
 
 _TRANSFORMS = 20
 # What operations take of what the planner counts for them, as measured from N = 2^14 to 2^16. The

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.programs.ir.vectors import Clear
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port

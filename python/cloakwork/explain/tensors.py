@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.programs.slots import AnyLayout, Input, Output, SlotProgram
 
 

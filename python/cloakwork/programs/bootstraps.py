@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork import _native
+from cloakwork.base.arguments import printable
 from cloakwork.base.arrays import owned_integers
-from cloakwork.base.printable import printable
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 from cloakwork.programs.table_rotations import distinct_tables

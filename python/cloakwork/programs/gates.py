@@ -17,8 +17,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import printable
 from cloakwork.base.arrays import owned_integers
-from cloakwork.base.printable import printable
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 

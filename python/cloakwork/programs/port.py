@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, get_args
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.base.record import Word
 from cloakwork.errors import InvalidProgramError
 

@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.layout import MAX_SLOTS, Layout
 from cloakwork.programs.matrices import BlockLayout

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from cloakwork._native import SigningKey
 from cloakwork.base.arguments import shown, truth
 from cloakwork.base.arrays import largest_magnitude, require_precision
-from cloakwork.base.machine import physical_bytes
 from cloakwork.base.record import Fields, Record, digest_of
-from cloakwork.base.system_memory import names_memory
+from cloakwork.base.system_memory import names_memory, physical_bytes
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,

@@ -47,8 +47,7 @@ from cloakwork.errors import (
     NotReplaceableError,
     PassphraseError,
 )
-from cloakwork.runtime.direct_file import DirectFile
-from cloakwork.runtime.storage import named_reading, named_writing, sync_folder
+from cloakwork.runtime.storage import DirectFile, named_reading, named_writing, sync_folder
 
 VERSION = 8
 _HEADER = "header.json"

@@ -26,7 +26,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Sub,
 )
-from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.schedule import degrees
 
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
@@ -262,7 +262,7 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     """What each operation of a program takes, in the unit of the costs.
 
     The first rotation of a value pays for what further rotations of it share. Products pay
-    for their relinearisation where it is due; see `runtime.degrees`. Inputs, constants and
+    for their relinearisation where it is due; see `runtime.schedule`. Inputs, constants and
     outputs take nothing: a constant is paid for where it is used.
     """
     degree = degrees(program)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
@@ -25,7 +25,7 @@ from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
 from cloakwork.runtime.workers import work_on_threads
-from cloakwork.schemes.base import Backend, Leveled
+from cloakwork.schemes.base import Backend, Leveled, Scheme
 
 
 class _Live(Leveled, Stored, Protocol):
@@ -405,3 +405,22 @@ def applied(
     ]
     made: W = operation.compute(backend, of_operands, constants)
     return made
+
+
+def estimated_results(
+    scheme: Scheme,
+    body: Any,
+    input_bounds: Sequence[float] | None = None,
+    bounds: Sequence[float | None] | None = None,
+) -> list[list[Any]]:
+    """Under each parameter set an estimate of every result; nothing of schemes without estimates.
+
+    Over reals the bounds are the largest absolute values of any slot, of inputs and of operations.
+
+    Raises:
+        NoiseExhaustedError: Noise would destroy a result.
+    """
+    return [
+        run_in_order(body, backend, inputs, bounds)
+        for backend, inputs in scheme.estimators(body, input_bounds)
+    ]

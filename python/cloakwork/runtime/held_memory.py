@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from cloakwork._native import Parameters, cached_bytes, set_cached_bytes
-from cloakwork.base.machine import return_large_blocks
+from cloakwork.base.system_memory import return_large_blocks
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram, WeightedSums

@@ -130,7 +130,7 @@ def predicted_peak_bytes(program: SlotProgram, bytes_at: Callable[[State], int])
     Args:
         program: The program.
         bytes_at: Bytes of a ciphertext of degree 1, of two polynomials, in a state; one of
-            degree 2 has three, see `runtime.degrees`.
+            degree 2 has three, see `runtime.schedule`.
 
     Example:
         >>> from cloakwork.programs.slots import Add, Input, Output

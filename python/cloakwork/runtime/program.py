@@ -42,9 +42,8 @@ from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime.client import Client
-from cloakwork.runtime.estimates import estimated_results
 from cloakwork.runtime.evaluator import Evaluator
-from cloakwork.runtime.executor import MAX_THREADS
+from cloakwork.runtime.executor import MAX_THREADS, estimated_results
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.simulate import extremes

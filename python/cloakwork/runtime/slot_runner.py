@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from cloakwork.base.machine import physical_bytes
+from cloakwork.base.system_memory import physical_bytes
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.keys import KeyExpansion
 from cloakwork.programs.slots import Bootstrap, SlotProgram
@@ -19,7 +19,7 @@ from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.on_device import run_on_device
 from cloakwork.runtime.profile import Profile
 from cloakwork.schemes.device.devices import CPU, open_device
-from cloakwork.schemes.transform_cache import default_cache_bytes
+from cloakwork.schemes.encoded_cache import default_cache_bytes
 
 # The peak of a run on several threads is below this many times that in program order.
 _SPREAD = 2

@@ -21,7 +21,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.schedule import sharing_transforms
-from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
 
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8

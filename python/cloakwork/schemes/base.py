@@ -352,7 +352,7 @@ class Scheme(Protocol):
             values: The results.
             body: The program's body.
             expected: The estimates of the results of a scheme that is approximate, made from the
-                program alone; see `runtime.estimates`. No claim that came with a value counts.
+                program alone; see `runtime.executor`. No claim that came with a value counts.
             flooding: Where others are to see the results.
 
         Raises:

@@ -45,7 +45,7 @@ from cloakwork.schemes.base import (
 from cloakwork.schemes.bgv_estimates import BgvEstimates
 from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, joined
 from cloakwork.schemes.clear_integer import ClearInteger, IntegerScheme
-from cloakwork.schemes.transform_cache import ciphertext_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -44,8 +44,7 @@ from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.device.backend import CkksDeviceBackend
 from cloakwork.schemes.device.devices import OpenDevice
 from cloakwork.schemes.device.staying import StayingCiphertext, on_host
-from cloakwork.schemes.recent_plaintexts import RecentPlaintexts
-from cloakwork.schemes.transform_cache import TransformCache, ciphertext_bytes
+from cloakwork.schemes.encoded_cache import RecentPlaintexts, TransformCache, ciphertext_bytes
 
 # Bytes of evaluation keys up to which they are made with both halves, ready to be used.
 _WHOLE_KEY_BYTES = 1 << 32

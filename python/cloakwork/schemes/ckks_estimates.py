@@ -15,7 +15,7 @@ from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
 from cloakwork.schemes.base import Backend, Sums, Transform
-from cloakwork.schemes.transform_cache import native_diagonals
+from cloakwork.schemes.encoded_cache import native_diagonals
 
 
 class CkksEstimates(Backend[CkksEstimate]):

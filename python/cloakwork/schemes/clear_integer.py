@@ -21,8 +21,7 @@ from cloakwork.programs.keys import KeyExpansion, KeyRequirements
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
-from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products, skewed
+from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
 
 # Up to here every integer is a double.
 _MAX_FLOAT_INTEGER = 1 << 53

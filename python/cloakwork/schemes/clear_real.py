@@ -47,8 +47,7 @@ from cloakwork.schemes.base import (
     require_slots,
 )
 from cloakwork.schemes.ckks_noise import NoiseModel, halves, noise_of
-from cloakwork.schemes.clear import ClearScheme, NoKey
-from cloakwork.schemes.clear_products import rotated_products, skewed
+from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
 
 # What follows from a model of the noise and the scale of a value.
 _Deviation: TypeAlias = Callable[[NoiseModel, float], "float | NDArray[np.float64]"]

@@ -9,9 +9,10 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
-from cloakwork.explain.slot_image import EMPTY, GARBAGE, slot_elements
+from cloakwork.explain.figures.slots import slot_elements
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.matrices import EMPTY, GARBAGE
 
 SESSION = cw.Session(depth=2, backend="clear", insecure=True, log_n=11)
 

@@ -24,7 +24,7 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.held_memory import matrix_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import engine_bytes
-from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
 
 PARAMETERS = Parameters(levels=3, log_n=10, insecure=True)
 SLOTS = PARAMETERS.slots

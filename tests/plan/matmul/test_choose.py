@@ -26,7 +26,7 @@ from cloakwork.programs.slots import (
     RotatedProducts,
     SwitchProduct,
 )
-from cloakwork.schemes.transform_cache import ciphertext_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 from tests.thoroughness import part
 
 

@@ -12,7 +12,7 @@ from weakref import ReferenceType, ref
 import pytest
 
 from cloakwork.errors import InvalidParametersError
-from cloakwork.plan.networks.network_plan import NetworkPlan
+from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.plan.networks.staged import StagedNetwork
 
 

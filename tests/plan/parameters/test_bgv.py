@@ -26,7 +26,7 @@ from cloakwork.plan.parameters.bgv import (
     plaintext_moduli,
 )
 from cloakwork.programs.slots import Input, Mul, Output, Polynomial, SlotProgram
-from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.bgv import Bgv
 from tests.thoroughness import slow
 

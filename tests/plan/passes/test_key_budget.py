@@ -12,7 +12,7 @@ from cloakwork._native import Parameters
 from cloakwork.errors import InvalidArgumentError, KeyBudgetError
 from cloakwork.plan.passes.key_budget import powers_of_two_only, within_key_budget
 from cloakwork.plan.passes.rotation_paths import powers_of_two
-from cloakwork.plan.tensors.sums import sum_steps
+from cloakwork.plan.tensors.placed import sum_steps
 from cloakwork.programs.bsgs import cheapest_split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.layout import Axis

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import basic_indices
 
 from cloakwork.errors import LevelExhaustedError
+from cloakwork.plan.tensors.lower import rearranged
 from cloakwork.plan.tensors.placed import level_of
-from cloakwork.plan.tensors.rearrangement import rearranged
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from tests.plan.tensors.placing import LEVEL, SLOTS, Bench, layouts, numbers, shapes
 from tests.thoroughness import part

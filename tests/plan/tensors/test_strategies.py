@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.frontends.tensors.einsum_syntax import parse
-from cloakwork.plan.tensors.arrangement import ClearOperand, EncryptedOperand, Free
 from cloakwork.plan.tensors.contraction import ContractionWay, UnpackedInput, contract
 from cloakwork.plan.tensors.placed import Placed, level_of
-from cloakwork.plan.tensors.strategies import contracted, ways
+from cloakwork.plan.tensors.strategies import ClearOperand, EncryptedOperand, Free, contracted, ways
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from cloakwork.programs.slots import Builder, Linear, Mul, Operation, Rotate
 from tests.frontends.tensors.random_einsums import RandomEinsum, random_einsums

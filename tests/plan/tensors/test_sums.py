@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.tensors.sums import merge, sum_steps
+from cloakwork.plan.tensors.placed import merge, sum_steps
 from cloakwork.programs.bsgs import cheapest_split, split
 from cloakwork.programs.layout import Axis
 

@@ -7,21 +7,26 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from cloakwork._native import Parameters
 from cloakwork.base.progress import announced_steps
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
-from cloakwork.frontends.nn.self_check import require_module
+from cloakwork.frontends.nn.module_ports import module_inputs
+from cloakwork.frontends.nn.same_results import results_of
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import require_agreement
 
 if TYPE_CHECKING:
     import torch
 
 _PACKAGES = "scipy", "threadpoolctl"
+_INPUTS = 2
 
 
 @names_memory("compile")
@@ -159,3 +164,28 @@ def _require_packages() -> None:
                 f"cannot compile a network: it takes {package}, which is not installed; install "
                 "it by pip install 'cloakwork[torch]'"
             )
+
+
+def require_module(program: Program, module: torch.nn.Module, sample: Any) -> None:
+    """Refuse the program of a network that in the clear gives other numbers than its module.
+
+    Raises:
+        PlanMismatchError: Results are off by more than is stated, and than the module's own type
+            of numbers rounds.
+    """
+    import torch  # noqa: PLC0415
+
+    inputs = module_inputs(module, sample)
+    # Of the whole sample: a module may take batches of one size alone.
+    made = [each[:_INPUTS].double().numpy() for each in results_of(module, inputs)]
+    largest = max((float(np.abs(each).max(initial=0.0)) for each in made), default=0.0)
+    rounding = torch.finfo(inputs.dtype).eps ** 0.5 * largest
+    given = {
+        port.name: batch[:_INPUTS].double().numpy()
+        for port, batch in zip(program.inputs, inputs.batches, strict=True)
+    }
+
+    def meaning(_given: Mapping[str, Any]) -> Any:
+        return made
+
+    require_agreement(program, meaning, (program.error or 0.0) + rounding, [given])

@@ -26,8 +26,7 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.tensors.tensor import Tensor, TensorRunner
 from cloakwork.plan.analysis.headroom import largest_at_bottom
-from cloakwork.plan.functions.approximate import approximated
-from cloakwork.plan.functions.cleared import with_claims_cleared
+from cloakwork.plan.functions.approximate import approximated, with_claims_cleared
 from cloakwork.plan.functions.intervals import Interval, intervals_of, uniform
 from cloakwork.plan.matmul.dense_rows import product_of_rows
 from cloakwork.plan.parameters.ckks import SCALE_BITS

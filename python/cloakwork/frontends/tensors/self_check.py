@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
-from cloakwork.programs.ir.tensor_function import TensorFunction
-from cloakwork.programs.ir.tensors import Apply, Within
+from cloakwork.programs.ir.tensors import Apply, TensorFunction, Within
 from cloakwork.programs.packing.results import filled
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement

@@ -14,8 +14,7 @@ from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.tensors.lower import in_order
-from cloakwork.programs.ir.tensor_function import TensorFunction
-from cloakwork.programs.ir.tensors import Node, Source
+from cloakwork.programs.ir.tensors import Node, Source, TensorFunction
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.spec import Spec
 

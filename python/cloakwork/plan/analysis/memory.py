@@ -14,7 +14,7 @@ from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.runtime.workspace import workspace_of
-from cloakwork.schemes.transform_cache import ciphertext_bytes, transform_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
 _INTERPRETER_BYTES = 54 << 20

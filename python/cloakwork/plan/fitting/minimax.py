@@ -1,5 +1,6 @@
-"""Polynomials of least largest error: Remez's exchange, in the Chebyshev basis.
+"""Polynomials of least largest error, and of least degree for an error: Remez's exchange.
 
+They are in the Chebyshev basis.
 Remez, "Sur le calcul effectif des polynomes d'approximation de Tchebichef" (1934); the
 exchange of all points at once as in Trefethen, Approximation Theory and Approximation
 Practice, chapter 10.
@@ -8,10 +9,11 @@ Practice, chapter 10.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
+from numpy.polynomial.chebyshev import chebval
 
 from cloakwork.programs.ir.layers import Array
 
@@ -19,6 +21,10 @@ _ROUNDS = 60
 _POINTS_PER_TERM = 60
 # The largest error may stand above the even one by this much: far below a bit.
 _UNEVEN = 1e-3
+MAX_DEGREE = 255
+
+_DISTANCES = np.geomspace(1e-9, 2.0, 2000)
+_AROUND_BEND = np.concatenate([-_DISTANCES, [0.0], _DISTANCES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +33,52 @@ class Approximation:
 
     coefficients: tuple[float, ...]
     error: float
+
+
+def least_degree(
+    function: Callable[[Array], Array], allowed: float, highest: int, bend: float
+) -> Approximation:
+    """The polynomial of least degree whose error on [-1, 1] is allowed.
+
+    Example:
+        >>> found = least_degree(np.exp, 1e-3, 31, 0.0)
+        >>> len(found.coefficients) - 1, found.error < 1e-3
+        (4, True)
+    """
+    # The sum of the terms left out bounds the error of a section of Chebyshev's series.
+    series = interpolated(function, 2 * highest + 1).coefficients
+    tails = np.cumsum(np.abs(series[::-1]))[::-1]
+    small = np.flatnonzero(tails[1:] <= allowed)
+    degree = min(int(small[0]) if len(small) else highest, highest)
+    best = nearest(function, max(degree, 1), bend)
+    if best.error > allowed:
+        return best
+    # The least error falls as the degree rises.
+    too_low, enough = 0, max(degree, 1)
+    while enough - too_low > 1:
+        middle = (too_low + enough) // 2
+        tried = nearest(function, middle, bend)
+        if tried.error > allowed:
+            too_low = middle
+        else:
+            enough, best = middle, tried
+    return best
+
+
+def nearest(function: Callable[[Array], Array], degree: int, bend: float) -> Approximation:
+    """The polynomial of a degree that is nearest to a function on [-1, 1].
+
+    Example:
+        >>> round(nearest(np.exp, 2, 0.0).error, 3)
+        0.045
+    """
+    candidates = [interpolated(function, degree)]
+    exchanged = minimax(function, range(degree + 1), -1.0, 1.0)
+    candidates += [] if exchanged is None else [exchanged]
+    best = min(candidates, key=lambda each: each.error)
+    around = np.clip(bend + _AROUND_BEND, -1.0, 1.0)
+    missed = np.abs(function(around) - chebval(around, best.coefficients)).max()
+    return replace(best, error=max(best.error, float(missed)))
 
 
 def minimax(

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.polynomial import Chebyshev, chebyshev
 
-from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree
+from cloakwork.plan.fitting.minimax import MAX_DEGREE, least_degree
 from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
 from cloakwork.plan.tensors.evaluation import MOST_ADDED
 from cloakwork.programs.functions import FUNCTIONS, Function, sampled

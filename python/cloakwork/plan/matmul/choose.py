@@ -17,7 +17,7 @@ from cloakwork.plan.matmul.waste import without_waste
 from cloakwork.plan.parameters.rings import cheapest_of, is_dearer, same_kind
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.matrices import Blocks
-from cloakwork.schemes.transform_cache import ciphertext_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 
 # The largest absolute values of the numbers of both operands.
 Bounds: TypeAlias = tuple[float, float]

@@ -21,9 +21,9 @@ from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.plan.parameters.rings import cheapest_of, is_dearer, same_kind
 from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.packing.scalar import ROWS
-from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.bgv import Bgv
-from cloakwork.schemes.transform_cache import ciphertext_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.
 _LEVEL_BITS = 60.0

@@ -22,8 +22,7 @@ from cloakwork.plan.networks.errors.expected import (
     expected_error,
 )
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
-from cloakwork.plan.networks.lower import LoweredNetwork, lowered_stages
-from cloakwork.plan.networks.network_plan import NetworkPlan
+from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered_stages
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one

@@ -27,7 +27,7 @@ from cloakwork.plan.networks.depth import (
 from cloakwork.plan.networks.errors.fitted import largest_difference
 from cloakwork.plan.networks.errors.likely import likely_difference
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
-from cloakwork.plan.networks.network_plan import NetworkPlan
+from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned, require_small_results
 from cloakwork.plan.networks.refit import refitted

@@ -10,8 +10,7 @@ import numpy as np
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
-from cloakwork.plan.fitting.least_degree import MAX_DEGREE, least_degree, nearest
-from cloakwork.plan.fitting.minimax import Approximation
+from cloakwork.plan.fitting.minimax import MAX_DEGREE, Approximation, least_degree, nearest
 from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.programs.functions import FUNCTIONS

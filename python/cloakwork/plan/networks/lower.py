@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cloakwork.plan.networks.pair_writer import PairWriter
+from cloakwork._native import Parameters
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -16,12 +16,13 @@ from cloakwork.plan.networks.stages import (
     MatrixProduct,
     Stage,
 )
-from cloakwork.plan.networks.writer import Writer
+from cloakwork.plan.networks.writer import PairWriter, Writer
 from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import element_bounds
 from cloakwork.programs.places import Places
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Bootstrap,
     Builder,
@@ -34,6 +35,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.costs import Costs
 from cloakwork.runtime.program import bounds_of_values
+from cloakwork.schemes.ckks import Ckks
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,37 @@ class LoweredNetwork:
             unpack = places.unpack_pairs if self.pairs else places.unpack
             found.append(unpack(taken, width))
         return np.concatenate(found, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPlan:
+    """A network's program and its parameters.
+
+    Args:
+        lowered: The program.
+        parameters: The parameters.
+        bounds: For each operation the largest absolute value of its result, None for constants.
+        error: The largest error to expect of an accepted input, simulated in the clear with
+            modelled noise.
+        price: What a run costs, in the unit of the costs.
+        batch: Inputs of a run.
+        width: Inputs that a ciphertext has slots for.
+        refreshing: What bootstraps do; None where there are none.
+    """
+
+    lowered: LoweredNetwork
+    parameters: Parameters
+    bounds: tuple[float | None, ...]
+    error: float
+    price: float
+    batch: int
+    width: int
+    refreshing: Refreshing | None = None
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of all evaluation keys, those of bootstraps among them."""
+        return Ckks(self.parameters, self.refreshing).key_bytes(self.lowered.program)
 
 
 def lowered(

@@ -34,8 +34,7 @@ from cloakwork.plan.networks.errors.expected import (
     expected_error,
 )
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
-from cloakwork.plan.networks.lower import LoweredNetwork, activation_ranges, lowered
-from cloakwork.plan.networks.network_plan import NetworkPlan
+from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, activation_ranges, lowered
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.staged import StagedNetwork

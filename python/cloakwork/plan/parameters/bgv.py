@@ -32,7 +32,7 @@ from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.scalar import capacity
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.costs import total_seconds
-from cloakwork.runtime.estimates import estimated_results
+from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.bgv import Bgv
 
 # Of the engine: bits that a level adds, and that the first modulus has beyond those.

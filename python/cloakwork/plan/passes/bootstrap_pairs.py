@@ -23,7 +23,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.costs import Costs
 from cloakwork.runtime.memory import predicted_peak_bytes
-from cloakwork.schemes.transform_cache import ciphertext_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 
 # A value waits for the other of its pair. What ciphertexts take more by that stays below this part
 # of what the keys take.

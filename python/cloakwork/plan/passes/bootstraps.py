@@ -41,7 +41,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
 )
 from cloakwork.runtime.costs import Costs, operation_seconds
-from cloakwork.runtime.degrees import degrees
+from cloakwork.runtime.schedule import degrees
 
 # Frontiers after a step: beyond so many, steps are joined; then so many are kept.
 _MOST_EXACT = 1 << 10

@@ -15,8 +15,8 @@ from cloakwork.plan.tensors.placed import (
     dropped,
     gathered,
     level_of,
+    merge,
 )
-from cloakwork.plan.tensors.sums import merge
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from cloakwork.programs.slots import Add, Builder, Input, Neg, Sub
 

@@ -7,20 +7,31 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.functions.approximate import Approximated
-from cloakwork.plan.functions.checked import checked_ranges
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan
 from cloakwork.plan.matmul.program import product_program
+from cloakwork.plan.tensors.lower import in_order
 from cloakwork.plan.tensors.search import Plan, Task
-from cloakwork.plan.tensors.zeros import is_zero
-from cloakwork.programs.ir.tensor_function import TensorFunction
+from cloakwork.programs.activation_range import ActivationRange
+from cloakwork.programs.ir.tensors import (
+    Contract,
+    Evaluate,
+    Node,
+    Rearrange,
+    Sum,
+    TensorFunction,
+    Within,
+)
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.matrix import PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import Output
+from cloakwork.programs.slots import DropLevel, Output, Polynomial, SlotProgram
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
 
@@ -147,3 +158,68 @@ def _results(plan: Plan, task: Task) -> tuple[Port, ...]:
         name = f"result {number}" if several else "result"
         ports.append(Port(name, "real", 0, layout.shape, -largest, largest))
     return tuple(ports)
+
+
+def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[ActivationRange, ...]:
+    """What polynomials expect of their operands, where that does not follow from the inputs."""
+    nodes = [each for each in in_order(results) if isinstance(each, Evaluate)]
+    checked = {
+        node.title: node for node in nodes if node.use and (node.use.claimed or node.use.gap)
+    }
+    # Of a composition only the first takes what the function is of.
+    later = {(node.title, node.coefficients) for node in nodes if node.use is None}
+    ranges: list[ActivationRange] = []
+    operands: list[int] = []
+    for number, operation in enumerate(program.operations):
+        node = checked.get(program.stages[number])
+        layout = program.layouts[number]
+        if not isinstance(operation, Polynomial) or node is None or not isinstance(layout, Layout):
+            continue
+        if (node.title, operation.coefficients) in later:
+            continue
+        operands.append(_undropped(program, operation.operand))
+        if len(operands) == layout.ciphertexts:
+            ranges.append(_range(node, tuple(operands), layout))
+            operands = []
+    return tuple(ranges)
+
+
+def _undropped(program: SlotProgram, value: int) -> int:
+    operation = program.operations[value]
+    return operation.operand if isinstance(operation, DropLevel) else value
+
+
+def _range(node: Evaluate, operands: tuple[int, ...], layout: Layout) -> ActivationRange:
+    assert node.use is not None
+    factor, shift = 2 / (node.high - node.low), -(node.high + node.low) / (node.high - node.low)
+    use = node.use
+    return ActivationRange(
+        use.name, operands, layout, use.low, use.high, factor * node.scale, shift, use.gap
+    )
+
+
+def is_zero(node: Node) -> bool:
+    """Whether all numbers of a tensor are 0, whatever its sources hold.
+
+    Example:
+        >>> from cloakwork.programs.ir.tensors import Source
+        >>> x = Source("x", (2,))
+        >>> is_zero(Contract((x, np.zeros(2)), ("a", "a"), "a", (2,))), is_zero(x)
+        (True, False)
+    """
+    found: dict[Node, bool] = {}
+    for each in in_order([node]):
+        match each:
+            case Contract(operands=operands):
+                found[each] = any(
+                    not operand.any() if isinstance(operand, np.ndarray) else found[operand]
+                    for operand in operands
+                )
+            case Sum(terms=terms, constant=constant):
+                clear = constant is None or not constant.any()
+                found[each] = clear and all(found[term] for term in terms)
+            case Rearrange(operand=operand) | Within(operand=operand):
+                found[each] = found[operand]
+            case _:
+                found[each] = False
+    return found[node]

@@ -29,13 +29,13 @@ from cloakwork.plan.tensors.placed import (
     copied,
     gathered,
     masked,
+    merge,
     moved,
     moved_freely,
     multiplied_tensors,
     ordered,
     summed_labels,
 )
-from cloakwork.plan.tensors.sums import merge
 from cloakwork.programs.layout import Axis, Layout, default_layout
 from cloakwork.programs.slots import Builder
 

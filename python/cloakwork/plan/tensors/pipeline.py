@@ -14,8 +14,13 @@ from functools import partial
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.analysis.precision import predicted_precision
-from cloakwork.plan.functions.approximate import Approximated, approximated, has_functions
-from cloakwork.plan.functions.cleared import has_claims, with_claims_cleared
+from cloakwork.plan.functions.approximate import (
+    Approximated,
+    approximated,
+    has_claims,
+    has_functions,
+    with_claims_cleared,
+)
 from cloakwork.plan.functions.intervals import of_spec
 from cloakwork.plan.matmul.matrix_plan import is_large, matrix_plan
 from cloakwork.plan.passes.key_budget import within_key_budget
@@ -28,7 +33,7 @@ from cloakwork.plan.tensors.assemble import (
 )
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
-from cloakwork.programs.ir.tensor_function import TensorFunction
+from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU

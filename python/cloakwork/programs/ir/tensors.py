@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.layout import Layout
+from cloakwork.programs.packing.results import Form
+from cloakwork.programs.port import Port
+from cloakwork.programs.spec import Spec
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,3 +249,33 @@ def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
                 return replace(each, operand=placed(each.operand))
 
     return placed(node)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFunction:
+    """What a function does.
+
+    Args:
+        sources: Its arguments.
+        specs: Shape and range of each.
+        results: What it returns.
+        form: Whether it returns the one tensor, or a tuple.
+    """
+
+    sources: tuple[Source, ...]
+    specs: tuple[Spec, ...]
+    results: tuple[Node, ...]
+    form: Form
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """The arguments as a program takes them."""
+        return tuple(
+            Port(source.name, "real", 0, spec.shape, spec.low, spec.high)
+            for source, spec in self.spec_of.items()
+        )
+
+    @property
+    def spec_of(self) -> Mapping[Source, Spec]:
+        """Shape and range of each argument."""
+        return dict(zip(self.sources, self.specs, strict=True))

@@ -123,7 +123,7 @@ class Operation:
         kind: Its name in the text of a program.
         over: What programs that have it compute with.
         commutes: Whether the order of its operands does not count.
-        degree: What it does with operands of degree 2, see `runtime.degrees`.
+        degree: What it does with operands of degree 2, see `runtime.schedule`.
         takes_products: Whether its operands are rotated products; those of others are vectors.
         takes_sums: Whether its operand is weighted sums; likewise.
     """

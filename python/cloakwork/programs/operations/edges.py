@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.printable import printable
+from cloakwork.base.arguments import printable
 from cloakwork.programs.operations.base import (
     MAX_LEVEL,
     Context,

@@ -49,7 +49,7 @@ from cloakwork.schemes.device.cache import DeviceCache
 from cloakwork.schemes.device.devices import OpenDevice, open_device
 from cloakwork.schemes.device.recorded_runs import RecordedRuns, give_up_recordings
 from cloakwork.schemes.device.staying import give_up
-from cloakwork.schemes.transform_cache import (
+from cloakwork.schemes.encoded_cache import (
     ciphertext_bytes,
     native_diagonals,
     transform_bytes,

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.networks.packings.choose import Prices, cheapest
+from cloakwork.plan.networks.packings.cheapest import Prices, cheapest
 
 
 @given(st.integers(1, 5), st.integers(0, 9), st.integers(0, 2**32))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.networks.diagonals import product_cost
-from cloakwork.plan.networks.packings.choose import Prices, cheapest
 from cloakwork.plan.networks.packings.convolution import (
     Grid,
     ImageGrid,
@@ -21,6 +22,65 @@ from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prices:
+    """What some choices cost together.
+
+    Args:
+        choices: The numbers of the choices, rising.
+        table: The price of every combination, one axis for each.
+    """
+
+    choices: tuple[int, ...]
+    table: NDArray[np.float64]
+
+
+def cheapest(prices: Sequence[Prices]) -> dict[int, int]:
+    """For each choice that has a price the option with which all prices sum to the least.
+
+    Example:
+        >>> left = Prices((0, 1), np.array([[0.0, 9.0], [9.0, 5.0]]))
+        >>> right = Prices((1, 2), np.array([[8.0, 8.0], [1.0, 2.0]]))
+        >>> cheapest([left, right])
+        {2: 0, 1: 1, 0: 1}
+    """
+    waiting = list(prices)
+    settled: list[tuple[int, tuple[int, ...], NDArray[np.int64]]] = []
+    while any(each.choices for each in waiting):
+        choice = _loosest(waiting)
+        bucket = [each for each in waiting if choice in each.choices]
+        waiting = [each for each in waiting if choice not in each.choices]
+        others = tuple(sorted({each for price in bucket for each in price.choices} - {choice}))
+        total = sum((_spread(price, (*others, choice)) for price in bucket), np.zeros(()))
+        settled.append((choice, others, np.asarray(total.argmin(axis=-1))))
+        waiting.append(Prices(others, total.min(axis=-1)))
+    chosen: dict[int, int] = {}
+    for choice, others, best in reversed(settled):
+        chosen[choice] = int(best[tuple(chosen[each] for each in others)])
+    return chosen
+
+
+def _loosest(prices: Sequence[Prices]) -> int:
+    """The choice that shares prices with the fewest others."""
+    neighbours: dict[int, set[int]] = {}
+    for each in prices:
+        for choice in each.choices:
+            neighbours.setdefault(choice, set()).update(each.choices)
+    return min(neighbours, key=lambda choice: (len(neighbours[choice]), choice))
+
+
+def _spread(prices: Prices, choices: tuple[int, ...]) -> NDArray[np.float64]:
+    """The table with an axis for each of these choices, of size 1 for those it has not."""
+    order = [prices.choices.index(each) for each in choices if each in prices.choices]
+    table = prices.table.transpose(order)
+    return table.reshape(
+        [
+            prices.table.shape[prices.choices.index(each)] if each in prices.choices else 1
+            for each in choices
+        ]
+    )
 
 
 def chosen_packings(

@@ -1,8 +1,9 @@
-"""Linear transforms encoded once and cached, as many as fit a number of bytes."""
+"""What is encoded once and cached: linear transforms, as far as they fit, and recent constants."""
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -11,10 +12,11 @@ from cloakwork._native import (
     BgvParameters,
     LinearTransform,
     Parameters,
+    Plaintext,
     SparseDiagonals,
 )
 from cloakwork.base.itself import Itself
-from cloakwork.base.machine import physical_bytes
+from cloakwork.base.system_memory import physical_bytes
 from cloakwork.programs.bsgs import Split, split
 from cloakwork.programs.diagonals import SparseDiagonals as Sparse
 from cloakwork.programs.slots import Vector
@@ -22,6 +24,8 @@ from cloakwork.programs.slots import Vector
 _Diagonals: TypeAlias = Mapping[int, Vector]
 # Of the machine's memory, what encoded transforms may take by default.
 _SHARE = 4
+# Constants: as many as operations that run at the same time work with.
+_MOST = 4
 
 
 def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:
@@ -131,3 +135,37 @@ class TransformCache:
             with self._changing:
                 self._made[key] = transform
         return transform
+
+
+class RecentPlaintexts:
+    """The constants that were encoded last.
+
+    Args:
+        parameters: The parameter set.
+
+    Example:
+        >>> import numpy as np
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> recent, ones = RecentPlaintexts(p), np.ones(512)
+        >>> recent.of(ones, 1, p.scale(1)) is recent.of(ones, 1, p.scale(1))
+        True
+    """
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._made: OrderedDict[tuple[Itself[Vector], int, float], Plaintext] = OrderedDict()
+        self._changing = threading.Lock()
+
+    def of(self, constant: Vector, level: int, scale: float) -> Plaintext:
+        """A constant encoded at a level and scale."""
+        key = (Itself(constant), level, scale)
+        with self._changing:
+            if key in self._made:
+                self._made.move_to_end(key)
+                return self._made[key]
+        made = self._parameters.encode(constant, level=level, scale=scale)
+        with self._changing:
+            self._made[key] = made
+            if len(self._made) > _MOST:
+                self._made.popitem(last=False)
+        return made
