@@ -28,6 +28,7 @@ from cloakwork.programs.slots import (
     Sub,
     Vector,
 )
+from cloakwork.programs.vectors import VectorTable
 
 # What outgrows a double stays here, as the engine's own bounds do.
 _LARGEST = float(np.finfo(np.float64).max)
@@ -115,12 +116,13 @@ class _Alike:
     def __init__(self) -> None:
         self._bounds: dict[tuple[object, ...], Vector] = {}
         self._largest: dict[Itself[Vector], float] = {}
+        self._vectors = VectorTable()
 
     def bound(self, operation: Operation, slots: Sequence[Vector]) -> Vector:
         """The bound of an operation on vectors."""
         if not isinstance(operation, _OFTEN_ALIKE):
             return operation.bound(slots)
-        key = (type(operation), operation.identity(None), *map(Itself, slots))
+        key = (type(operation), operation.identity(self._vectors), *map(Itself, slots))
         if key not in self._bounds:
             if len(self._bounds) >= _MOST_ALIKE:
                 self._bounds.clear()

@@ -114,32 +114,31 @@ class Named:
         vector: NDArray[Any] = _taken(tokens, "v", self.vectors)
         return vector
 
-    def transform(self, tokens: Tokens) -> Mapping[int, NDArray[Any]]:
-        """Take the name of a transform."""
-        diagonals: Mapping[int, NDArray[Any]] = _taken(tokens, "t", self.transforms)
-        return diagonals
+    def diagonals(self, tokens: Tokens) -> Mapping[int, NDArray[Any]]:
+        """Take the name of a transform, or its diagonals."""
+        if not tokens.accept("{"):
+            transform: Mapping[int, NDArray[Any]] = _taken(tokens, "t", self.transforms)
+            return transform
+        diagonals: dict[int, NDArray[Any]] = {}
+        while True:
+            number = tokens.signed()
+            if number in diagonals:
+                raise InvalidProgramError(f"diagonal {number} is given twice")
+            tokens.expect(":")
+            diagonals[number] = self.vector(tokens)
+            if not tokens.accept(","):
+                tokens.expect("}")
+                return diagonals
 
     def matrix(self, tokens: Tokens) -> NDArray[np.float64]:
         """Take the name of a matrix, or its rows."""
-        if not tokens.accept("["):
+        if tokens.peek() != "[":
             matrix: NDArray[np.float64] = _taken(tokens, "m", self.matrices)
             return matrix
-        rows = [_read_row(tokens)]
-        while tokens.accept(","):
-            rows.append(_read_row(tokens))
-        tokens.expect("]")
+        rows = tokens.several(lambda: tokens.several(tokens.real))
         if len({*map(len, rows)}) > 1:
             raise InvalidProgramError("the rows of a matrix have different lengths")
         return np.array(rows, dtype=np.float64)
-
-
-def _read_row(tokens: Tokens) -> list[float]:
-    tokens.expect("[")
-    row = [tokens.real()]
-    while tokens.accept(","):
-        row.append(tokens.real())
-    tokens.expect("]")
-    return row
 
 
 def _taken(tokens: Tokens, prefix: str, given: Sequence[Any]) -> Any:
@@ -216,11 +215,7 @@ def _sizes(sizes: Sequence[int]) -> str:
 
 
 def _read_blocks(tokens: Tokens, role: Role, slots: int) -> BlockLayout:
-    tokens.expect("[")
-    shape = [tokens.integer()]
-    while tokens.accept(","):
-        shape.append(tokens.integer())
-    tokens.expect("]")
+    shape = tokens.several(tokens.integer)
     if len(shape) != _MATRIX_AXES:
         raise InvalidProgramError(f"expected {_MATRIX_AXES} sizes of matrices, got {len(shape)}")
     found: dict[str, int] = {}

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from cloakwork.errors import CloakworkError, InvalidProgramError
+
+T = TypeVar("T")
 
 _TOKEN = re.compile(
     r"""\s*( [A-Za-z_][A-Za-z_0-9]*                 # a word, such as rotate, v3 or x128
@@ -118,6 +121,16 @@ class Tokens:
         is_short = digits.isdecimal() and len(digits) <= _MAX_DIGITS + 1
         fits = is_short and not int(digits) >> 63
         return int(self._taken("an integer of up to 63 bits", fits=fits))
+
+    def several(self, take: Callable[[], T]) -> list[T]:
+        """Take a list in brackets."""
+        taken: list[T] = []
+        self.expect("[")
+        while not self.accept("]"):
+            if taken:
+                self.expect(",")
+            taken.append(take())
+        return taken
 
     def table(self) -> int:
         """Take a look-up table in hexadecimal digits."""

@@ -28,6 +28,7 @@ from cloakwork.programs.ir.vectors import (
     support,
 )
 from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
+from cloakwork.programs.vectors import VectorTable
 
 # By coefficient: lanes where slots of a vector are wanted, and how far from there they lie.
 _Classes: TypeAlias = tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
@@ -109,6 +110,7 @@ class _Assembler:
         self._homes = homes
         self._operations: list[Operation] = []
         self._numbers: dict[tuple[Hashable, ...], int] = {}
+        self._vectors = VectorTable()
         self._supports: list[frozenset[int]] = []
         self._made: dict[int, tuple[int, int]] = {}
         self._ciphertexts = [self._packed(held) for held in homes.ciphertexts]
@@ -271,7 +273,7 @@ class _Assembler:
         return vector if factor == 1 else self._append(Multiple(vector, factor))
 
     def _append(self, operation: Operation) -> int:
-        same = (operation.kind, operation.operands, operation.identity(None))
+        same = (operation.kind, operation.operands, operation.identity(self._vectors))
         number = self._numbers.get(same)
         if number is None:
             number = self._numbers[same] = len(self._operations)

@@ -15,15 +15,15 @@ slots that no result is read from may hold anything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.ir.circuits import CircuitInput, CircuitOutput
 from cloakwork.programs.operations import Add, Mul, Neg, Operation, Rotate, Sub
-from cloakwork.programs.operations.base import Numbers, OfNone, OfOne
+from cloakwork.programs.operations.base import Numbers, OfOne
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,13 @@ class PlacedScalar:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedLanes(OfNone):
+class PackedLanes(Operation):
     """A ciphertext from the client with these scalars, zero in all other slots."""
 
     kind: ClassVar[str] = "pack"
     over: ClassVar[tuple[Numbers, ...]] = ()
 
     scalars: tuple[PlacedScalar, ...]
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return self.scalars
 
     def summary(self) -> str:
         return " ".join(f"{each.slot}:{each.input}[{each.index}]" for each in self.scalars)
@@ -58,13 +55,9 @@ class Multiple(OfOne):
     kind: ClassVar[str] = "scale"
     over: ClassVar[tuple[Numbers, ...]] = ()
 
+    wording: ClassVar[str] = "by {factor}"
+
     factor: int
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.factor,)
-
-    def summary(self) -> str:
-        return f"by {self.factor}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,9 +72,6 @@ class _WithVector(OfOne):
     def nonzero(self) -> set[int]:
         """The slots in which the clear vector is not 0."""
         return {slot for slot, integer in self.integers if integer}
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return self.integers
 
     def summary(self) -> str:
         return " ".join(f"{slot}:{integer}" for slot, integer in self.integers)

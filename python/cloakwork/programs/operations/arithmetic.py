@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -13,31 +13,11 @@ from cloakwork.programs.operations.base import (
     Context,
     Errors,
     OfSameSize,
-    Operation,
+    OfTwo,
     State,
     Vector,
     joined_state,
 )
-from cloakwork.programs.tokens import Tokens
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OfTwo(Operation):
-    """What operations on two values share."""
-
-    left: int
-    right: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.left, self.right)
-
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        return type(self)(*numbers)
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Self:
-        return cls(tokens.numbered("%"), tokens.numbered("%"))
 
 
 class _Sum(OfTwo):

@@ -9,13 +9,22 @@ the backends.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import chain
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.operations.wording import (
+    Named,
+    Naming,
+    Numbering,
+    identity_of,
+    read_settings,
+    written,
+)
 from cloakwork.programs.tokens import Tokens
 
 Vector: TypeAlias = NDArray[np.float64]
@@ -116,11 +125,14 @@ class Errors:
         return scale
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """One operation of a slot program; each makes one value.
 
     Attributes:
         kind: Its name in the text of a program.
+        on: The fields that say which values it works on; the others are its settings.
+        wording: How its settings read, see `programs.operations.wording`.
         over: What programs that have it compute with.
         commutes: Whether the order of its operands does not count.
         degree: What it does with operands of degree 2, see `runtime.schedule`.
@@ -128,9 +140,9 @@ class Operation:
         takes_sums: Whether its operand is weighted sums; likewise.
     """
 
-    __slots__ = ()
-
     kind: ClassVar[str]
+    on: ClassVar[tuple[str, ...]] = ()
+    wording: ClassVar[str] = ""
     over: ClassVar[tuple[Numbers, ...]] = ("real", "integer")
     commutes: ClassVar[bool] = False
     degree: ClassVar[Degree] = "keeps"
@@ -140,11 +152,11 @@ class Operation:
     @property
     def operands(self) -> tuple[int, ...]:
         """The numbers of the values that it works on."""
-        raise NotImplementedError
+        return tuple(getattr(self, name) for name in self.on)
 
     def with_operands(self, numbers: Sequence[int]) -> Self:
         """The same operation on the values with these numbers."""
-        raise NotImplementedError
+        return replace(self, **dict(zip(self.on, numbers, strict=True)))
 
     def state_after(self, context: Context) -> State:
         """The state of the value that it makes: the rule that makes it legal."""
@@ -155,22 +167,32 @@ class Operation:
         """Levels that it takes from its operands."""
         return 0
 
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
+    def identity(self, vectors: Numbering) -> tuple[Hashable, ...]:
         """What besides kind and operands makes two operations the same."""
-        return ()
+        return tuple(identity_of(each, vectors) for each in self._settings().values())
 
-    def text(self, naming: Any) -> str:
+    def text(self, naming: Naming) -> str:
         """What follows the operands in the text of a program."""
-        return ""
+        return written(self, self.wording, naming)
 
     @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
+    def read(cls, tokens: Tokens, named: Named) -> Self:
         """Take operands and what follows them from a line of text."""
-        raise NotImplementedError
+        operands = cls.read_operands(tokens)
+        return cls(**operands, **read_settings(cls.wording, tokens, named))
+
+    @classmethod
+    def read_operands(cls, tokens: Tokens) -> Mapping[str, Any]:
+        """Take operands from a line of text."""
+        return {name: tokens.numbered("%") for name in cls.on}
 
     def summary(self) -> str:
-        """What follows the operands where a person reads the program."""
-        return ""
+        """What follows the operands where a person reads the program; by itself, its integers."""
+        return self.wording.format(**self._settings())
+
+    def _settings(self) -> Mapping[str, Any]:
+        names = [each.name for each in fields(self) if each.name not in self.on]
+        return {name: getattr(self, name) for name in names}
 
     def line(self, number: int) -> str:
         """The operation of a number where a person reads the program, without level and layout."""
@@ -252,22 +274,11 @@ class Operation:
             self.require(bool(np.isfinite(vector).all()), "a number is not finite")
 
 
-class OfNone(Operation):
-    """An operation that works on no value."""
-
-    __slots__ = ()
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return ()
-
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        return self
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class OfOne(Operation):
     """An operation that works on one value, the first of its fields."""
+
+    on: ClassVar[tuple[str, ...]] = ("operand",)
 
     operand: int
 
@@ -275,12 +286,50 @@ class OfOne(Operation):
     def operands(self) -> tuple[int, ...]:
         return (self.operand,)
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfTwo(Operation):
+    """An operation that works on two values, its only fields."""
+
+    on: ClassVar[tuple[str, ...]] = ("left", "right")
+
+    left: int
+    right: int
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return (self.left, self.right)
+
     def with_operands(self, numbers: Sequence[int]) -> Self:
-        return replace(self, operand=numbers[0])
+        return type(self)(*numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfLists(Operation):
+    """An operation that works on lists of values, all of one length."""
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(getattr(self, name) for name in self.on))
+
+    def with_operands(self, numbers: Sequence[int]) -> Self:
+        return replace(self, **self._lists(numbers))
 
     @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        return cls(tokens.numbered("%"))
+    def read_operands(cls, tokens: Tokens) -> Mapping[str, Any]:
+        numbers: list[int] = []
+        while tokens.peek().startswith("%"):
+            numbers.append(tokens.numbered("%"))
+        return cls._lists(numbers)
+
+    @classmethod
+    def _lists(cls, numbers: Sequence[int]) -> Mapping[str, Any]:
+        # One too few makes the last list shorter, which is not legal.
+        length = -(-len(numbers) // len(cls.on))
+        return {
+            name: tuple(numbers[place * length : (place + 1) * length])
+            for place, name in enumerate(cls.on)
+        }
 
 
 class OfSameSize(OfOne):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -16,11 +16,9 @@ from cloakwork.programs.operations.base import (
     Errors,
     Numbers,
     OfOne,
-    Operation,
     State,
     Vector,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +34,7 @@ class Bootstrap(OfOne):
     kind: ClassVar[str] = "bootstrap"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
     degree: ClassVar[Degree] = "needs 1"
+    wording: ClassVar[str] = "from {least} to {level}"
 
     least: int
     level: int
@@ -47,20 +46,6 @@ class Bootstrap(OfOne):
         self.require(self.level <= MAX_LEVEL, f"its level is above {MAX_LEVEL}")
         self.require_ready(context.states[0], levels=self.least)
         return State(self.level)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.least, self.level)
-
-    def text(self, naming: Any) -> str:
-        return f"from {self.least} to {self.level}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("from")
-        least = tokens.integer()
-        tokens.expect("to")
-        return cls(operand, least, tokens.integer())
 
     def summary(self) -> str:
         return f"to {self.level}"
@@ -100,6 +85,7 @@ class PairedBootstrap(Bootstrap):
     """
 
     kind: ClassVar[str] = "paired_bootstrap"
+    on: ClassVar[tuple[str, ...]] = ("operand", "other")
 
     other: int
 
@@ -107,21 +93,10 @@ class PairedBootstrap(Bootstrap):
     def operands(self) -> tuple[int, ...]:
         return (self.operand, self.other)
 
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        return replace(self, operand=numbers[0], other=numbers[1])
-
     def state_after(self, context: Context) -> State:
         self.require_ready(context.states[1], levels=self.least)
         # Not by super(), as slots make the class anew.
         return Bootstrap.state_after(self, context)
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand, other = tokens.numbered("%"), tokens.numbered("%")
-        tokens.expect("from")
-        least = tokens.integer()
-        tokens.expect("to")
-        return cls(operand, least, tokens.integer(), other)
 
     def seconds(self, context: Context, costs: Any) -> float:
         both: float = costs.bootstrap_pair

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,21 +14,20 @@ from cloakwork.programs.operations.base import (
     MAX_LEVEL,
     Context,
     Errors,
-    OfNone,
     OfOne,
     Operation,
     State,
     Vector,
     kind_of,
 )
-from cloakwork.programs.tokens import Tokens, quote
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input(OfNone):
+class Input(Operation):
     """An encrypted vector from outside, at the given level."""
 
     kind: ClassVar[str] = "input"
+    wording: ClassVar[str] = "{name:quoted} at {level}"
 
     name: str
     level: int
@@ -40,15 +39,6 @@ class Input(OfNone):
         self.require(self.level <= MAX_LEVEL, f"its level is above {MAX_LEVEL}")
         return State(self.level)
 
-    def text(self, naming: Any) -> str:
-        return f"{quote(self.name)} at {self.level}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        name = tokens.quoted()
-        tokens.expect("at")
-        return cls(name, tokens.integer())
-
     def summary(self) -> str:
         return printable(self.name)
 
@@ -58,13 +48,14 @@ class Input(OfNone):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Constant(OfNone):
+class Constant(Operation):
     """A clear vector; `Add`, `Sub`, `Mul` and `Fill` take one, beside an encrypted operand.
 
     It is of float64 in a program over reals, of int64 in one over integers.
     """
 
     kind: ClassVar[str] = "constant"
+    wording: ClassVar[str] = "{vector:vector}"
 
     vector: NDArray[Any]
 
@@ -72,16 +63,8 @@ class Constant(OfNone):
         self.require_vector(self.vector, context.slots, context.numbers)
         return State(None)
 
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (vectors.number_of(self.vector),)
-
-    def text(self, naming: Any) -> str:
-        name: str = naming.vector(self.vector)
-        return name
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        return cls(named.vector(tokens))
+    def summary(self) -> str:
+        return ""
 
     def bound(self, slots: Sequence[Vector]) -> Vector:
         return np.abs(np.asarray(self.vector, dtype=np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,11 +14,9 @@ from cloakwork.programs.operations.base import (
     Degree,
     Errors,
     OfOne,
-    Operation,
     State,
     Vector,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 class _Lowered(OfOne):
@@ -70,6 +68,7 @@ class DropLevel(_Lowered):
 
     kind: ClassVar[str] = "drop_level"
     degree: ClassVar[Degree] = "needs 1"
+    wording: ClassVar[str] = "to {level}"
 
     level: int
 
@@ -78,21 +77,6 @@ class DropLevel(_Lowered):
         self.require_integer(self.level, "its level")
         self.require(0 <= self.level < level, f"level {self.level} is not below {level}")
         return State(self.level)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.level,)
-
-    def text(self, naming: Any) -> str:
-        return f"to {self.level}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("to")
-        return cls(operand, tokens.integer())
-
-    def summary(self) -> str:
-        return f"to {self.level}"
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.operations.base import (
@@ -19,11 +18,9 @@ from cloakwork.programs.operations.base import (
     Errors,
     Numbers,
     OfOne,
-    Operation,
     State,
     Vector,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +34,7 @@ class Linear(OfOne):
 
     kind: ClassVar[str] = "linear"
     degree: ClassVar[Degree] = "relinearises once"
+    wording: ClassVar[str] = "{diagonals:diagonals} baby_steps {baby_steps}"
 
     diagonals: Mapping[int, NDArray[Any]]
     baby_steps: int
@@ -70,22 +68,6 @@ class Linear(OfOne):
         for number, vector in diagonals.items():
             self.require(-slots < number < slots, f"diagonal {number} does not exist")
             self.require_vector(vector, slots, numbers)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        if isinstance(self.diagonals, SparseDiagonals):
-            return (self.baby_steps, self.diagonals.digest())
-        entries = sorted((d, vectors.number_of(vector)) for d, vector in self.diagonals.items())
-        return (self.baby_steps, *entries)
-
-    def text(self, naming: Any) -> str:
-        return f"{naming.diagonals(self.diagonals)} baby_steps {self.baby_steps}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        diagonals = _read_diagonals(tokens, named)
-        tokens.expect("baby_steps")
-        return cls(operand, diagonals, tokens.integer())
 
     def summary(self) -> str:
         return f"{{{len(self.diagonals)} diagonals, {self.baby_steps} baby steps}}"
@@ -144,19 +126,3 @@ def transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
     for steps, diagonal in diagonals.items():
         total += np.abs(diagonal) * np.roll(slots, -steps)
     return total
-
-
-def _read_diagonals(tokens: Tokens, named: Any) -> Mapping[int, NDArray[Any]]:
-    if not tokens.accept("{"):
-        given: Mapping[int, NDArray[Any]] = named.transform(tokens)
-        return given
-    diagonals: dict[int, NDArray[Any]] = {}
-    while True:
-        number = tokens.signed()
-        if number in diagonals:
-            raise InvalidProgramError(f"diagonal {number} is given twice")
-        tokens.expect(":")
-        diagonals[number] = named.vector(tokens)
-        if not tokens.accept(","):
-            tokens.expect("}")
-            return diagonals

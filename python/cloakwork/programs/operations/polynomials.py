@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
@@ -17,12 +17,10 @@ from cloakwork.programs.operations.base import (
     Errors,
     Numbers,
     OfOne,
-    Operation,
     State,
     Vector,
     kind_of,
 )
-from cloakwork.programs.tokens import Tokens
 
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
@@ -36,6 +34,7 @@ class Polynomial(OfOne):
 
     kind: ClassVar[str] = "polynomial"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
+    wording: ClassVar[str] = "{basis:basis} {coefficients:reals}"
 
     coefficients: tuple[float, ...]
     basis: Basis
@@ -62,25 +61,6 @@ class Polynomial(OfOne):
             self.require(abs(coefficient) <= sys.float_info.max, "a coefficient is not finite")
         self.require(self.depth >= 1, "its degree is below 1")
         return State(self.require_ready(context.states[0], levels=self.depth) - self.depth)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.basis, self.coefficients)
-
-    def text(self, naming: Any) -> str:
-        return f"{self.basis} [{', '.join(repr(float(c)) for c in self.coefficients)}]"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        basis: Basis = "monomial" if tokens.accept("monomial") else "chebyshev"
-        if basis == "chebyshev":
-            tokens.expect("chebyshev")
-        tokens.expect("[")
-        coefficients = [tokens.real()]
-        while tokens.accept(","):
-            coefficients.append(tokens.real())
-        tokens.expect("]")
-        return cls(operand, tuple(coefficients), basis)
 
     def summary(self) -> str:
         return f"{{{self.basis}, degree {len(self.coefficients) - 1}}}"

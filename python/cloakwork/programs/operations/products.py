@@ -31,9 +31,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +43,16 @@ from cloakwork.programs.operations.base import (
     Context,
     Degree,
     Errors,
+    OfLists,
     OfOne,
-    Operation,
+    OfTwo,
     State,
     Vector,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RotatedProducts(Operation):
+class RotatedProducts(OfLists):
     """The products P_0, ..., P_(d-1) of two lists of vectors; see the module.
 
     `SwitchProduct` makes vectors of them, and nothing but that and `AddProducts` works on them.
@@ -60,18 +60,12 @@ class RotatedProducts(Operation):
 
     kind: ClassVar[str] = "rotated_products"
     degree: ClassVar[Degree] = "needs 1"
+    on: ClassVar[tuple[str, ...]] = ("left", "right")
+    wording: ClassVar[str] = "step {step}"
 
     left: tuple[int, ...]
     right: tuple[int, ...]
     step: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.left + self.right
-
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        terms = len(self.left)
-        return replace(self, left=tuple(numbers[:terms]), right=tuple(numbers[terms:]))
 
     def run(self, slots: int) -> int:
         """Terms that belong together: others may be summed apart."""
@@ -90,25 +84,6 @@ class RotatedProducts(Operation):
         alike = all(state is first or state == first for state in context.states)
         self.require(alike, "its operands are not at one level, all of them ready")
         return State(level, waiting=is_real, products=context.slots // self.step)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.step,)
-
-    def text(self, naming: Any) -> str:
-        return f"step {self.step}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        numbers: list[int] = []
-        while tokens.peek().startswith("%"):
-            numbers.append(tokens.numbered("%"))
-        tokens.expect("step")
-        # An odd one too many makes the lists unequal, which is not legal.
-        terms = len(numbers) // 2
-        return cls(tuple(numbers[:terms]), tuple(numbers[terms:]), tokens.integer())
-
-    def summary(self) -> str:
-        return f"step {self.step}"
 
     def line(self, number: int) -> str:
         left, right = (_shortened(each) for each in (self.left, self.right))
@@ -205,26 +180,12 @@ class DiagonalProducts(RotatedProducts):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AddProducts(Operation):
+class AddProducts(OfTwo):
     """The sums of two values of `RotatedProducts` with one step: each P_t of one and the other."""
 
     kind: ClassVar[str] = "add_products"
     commutes: ClassVar[bool] = True
     takes_products: ClassVar[bool] = True
-
-    left: int
-    right: int
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return (self.left, self.right)
-
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        return type(self)(*numbers)
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Self:
-        return cls(tokens.numbered("%"), tokens.numbered("%"))
 
     def state_after(self, context: Context) -> State:
         first, second = context.states
@@ -261,6 +222,7 @@ class SwitchProduct(OfOne):
 
     kind: ClassVar[str] = "switch_product"
     takes_products: ClassVar[bool] = True
+    wording: ClassVar[str] = "by {steps}"
 
     steps: int
 
@@ -272,21 +234,6 @@ class SwitchProduct(OfOne):
         one_of_them = 0 <= self.steps < context.slots and self.steps % step == 0
         self.require(one_of_them, f"{self.steps} is no multiple of {step} below {context.slots}")
         return State(state.level, state.waiting)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.steps,)
-
-    def text(self, naming: Any) -> str:
-        return f"by {self.steps}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("by")
-        return cls(operand, tokens.integer())
-
-    def summary(self) -> str:
-        return f"by {self.steps}"
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]

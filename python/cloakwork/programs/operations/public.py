@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from cloakwork.programs.operations.arithmetic import OfTwo
 from cloakwork.programs.operations.base import (
     Context,
     Degree,
     Errors,
     Numbers,
+    OfTwo,
     State,
     Vector,
 )

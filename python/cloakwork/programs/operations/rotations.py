@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,11 +16,9 @@ from cloakwork.programs.operations.base import (
     Errors,
     Numbers,
     OfOne,
-    Operation,
     State,
     Vector,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +27,7 @@ class Rotate(OfOne):
 
     kind: ClassVar[str] = "rotate"
     degree: ClassVar[Degree] = "relinearises once"
+    wording: ClassVar[str] = "by {steps}"
 
     steps: int
 
@@ -38,21 +37,6 @@ class Rotate(OfOne):
         self.require_integer(steps, "its number of steps")
         self.require(0 < steps < slots, f"{steps} steps are outside 1..{slots - 1}")
         return context.states[0]
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.steps,)
-
-    def text(self, naming: Any) -> str:
-        return f"by {self.steps}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("by")
-        return cls(operand, tokens.integer())
-
-    def summary(self) -> str:
-        return f"by {self.steps}"
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
@@ -87,6 +71,7 @@ class RotateSum(OfOne):
     kind: ClassVar[str] = "rotate_sum"
     over: ClassVar[tuple[Numbers, ...]] = ("integer",)
     degree: ClassVar[Degree] = "relinearises once"
+    wording: ClassVar[str] = "by {added:integers} less {subtracted:integers}"
 
     added: tuple[int, ...]
     subtracted: tuple[int, ...] = ()
@@ -110,20 +95,6 @@ class RotateSum(OfOne):
         self.require(len(summed) > 1, "it does not sum")
         return context.states[0]
 
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.added, self.subtracted)
-
-    def text(self, naming: Any) -> str:
-        return f"by {_listed(self.added)} less {_listed(self.subtracted)}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("by")
-        added = _read_steps(tokens)
-        tokens.expect("less")
-        return cls(operand, added, _read_steps(tokens))
-
     def summary(self) -> str:
         less = f" less {', '.join(map(str, self.subtracted))}" if self.subtracted else ""
         return f"by {', '.join(map(str, self.added))}{less}"
@@ -145,17 +116,3 @@ class RotateSum(OfOne):
     def counts(self, context: Context) -> Mapping[str, int]:
         additions = len(self.added) + len(self.subtracted) - 1
         return {"rotation": len(self.moving), "addition": additions}
-
-
-def _listed(steps: Sequence[int]) -> str:
-    return f"[{', '.join(map(str, steps))}]"
-
-
-def _read_steps(tokens: Tokens) -> tuple[int, ...]:
-    tokens.expect("[")
-    steps: list[int] = []
-    while not tokens.accept("]"):
-        if steps:
-            tokens.expect(",")
-        steps.append(tokens.integer())
-    return tuple(steps)

@@ -14,9 +14,9 @@ Source: a slot for each input is the packing of CryptoNets (Gilad-Bachrach et al
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,16 @@ from cloakwork.programs.operations.base import (
     Degree,
     Errors,
     Numbers,
+    OfLists,
     OfOne,
-    Operation,
     State,
     Vector,
     kind_of,
 )
-from cloakwork.programs.tokens import Tokens
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WeightedSums(Operation):
+class WeightedSums(OfLists):
     """The sums y_1, ..., y_n of the module; rescaled already.
 
     `TakeSum` takes one of them, and nothing but that works on them.
@@ -45,17 +44,12 @@ class WeightedSums(Operation):
     kind: ClassVar[str] = "weighted_sums"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
     degree: ClassVar[Degree] = "needs 1"
+    on: ClassVar[tuple[str, ...]] = ("terms",)
+    wording: ClassVar[str] = "{weights:matrix} plus {offsets:row}"
 
     terms: tuple[int, ...]
     weights: NDArray[np.float64]
     offsets: NDArray[np.float64]
-
-    @property
-    def operands(self) -> tuple[int, ...]:
-        return self.terms
-
-    def with_operands(self, numbers: Sequence[int]) -> Self:
-        return replace(self, terms=tuple(numbers))
 
     @property
     def depth(self) -> int:
@@ -79,22 +73,6 @@ class WeightedSums(Operation):
         alike = all(state == first for state in context.states)
         self.require(alike, "its operands are not at one level, all of them ready")
         return State(level - 1, sums=sums)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        numbers = map(vectors.number_of, (self.weights, self.offsets))
-        return (self.weights.shape, *numbers)
-
-    def text(self, naming: Any) -> str:
-        return f"{naming.matrix(self.weights)} plus {naming.matrix(self.offsets[np.newaxis])}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        terms: list[int] = []
-        while tokens.peek().startswith("%"):
-            terms.append(tokens.numbered("%"))
-        weights = named.matrix(tokens)
-        tokens.expect("plus")
-        return cls(tuple(terms), weights, named.matrix(tokens).ravel())
 
     def summary(self) -> str:
         return f"{{{len(self.offsets)} sums of {len(self.terms)}}}"
@@ -138,6 +116,7 @@ class TakeSum(OfOne):
     kind: ClassVar[str] = "take_sum"
     over: ClassVar[tuple[Numbers, ...]] = ("real",)
     takes_sums: ClassVar[bool] = True
+    wording: ClassVar[str] = "number {number}"
 
     number: int
 
@@ -148,21 +127,6 @@ class TakeSum(OfOne):
         exists = 0 <= self.number < state.sums
         self.require(exists, f"there is no sum {self.number}, of {state.sums} counted from 0")
         return State(state.level)
-
-    def identity(self, vectors: Any) -> tuple[Hashable, ...]:
-        return (self.number,)
-
-    def text(self, naming: Any) -> str:
-        return f"number {self.number}"
-
-    @classmethod
-    def read(cls, tokens: Tokens, named: Any) -> Operation:
-        operand = tokens.numbered("%")
-        tokens.expect("number")
-        return cls(operand, tokens.integer())
-
-    def summary(self) -> str:
-        return f"number {self.number}"
 
     def compute(
         self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
