@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
+    from cloakwork.plan.parameters.together import together
     from cloakwork.programs.port import Port
     from cloakwork.programs.spec import Spec
     from cloakwork.runtime.client import Client, Encryptor
     from cloakwork.runtime.encrypted import Encrypted
+    from cloakwork.runtime.evaluation_keys import EvaluationKeys
     from cloakwork.runtime.evaluator import Evaluator
     from cloakwork.runtime.load import load
     from cloakwork.runtime.profile import Profile
@@ -50,6 +52,7 @@ _PLACES = {
     "Client": "runtime.client",
     "Encrypted": "runtime.encrypted",
     "Encryptor": "runtime.client",
+    "EvaluationKeys": "runtime.evaluation_keys",
     "Evaluator": "runtime.evaluator",
     "Port": "programs.port",
     "Profile": "runtime.profile",
@@ -79,6 +82,7 @@ _PLACES = {
     "select": "frontends.circuit.selection",
     "sigmoid": "frontends.tensors.functions",
     "softmax": "frontends.tensors.functions",
+    "together": "plan.parameters.together",
     "vector": "frontends.circuit.inputs",
     "within": "frontends.tensors.functions",
 }
@@ -87,6 +91,7 @@ __all__ = [
     "Client",
     "Encrypted",
     "Encryptor",
+    "EvaluationKeys",
     "Evaluator",
     "Port",
     "Profile",
@@ -119,6 +124,7 @@ __all__ = [
     "select",
     "sigmoid",
     "softmax",
+    "together",
     "vector",
     "within",
 ]

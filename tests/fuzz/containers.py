@@ -78,6 +78,7 @@ def seeds() -> tuple[Seed, ...]:
             client, evaluator = family.keys()
             inputs = family.encrypted()
             things: list[Any] = [family.program, client, client.public_key(), evaluator]
+            things.append(client.evaluation_keys())
             things += [inputs, evaluator.run(inputs)]
             for thing in things:
                 add(family, type(thing), thing)
@@ -144,6 +145,8 @@ def _use(loaded: Any, family: Family) -> None:
             client.decrypt(evaluator.run(loaded.encrypt(**family.arguments)))
         case cw.Evaluator():
             client.decrypt(loaded.run(family.encrypted()))
+        case cw.EvaluationKeys():
+            client.decrypt(evaluator.serving(family.program, loaded).run(family.encrypted()))
         case cw.Encrypted():
             client.decrypt(loaded if loaded.role == "outputs" else evaluator.run(loaded))
         case cw.Session():

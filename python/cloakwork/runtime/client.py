@@ -33,6 +33,7 @@ from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.array_file import write_array
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, together
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
@@ -572,16 +573,75 @@ class Client(_Encrypting):
             >>> round(float(client.decrypt(evaluator.run(client.encrypt([0.5] * 4)))), 4)
             2.0
         """
-        scheme, body = self.program.scheme, self.program.body
-        needed, most = scheme.generated_key_bytes(body), physical_bytes()
+        self._require_key_memory()
+        keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
+        return Evaluator(self.program, keys, self._key_id)
+
+    def _require_key_memory(self) -> None:
+        """Refuse to make more keys than there is memory for."""
+        needed, most = self.program.scheme.generated_key_bytes(self.program.body), physical_bytes()
         if needed > most:
             raise MemoryBudgetError(
                 f"cannot make keys for {self.program.name}: expected evaluation keys of {most} "
                 f"bytes at the most, which is the memory of this machine, and they take {needed}; "
                 "compile it with a key_budget, or let it bootstrap"
             )
-        keys = scheme.evaluation_keys(self._key, body)
-        return Evaluator(self.program, keys, self._key_id)
+
+    def serving(self, program: Program) -> Client:
+        """The client of another program, with this secret key and what it has given out.
+
+        Both keep what they give out in one place, so that one file serves both: load the client
+        from it, and let it serve each program.
+
+        Args:
+            program: The program, of the same parameters as this one's; see `cloakwork.together`.
+
+        Raises:
+            InvalidArgumentError: It is not a program.
+            ParametersMismatchError: It has other parameters.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> first, second = (cw.compile(f, (4,)) for f in (lambda x: x.sum(), lambda x: 2 * x))
+            >>> first, second = cw.together(first, second)
+            >>> client, evaluator = first.keygen()
+            >>> other = client.serving(second)
+            >>> server = evaluator.serving(second, other.evaluation_keys(first))
+            >>> other.decrypt(server.run(other.encrypt([0.5, 0.25, 1, -1]))).round(4).tolist()
+            [1.0, 0.5, 2.0, -2.0]
+        """
+        self._require_served(program, "serve another program")
+        made = Client(program, self._key, self._key_id, self._signing)
+        made._ledger = self._ledger
+        return made
+
+    @names_memory("make evaluation keys")
+    def evaluation_keys(self, *served: Program) -> EvaluationKeys:
+        """The evaluation keys that this program needs, beyond those of programs served already.
+
+        Args:
+            served: The programs whose evaluation keys the evaluator has.
+
+        Raises:
+            InvalidArgumentError: One is not a program.
+            ParametersMismatchError: One has other parameters.
+            MemoryBudgetError: The keys take more memory than the machine has.
+            RandomnessError: The operating system gave no random bytes.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.compile(lambda x: x.sum(), (4,))
+            >>> client, _ = program.keygen()
+            >>> sorted(client.evaluation_keys().names), client.evaluation_keys(program).nbytes
+            (['rotation 1', 'rotation 2'], 0)
+        """
+        action = f"make evaluation keys for {self.program.name}"
+        for each in served:
+            self._require_served(each, action)
+        scheme, body = self.program.scheme, self.program.body
+        self._require_key_memory()
+        keys = scheme.further_keys(self._key, body, [each.body for each in served])
+        return EvaluationKeys(scheme, keys, self._key_id)
 
     @names_memory("make a public key")
     def public_key(self) -> Encryptor:

@@ -24,6 +24,7 @@ from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.key_holder import KeyHolder
@@ -147,6 +148,43 @@ class Evaluator(KeyHolder):
     def _backend(self) -> Any:
         assert isinstance(self.program.body, SlotProgram)
         return self._runner.backend(self.program.body, self._memory)
+
+    @names_memory("take evaluation keys in")
+    def serving(self, program: Program, keys: EvaluationKeys | None = None) -> Evaluator:
+        """The evaluator of another program, with these evaluation keys and further ones.
+
+        Both hold the same keys, each of them once; a file of either holds all of them.
+
+        Args:
+            program: The program, of the same parameters as this one's; see `cloakwork.together`.
+            keys: What `Client.evaluation_keys` made; None where it lacks none.
+
+        Raises:
+            InvalidArgumentError: It is not a program, or they are not keys.
+            ParametersMismatchError: It has other parameters, or they are of others.
+            KeyMismatchError: They are of another client.
+            MissingKeyError: The program needs keys that are neither here nor among them.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> first, second = (cw.compile(f, (4,)) for f in (lambda x: x.sum(), lambda x: 2 * x))
+            >>> first, second = cw.together(first, second)
+            >>> client, evaluator = first.keygen()
+            >>> other = evaluator.serving(second)
+            >>> client = client.serving(second)
+            >>> client.decrypt(other.run(client.encrypt([0.5, 0.25, 1, -1]))).round(4).tolist()
+            [1.0, 0.5, 2.0, -2.0]
+        """
+        action = f"serve {program.name}" if hasattr(program, "name") else "serve another program"
+        self._require_served(program, action)
+        scheme, held = program.scheme, self._key
+        keys = optional(keys, EvaluationKeys, "keys", action)
+        if keys is not None:
+            further = keys.of(scheme, self._key_id, action)
+            if further is not None:
+                scheme.extend_keys(held, further)
+        scheme.require_keys(held, program.body)
+        return Evaluator(program, held, self._key_id)
 
     @names_memory("run the program")
     def run(

@@ -6,9 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cloakwork._native import SigningKey
+from cloakwork.base.arguments import shown
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
-from cloakwork.errors import InvalidArgumentError, KeyMismatchError, ProgramMismatchError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    KeyMismatchError,
+    ParametersMismatchError,
+    ProgramMismatchError,
+)
 from cloakwork.runtime.encrypted import Encrypted, Role, read_key_id
 from cloakwork.runtime.saved import Saved
 
@@ -48,6 +54,18 @@ class KeyHolder(Unpicklable, Saved):
             raise KeyMismatchError(
                 f"cannot {action}: the {role} were encrypted for another client than this key's; "
                 "keygen makes client and evaluator as a pair"
+            )
+
+    def _require_served(self, program: object, action: str) -> None:
+        """Refuse what is not a program of the same parameters, which this key serves."""
+        # The class of programs makes key holders.
+        if not isinstance(program, type(self.program)):
+            raise InvalidArgumentError(f"cannot {action}: expected a program, got {shown(program)}")
+        if program.scheme.key_set != self.program.scheme.key_set:
+            raise ParametersMismatchError(
+                f"cannot {action}: expected {program.name} to have the parameters of "
+                f"{self.program.name}, {self.program.scheme}, got {program.scheme}; bring both "
+                "together by cloakwork.together before keys are made"
             )
 
     def _encrypted(

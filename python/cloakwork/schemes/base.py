@@ -7,7 +7,7 @@ these. Programs name their scheme and know nothing else of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
@@ -19,7 +19,12 @@ from cloakwork._native import BgvParameters, Parameters
 from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.secret_bytes import SecretBytes
-from cloakwork.errors import InvalidProgramError, MalformedBytesError, NoiseBudgetError
+from cloakwork.errors import (
+    InvalidProgramError,
+    MalformedBytesError,
+    MissingKeyError,
+    NoiseBudgetError,
+)
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
@@ -328,6 +333,33 @@ class Scheme(Protocol):
     def evaluation_keys(self, secret: Any, body: Any) -> Any:
         """Exactly the evaluation keys that a body needs."""
 
+    @property
+    def key_set(self) -> Hashable:
+        """What keys are made for: one secret key serves all schemes of which it is equal."""
+        return self.name
+
+    def further_keys(self, secret: Any, body: Any, served: Sequence[Any]) -> Any | None:
+        """The evaluation keys of a body beyond those of bodies that are served; None for none.
+
+        By default all bodies take the same keys.
+        """
+        return None if served else self.evaluation_keys(secret, body)
+
+    def extend_keys(self, keys: Any, further: Any) -> None:
+        """Take further evaluation keys of the same secret key in, of which there may be some.
+
+        By default nothing is lacking that is there for one body.
+        """
+        return
+
+    def require_keys(self, keys: Any, body: Any) -> None:
+        """Refuse evaluation keys that do not serve a body.
+
+        Raises:
+            MissingKeyError: One is lacking.
+        """
+        return
+
     def encrypt(
         self,
         key: Any,
@@ -462,6 +494,30 @@ class SlotScheme(Scheme, Protocol):
 
     def bytes_of(self, keys: KeyRequirements) -> int:
         """Bytes of evaluation keys."""
+
+    @property
+    def key_set(self) -> Hashable:
+        return self.name, tuple(each.fingerprint for each in self.parameter_sets)
+
+    def keys_for(self, secret: Any, needed: KeyRequirements) -> Any:
+        """Evaluation keys at the levels asked for."""
+
+    def further_keys(self, secret: Any, body: SlotProgram, served: Sequence[SlotProgram]) -> Any:
+        needed = self.required_keys(body)
+        for each in served:
+            needed = needed.beyond(self.required_keys(each))
+        return self.keys_for(secret, needed) if needed else None
+
+    def require_keys(self, keys: Any, body: SlotProgram) -> None:
+        needed = self.required_keys(body)
+        for held in self.held_keys(keys):
+            lacking = needed.beyond(held)
+            if lacking:
+                raise MissingKeyError(
+                    f"cannot use the evaluation keys for {body.title}: expected "
+                    f"{', '.join(sorted(lacking.names()))} as well; have the client make them by "
+                    "evaluation_keys, with the programs that are served already"
+                )
 
     def held_keys(self, keys: Any) -> Sequence[KeyRequirements]:
         """Which evaluation keys there are, under each parameter set; nothing of clear schemes."""

@@ -286,7 +286,10 @@ class Bgv(IntegerScheme):
         return ByPrime(tuple(each.public_key() for each in secret.by_prime))
 
     def evaluation_keys(self, secret: ByPrime, body: SlotProgram) -> ByPrime:
-        needed = required_keys(body)
+        return self.keys_for(secret, required_keys(body))
+
+    def keys_for(self, secret: ByPrime, needed: KeyRequirements) -> ByPrime:
+        """Evaluation keys at the levels asked for, under each prime."""
         return ByPrime(
             tuple(
                 each.evaluation_keys(
@@ -298,6 +301,10 @@ class Bgv(IntegerScheme):
                 for each in secret.by_prime
             )
         )
+
+    def extend_keys(self, keys: ByPrime, further: ByPrime) -> None:
+        for own, more in zip(keys.by_prime, further.by_prime, strict=True):
+            own.extend(more)
 
     def held_keys(self, keys: ByPrime) -> list[KeyRequirements]:
         return [

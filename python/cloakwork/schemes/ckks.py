@@ -310,6 +310,9 @@ class Ckks(RealScheme):
             encapsulation_weight=needed.encapsulation_weight,
         )
 
+    def extend_keys(self, keys: EvaluationKeys, further: EvaluationKeys) -> None:
+        keys.extend(further)
+
     def generated_key_bytes(self, body: SlotProgram) -> int:
         whole = self.key_bytes(body)
         return whole if whole <= _WHOLE_KEY_BYTES else whole // 2

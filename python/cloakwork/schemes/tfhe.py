@@ -7,7 +7,7 @@ all encodings that the program uses, and those of each output, every bit once.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -102,6 +102,10 @@ class Tfhe(Scheme):
     def in_clear(self, noise_seed: int | None = None) -> ClearBits:
         """The same bits without encryption; bits have no errors to model."""
         return ClearBits()
+
+    @property
+    def key_set(self) -> Hashable:
+        return self.name, self.parameters.name
 
     def key_bytes(self, body: BootstrapProgram) -> int:
         """Bytes of the evaluation key, which is one for all programs."""

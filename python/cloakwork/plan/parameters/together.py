@@ -1,0 +1,228 @@
+"""Programs brought into one parameter set, so that one secret key serves all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from cloakwork._native import BgvParameters, Parameters
+from cloakwork.base.arguments import shown
+from cloakwork.base.system_memory import names_memory
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidParametersError,
+    InvalidProgramError,
+    NoiseExhaustedError,
+    ParametersMismatchError,
+)
+from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.programs.raised_levels import highest_level
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.executor import estimated_results
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.ckks import Ckks
+
+_ACTION = "bring programs together"
+
+
+@names_memory("bring programs together")
+def together(*programs: Program) -> tuple[Program, ...]:
+    """The same programs on one parameter set, so that one secret key serves all of them.
+
+    Over reals the set has the levels of the deepest program and the longest of all scales, so that
+    no result is less precise than before; a program with fewer levels starts lower. Over integers
+    it is that of the program whose set serves all others. Programs of one set stay as they are.
+    All that was made by a program that is changed, such as keys, is of the program as it was.
+
+    Args:
+        programs: Programs of one kind: all over reals, all over integers, or all over bits.
+
+    Returns:
+        The programs in their order, changed where they have to be.
+
+    Raises:
+        InvalidArgumentError: They are not programs, or they are in the clear.
+        ParametersMismatchError: No parameter set serves all of them: they are of several kinds or
+            rings, refresh values in several ways, or compute modulo several numbers.
+        InsecureParametersError: The set that would do is not 128-bit secure in their ring.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> shallow = cw.compile(lambda x: x + 1, (4,), log_n=13)
+        >>> deep = cw.compile(lambda x: x * x, (4,), log_n=13)
+        >>> shallow, deep = cw.together(shallow, deep)
+        >>> shallow.scheme.key_set == deep.scheme.key_set
+        True
+    """
+    for each in programs:
+        if not isinstance(each, Program):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected programs, got {shown(each)}; give what compile returns"
+            )
+        if not each.scheme.encrypts:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: {each.name} is in the clear; give the programs that encrypt, "
+                "and take in_clear of what this gives"
+            )
+    if len({each.scheme.key_set for each in programs}) <= 1:
+        return programs
+    if len({each.scheme.name for each in programs}) > 1:
+        raise _refusal(
+            programs,
+            "one scheme",
+            [each.scheme.name for each in programs],
+            "let keygen make keys for each kind by itself",
+        )
+    match programs[0].scheme:
+        case Ckks():
+            return _reals_together(programs)
+        case Bgv():
+            return _integers_together(programs)
+        case _:
+            raise _refusal(
+                programs,
+                "one set of parameters",
+                [each.scheme.parameters.name for each in programs],
+                "compile all with the parameters that the largest takes",
+            )
+
+
+def _reals_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+    if len({each.scheme.parameters.log_n for each in programs}) > 1:
+        rings = [each.scheme.parameters.log_n for each in programs]
+        named = [f"log_n={ring}" for ring in rings]
+        raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
+    schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs)
+    reached = [_precision(each, each.scheme) for each in programs]
+    for scheme in schemes:
+        with suppress(InvalidProgramError):
+            moved = tuple(_under(each, scheme) for each in programs)
+            if all(
+                each.scheme.key_set == own.scheme.key_set or _precision(each, each.scheme) >= least
+                for each, own, least in zip(moved, programs, reached, strict=True)
+            ):
+                return moved
+    raise _refusal(
+        programs,
+        "one set that has the levels and the precision of each",
+        [str(each.scheme) for each in programs],
+        "compile them with less precision or fewer steps in a row",
+    )
+
+
+def _refreshing_schemes(programs: Sequence[Program]) -> list[Ckks]:
+    """Those of programs that refresh values, whose chains are as bootstraps need them."""
+    found = {
+        each.scheme.refreshing.parameters.to_bytes(): each.scheme
+        for each in programs
+        if each.scheme.refreshing is not None
+    }
+    if len(found) > 1:
+        raise _refusal(
+            programs,
+            "values to be refreshed under one set",
+            [str(each) for each in found.values()],
+            "compile them with the same precision, and inputs of the same bounds",
+        )
+    return [*found.values()]
+
+
+def _schemes_without_bootstraps(programs: Sequence[Program]) -> Iterator[Ckks]:
+    """The set of a program that has the levels, scale and headroom of all; or a new one."""
+    sets: list[Parameters] = [each.scheme.parameters for each in programs]
+    bodies = [each.body for each in programs if isinstance(each.body, SlotProgram)]
+    levels = max(map(highest_level, bodies))
+    scale, headroom = max(each.scale_bits for each in sets), max(e.headroom_bits for e in sets)
+    word = min(each.word_bits for each in sets)
+    for each in programs:
+        own = each.scheme.parameters
+        same = own.scale_bits >= scale and own.headroom_bits >= headroom and own.word_bits <= word
+        if same and own.levels >= levels:
+            yield each.scheme
+    while scale <= SCALE_BITS[-1]:
+        try:
+            made = Parameters(
+                levels=levels,
+                scale_bits=scale,
+                headroom_bits=headroom,
+                log_n=sets[0].log_n,
+                word_bits=word,
+                insecure=any(each.insecure for each in sets),
+            )
+        except InsecureParametersError as refusal:
+            raise InsecureParametersError(
+                f"cannot {_ACTION}: {', '.join(each.name for each in programs)} together take "
+                f"{levels} levels of scale 2^{scale:g}: {refusal.reason}; compile all with "
+                f"log_n={sets[0].log_n + 1}"
+            ) from refusal
+        except InvalidParametersError:
+            pass
+        else:
+            yield Ckks(made)
+        # Keys of longer chains have a little more noise.
+        scale = math.floor(scale) + 1
+
+
+def _precision(program: Program, scheme: Any) -> float:
+    """Bits after the binary point that are right in every result."""
+    (found,) = estimated_results(scheme, program.body, program.input_bounds, program.value_bounds)
+    precision: float = min(each.precision for each in found)
+    return precision
+
+
+def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+    sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
+    rings = [of_one[0].log_n for of_one in sets]
+    if len(set(rings)) > 1:
+        named = [f"log_n={ring}" for ring in rings]
+        raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
+    if len({tuple(each.plaintext_modulus for each in of_one) for of_one in sets}) > 1:
+        raise _refusal(
+            programs,
+            "one modulus",
+            [", ".join(str(each.plaintext_modulus) for each in of_one) for of_one in sets],
+            "compile all with the bits of the one with the largest",
+        )
+    failure = max(each.failure_bits for of_one in sets for each in of_one)
+    for scheme in [each.scheme for each in programs]:
+        if min(each.failure_bits for each in scheme.parameter_sets) < failure:
+            continue
+        with suppress(InvalidProgramError, NoiseExhaustedError):
+            moved = tuple(_under(each, scheme) for each in programs)
+            for each in moved:
+                estimated_results(each.scheme, each.body)
+            return moved
+    raise _refusal(
+        programs,
+        "a program whose parameters leave the noise of all others enough of the modulus",
+        [str(each.scheme) for each in programs],
+        "compile the one with the most levels with as many failure_bits and bits as the others",
+    )
+
+
+def _under(program: Program, scheme: Any) -> Program:
+    """A program under the parameters of a scheme, where it fits them."""
+    if program.scheme.key_set == scheme.key_set:
+        return program
+    own = program.scheme
+    moved = (
+        Ckks(scheme.parameters, scheme.refreshing, public_inputs=own.public_inputs)
+        if isinstance(scheme, Ckks)
+        else Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
+    )
+    return replace(program, scheme=moved)
+
+
+def _refusal(
+    programs: Sequence[Program], expected: str, got: Sequence[str], advice: str
+) -> ParametersMismatchError:
+    """Why no set serves programs, with what each has."""
+    several = "; ".join(f"{each} for {one.name}" for each, one in zip(got, programs, strict=False))
+    return ParametersMismatchError(
+        f"cannot {_ACTION}: expected {expected}, got {several}; {advice}"
+    )

@@ -1,0 +1,57 @@
+"""Several programs under one key, on ciphertexts at 128 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import cloakwork as cw
+from tests.families import greater, mapped
+
+
+def test_tensors_share_one_key() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.uniform(-1, 1, (8, 16)), rng.uniform(-1, 1, 16)
+    scores = cw.compile(lambda x, w: x @ w, (8, 16), (16,), log_n=14)
+    near = cw.compile(lambda x: cw.sigmoid(x).sum(), cw.Spec((8, 16), bound=4), log_n=14)
+    scores, near = cw.together(scores, near)
+    assert not scores.scheme.insecure
+    assert not near.scheme.insecure
+    client, evaluator = scores.keygen()
+    other = client.serving(near)
+    server = evaluator.serving(near, other.evaluation_keys(scores))
+    found = client.decrypt(evaluator.run(client.encrypt(x, w)))
+    assert np.abs(found - x @ w).max() < 2.0**-20
+    total = other.decrypt(server.run(other.encrypt(x)))
+    assert near.error is not None
+    assert abs(float(total) - (1 / (1 + np.exp(-x))).sum()) < near.error
+
+
+def test_integers_share_one_key() -> None:
+    @cw.circuit(a=cw.scalar(bits=4), b=cw.scalar(bits=4))
+    def product(a: Any, b: Any) -> Any:
+        return a * b
+
+    @cw.circuit(a=cw.scalar(bits=4), b=cw.scalar(bits=4))
+    def cube(a: Any, b: Any) -> Any:
+        return a * a * a + b
+
+    first, second = (each.compile(bits=16, log_n=13) for each in (product, cube))
+    first, second = cw.together(first, second)
+    assert not first.scheme.insecure
+    client, evaluator = first.keygen()
+    other = client.serving(second)
+    server = evaluator.serving(second, other.evaluation_keys(first))
+    assert client.decrypt(evaluator.run(client.encrypt(a=7, b=-5))) == -35
+    assert other.decrypt(server.run(other.encrypt(a=-6, b=3))) == -213
+
+
+def test_bits_share_one_key() -> None:
+    first, second = cw.together(mapped(greater(3)), mapped(greater(5)))
+    client, evaluator = first.keygen()
+    other = client.serving(second)
+    assert other.evaluation_keys(first).names == frozenset()
+    server = evaluator.serving(second)
+    assert other.decrypt(server.run(other.encrypt(a=21, b=18)))["above"] == 1
+    assert client.decrypt(evaluator.run(client.encrypt(a=5, b=6)))["above"] == 0
