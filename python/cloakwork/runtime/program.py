@@ -28,15 +28,8 @@ from cloakwork.errors import (
 from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
-from cloakwork.programs.layout import Layout
-from cloakwork.programs.matrices import BlockLayout
 from cloakwork.programs.packing import Packed, Packing, bound_arguments
-from cloakwork.programs.packing.batch import BatchPacking
-from cloakwork.programs.packing.bits import BitPacking
-from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking
-from cloakwork.programs.packing.scalar import ScalarPacking
-from cloakwork.programs.packing.tensor import TensorPacking
-from cloakwork.programs.places import Places
+from cloakwork.programs.packing.kinds import PACKINGS
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
@@ -53,19 +46,9 @@ from cloakwork.schemes.base import ReadLimits, value_count
 Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
-_PACKINGS: Mapping[str, type[Packing]] = {
-    each.kind: each
-    for each in (
-        TensorPacking,
-        MatrixPacking,
-        IntegerMatrixPacking,
-        BatchPacking,
-        ScalarPacking,
-        BitPacking,
-    )
-}
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
+_GAP_ADVICE = "compare by cloakwork.greater(x, y, gap) where results between 0 and 1 will do"
 # A value that is always 0 comes out of ciphertexts as a small number.
 _LEAST_BOUND = 2.0**-20
 
@@ -142,19 +125,31 @@ class Program(Saved):
 
     def _misfit(self) -> str:
         """Why the parts do not fit one another; empty where they do."""
-        if not _is_packed(self.body, self.packing):
+        counts = [value_count(self.body, role) for role in ("inputs", "outputs")]
+        if not self.packing.is_of(self.body, *counts):
             return "its inputs or outputs are not those of its packing"
         for each in self.ranges:
-            if not _is_range_of(each, self.body, self.packing):
+            if not self._has(each):
                 return f"the range of its layer {each.layer!r:.40} is of no ciphertexts that it has"
         for port in self.inputs:
             # Ciphertexts hold numbers within bounds.
             if self.scheme.encrypts and port.kind == "real" and math.isinf(port.bound):
                 return f"its input {port.name!r:.40} has no range"
         modulus = self.scheme.modulus
-        if modulus and isinstance(self.packing, ScalarPacking) and not modulus >> self.packing.bits:
+        if modulus and modulus < self.packing.least_modulus:
             return "its primes hold fewer bits than its results"
         return ""
+
+    def _has(self, given: ActivationRange) -> bool:
+        """Whether a range is of ciphertexts of the body."""
+        return (
+            isinstance(self.body, SlotProgram)
+            and isinstance(given.places, self.packing.range_places)
+            and given.places.slots * self.packing.lanes == self.body.slots
+            and len(given.values) == given.places.ciphertexts
+            and all(value < len(self.body.operations) for value in given.values)
+            and all(self.body.states[value].level is not None for value in given.values)
+        )
 
     @property
     def name(self) -> str:
@@ -239,7 +234,7 @@ class Program(Saved):
         inputs = self.packing.input_bounds()
         if inputs is None or not isinstance(self.body, SlotProgram):
             return None
-        ceilings = polynomial_ceilings(self.body) if isinstance(self.packing, TensorPacking) else {}
+        ceilings = polynomial_ceilings(self.body) if self.packing.checks_polynomials else {}
         return bounds_of_values(self.body, inputs, self.ranges, ceilings)
 
     @property
@@ -357,11 +352,8 @@ class Program(Saved):
     def _unranged(self, seed: int) -> Program:
         """The same program in the clear, for inputs of any size; the one of the last seed stays."""
         if self._simulated is None or self._simulated[0] != seed:
-            unranged = self.in_clear(seed)
-            if isinstance(self.packing, TensorPacking | MatrixPacking | BatchPacking):
-                inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
-                packing = replace(self.packing, inputs=inputs)
-                unranged = replace(unranged, packing=packing, ranges=())
+            clear, packing = self.in_clear(seed), self.packing.unranged()
+            unranged = replace(clear, packing=packing, ranges=())
             self._simulated = seed, unranged
         return self._simulated[1]
 
@@ -388,8 +380,7 @@ class Program(Saved):
         """
         packed = self.packing.pack(arguments, action)
         missing = [port.name for port in self.inputs if port.name not in packed.ports]
-        is_checked = isinstance(self.packing, ScalarPacking) and self.packing.is_checked
-        if missing and is_checked:
+        if missing and self.packing.is_checked:
             raise InputNameError(
                 f"cannot {action}: expected all inputs, as results may have too many bits and are "
                 f"computed in the clear first, got none for {', '.join(missing)}; give all, or "
@@ -397,22 +388,24 @@ class Program(Saved):
             )
         if missing:
             apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
-            # Whoever has one of several matrices cannot know what their products come to.
-            checked = self.ranges and not isinstance(self.packing, MatrixPacking)
+            checked = self.ranges and self.packing.checked_together
             if len(apart) != self.packing.vector_counts[0] or checked:
                 raise InputNameError(
                     f"cannot {action}: expected all inputs, which share ciphertexts or are "
                     f"checked together, got none for {', '.join(missing)}"
                 )
             return packed
-        if is_checked and self.scheme.encrypts:
+        if self.packing.is_checked and self.scheme.encrypts:
             self._require_bits(arguments, action)
         left = self.left_ranges(packed)
         if left:
             reports = "; ".join(each.report for each in left)
+            advice = [self.packing.range_advice] * any(not each.in_gap for each in left)
+            if any(each.in_gap for each in left):
+                advice.append(_GAP_ADVICE)
             raise ValueOutOfRangeError(
                 f"cannot {action}: its results would be wrong numbers, as {reports}; "
-                f"{self._range_advice(left)}"
+                f"{', and '.join(advice)}"
             )
         return packed
 
@@ -430,19 +423,6 @@ class Program(Saved):
         """The program in the clear, which never wraps around."""
         return self.in_clear()
 
-    def _range_advice(self, left: Sequence[Left]) -> str:
-        """What to do about numbers that layers are not meant for."""
-        if not isinstance(self.packing, TensorPacking | MatrixPacking):
-            return "calibrate with inputs like these, or compile with a larger margin"
-        advice = []
-        if any(not each.in_gap for each in left):
-            advice.append("say by cloakwork.within that numbers may be as large")
-        if any(each.in_gap for each in left):
-            advice.append(
-                "compare by cloakwork.greater(x, y, gap) where results between 0 and 1 will do"
-            )
-        return ", and ".join(advice)
-
     def left_ranges(self, packed: Packed) -> list[Left]:
         """The layers that packed inputs bring numbers to that they are not meant for.
 
@@ -453,8 +433,7 @@ class Program(Saved):
             return []
         assert isinstance(self.body, SlotProgram)
         runs = [[run[number] for number in sorted(run)] for run in packed.runs]
-        width = self.packing.lanes if isinstance(self.packing, BatchPacking) else 1
-        received = extremes(self.body, runs, self.ranges, width)
+        received = extremes(self.body, runs, self.ranges, self.packing.lanes)
         return left_ranges(self.ranges, received)
 
     def to_record(self) -> Record:
@@ -507,7 +486,7 @@ class Program(Saved):
             made = cls(
                 scheme,
                 body,
-                packing.made(_PACKINGS[packing.choice("kind", tuple(_PACKINGS))]),
+                packing.made(PACKINGS[packing.choice("kind", tuple(PACKINGS))]),
                 ranges=fields.value("ranges", tuple[ActivationRange, ...]),
                 error=error,
                 error_bound=error_bound,
@@ -556,46 +535,3 @@ def bounds_of_values(
     """
     found = value_bounds(body, inputs, ceilings_of(ranges, known))
     return tuple(None if each is None else max(each, _LEAST_BOUND) for each in found)
-
-
-def _is_packed(body: Body, packing: Packing) -> bool:
-    """Whether a packing is of the vectors that a body has."""
-    match body, packing:
-        case BootstrapProgram(), BitPacking():
-            return (packing.inputs, packing.outputs) == (body.inputs, body.outputs)
-        case SlotProgram(numbers="real"), TensorPacking():
-            slots = packing.results[0].slots
-        case SlotProgram(numbers="real"), MatrixPacking():
-            slots = packing.results[0].slots
-        case SlotProgram(numbers="integer"), IntegerMatrixPacking():
-            slots = packing.results[0].slots
-        case SlotProgram(numbers="real"), BatchPacking():
-            slots = packing.lanes * packing.output_places[0].slots
-        case SlotProgram(numbers="integer"), ScalarPacking():
-            slots = packing.places.slots
-        case _:
-            return False
-    assert isinstance(body, SlotProgram)
-    inputs, outputs = value_count(body, "inputs"), value_count(body, "outputs")
-    wanted, least = packing.vector_counts
-    # Some outputs of a program over integers may be no results.
-    enough = outputs >= least if isinstance(packing, ScalarPacking) else outputs == least
-    return body.slots == slots and inputs == wanted and enough
-
-
-def _is_range_of(given: ActivationRange, body: Body, packing: Packing) -> bool:
-    """Whether a range is of ciphertexts of a body."""
-    match packing, given.places:
-        case BatchPacking(lanes=width), Places():
-            pass
-        case (TensorPacking(), Layout()) | (MatrixPacking(), BlockLayout()):
-            width = 1
-        case _:
-            return False
-    return (
-        isinstance(body, SlotProgram)
-        and given.places.slots * width == body.slots
-        and len(given.values) == given.places.ciphertexts
-        and all(value < len(body.operations) for value in given.values)
-        and all(body.states[value].level is not None for value in given.values)
-    )

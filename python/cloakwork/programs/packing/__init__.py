@@ -24,7 +24,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
 )
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import Vector
+from cloakwork.programs.slots import Numbers, SlotProgram, Vector
 
 # Makes the vectors of one run, by their places among those that are given.
 Maker: TypeAlias = Callable[[Sequence[int]], Sequence[NDArray[Any]]]
@@ -93,21 +93,52 @@ class Packing(ABC):
     Attributes:
         kind: A word that says which packing it is, in files too.
         contents: What is packed, for the messages of errors.
+        numbers: What its programs compute with, over slots.
+        range_places: How the operands of layers lie that have ranges; () where none have.
+        range_advice: What to do about numbers that leave these ranges.
+        checked_together: Whether these ranges need all inputs at once.
+        checks_polynomials: Whether clients see to it that polynomials get what they are meant for.
         inputs: What goes in.
         outputs: What comes out.
         batch: Evaluations of one run; more of them are more runs.
+        slots: Slots of each vector.
+        lanes: Numbers, real or complex, that a ciphertext has for every place.
+        least_modulus: What integers have to be modulo at least, to be as large as results.
+        is_checked: Whether a client runs inputs in the clear first, as a result may have too many
+            bits.
     """
 
     kind: ClassVar[str]
     contents: ClassVar[str]
+    numbers: ClassVar[Numbers]
+    range_places: ClassVar[type | tuple[()]] = ()
+    range_advice: ClassVar[str] = "say by cloakwork.within that numbers may be as large"
+    checked_together: ClassVar[bool] = True
+    checks_polynomials: ClassVar[bool] = False
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
     batch: int = 1
+    slots: int
+    lanes: int = 1
+    least_modulus: int = 1
+    is_checked: bool = False
 
     @property
     @abstractmethod
     def held(self) -> Sequence[Collection[str]]:
         """For each vector that goes in the names of the inputs that it holds."""
+
+    def is_of(self, body: Any, inputs: int, outputs: int) -> bool:
+        """Whether it is of the vectors that a program has, which so many are."""
+        return (
+            isinstance(body, SlotProgram)
+            and (body.numbers, body.slots) == (self.numbers, self.slots)
+            and (inputs, outputs) == self.vector_counts
+        )
+
+    def unranged(self) -> Packing:
+        """The same for numbers of any size, where their ranges are no part of what they are."""
+        return self
 
     @property
     @abstractmethod

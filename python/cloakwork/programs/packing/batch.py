@@ -36,6 +36,10 @@ class BatchPacking(WholeTensorPacking):
 
     kind: ClassVar[str] = "batch"
     contents: ClassVar[str] = "a network"
+    range_places: ClassVar[type | tuple[()]] = Places
+    range_advice: ClassVar[str] = (
+        "calibrate with inputs like these, or compile with a larger margin"
+    )
     advice: ClassVar[str] = "calibrate with inputs like these, up to {}"
 
     inputs: tuple[Port, ...]
@@ -49,6 +53,7 @@ class BatchPacking(WholeTensorPacking):
 
     def __post_init__(self) -> None:
         self._require(len(self.inputs) == len(self.input_places), "an input has no places")
+        object.__setattr__(self, "lanes", self.width // 2 if self.pairs else self.width)
         self._place(list(zip(self.inputs, self.input_places, strict=True)), self.output_places)
         for port, places in (*self.tensors_in, *self.tensors_out):
             sizes = f"{port.count} elements and {len(places.places)} places"
@@ -56,11 +61,6 @@ class BatchPacking(WholeTensorPacking):
             self._require(fits, f"{port.name!r:.40} has {sizes}")
         self._require(1 <= self.batch <= self.width, f"{self.batch} of {self.width} are taken")
         self._require(not self.pairs or self.width % 2 == 0, f"{self.width} do not come in pairs")
-
-    @property
-    def lanes(self) -> int:
-        """Numbers, real or complex, that a ciphertext has for every place."""
-        return self.width // 2 if self.pairs else self.width
 
     def _packed(self, place: Places, rows: NDArray[np.float64]) -> list[Vector]:
         # Where there are slots for more, inputs repeat: a layer may be meant for no numbers that

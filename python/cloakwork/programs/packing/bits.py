@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import is_masked
 from cloakwork.errors import ValueOutOfRangeError
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.fixed_point import not_a_number, scaled_integers, unscaled
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
@@ -77,6 +78,10 @@ class BitPacking(Packing):
         """Every output by name."""
         bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
         return results_of_bits(self.outputs, bits.astype(np.uint8), many=count is not None)
+
+    def is_of(self, body: Any, *_: int) -> bool:
+        is_bits = isinstance(body, BootstrapProgram)
+        return is_bits and (body.inputs, body.outputs) == (self.inputs, self.outputs)
 
     @property
     def held(self) -> list[tuple[str]]:

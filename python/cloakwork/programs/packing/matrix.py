@@ -21,7 +21,7 @@ from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.port import Port, distinct_ports
-from cloakwork.programs.slots import MAX_INTEGER, Vector
+from cloakwork.programs.slots import MAX_INTEGER, Numbers, Vector
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,9 @@ class MatrixPacking(RealPacking):
 
     kind: ClassVar[str] = "matrices"
     contents: ClassVar[str] = "matrices"
+    range_places: ClassVar[type | tuple[()]] = BlockLayout
+    # Whoever has one of several matrices cannot know what their products come to.
+    checked_together: ClassVar[bool] = False
     advice: ClassVar[str] = "make the bound of its Spec, cw.Spec(shape, bound={}), as large"
 
     inputs: tuple[Port, ...]
@@ -220,6 +223,7 @@ class IntegerMatrixPacking(Packing):
 
     kind: ClassVar[str] = "integer matrices"
     contents: ClassVar[str] = "matrices of integers"
+    numbers: ClassVar[Numbers] = "integer"
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
@@ -237,6 +241,7 @@ class IntegerMatrixPacking(Packing):
             ranged = port.low is not None and port.high is not None
             self._require(ranged, f"{port.name!r:.40} has no range")
         self._require(len(self.outputs) == len(self.results) > 0, "a result has no places")
+        object.__setattr__(self, "slots", self.results[0].slots)
         for port, place in (*self._tensors_in, *zip(self.outputs, self.results, strict=True)):
             fits = place.is_whole and port.shape == place.shape
             self._require(fits, f"{port.name!r:.40} has another shape")

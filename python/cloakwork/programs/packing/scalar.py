@@ -25,6 +25,7 @@ from cloakwork.programs.packing import Maker, Packing, whole
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
 from cloakwork.programs.port import Port, distinct_ports
+from cloakwork.programs.slots import Numbers
 
 # Of one vector on ciphertexts of BGV; rotations stay within a row.
 ROWS = 2
@@ -106,6 +107,7 @@ class ScalarPacking(Packing):
 
     kind: ClassVar[str] = "scalars"
     contents: ClassVar[str] = "integers"
+    numbers: ClassVar[Numbers] = "integer"
 
     inputs: tuple[Port, ...]
     places: ScalarPlaces
@@ -143,6 +145,10 @@ class ScalarPacking(Packing):
         self._require(found, "a result is missing")
         object.__setattr__(self, "outputs", result_ports(self.form, self.bits))
         object.__setattr__(self, "batch", capacity(places.width, places.slots))
+        object.__setattr__(self, "slots", places.slots)
+        object.__setattr__(self, "least_modulus", 1 << self.bits)
+        may_exceed = any(bits_of(each) > self.bits for each in self.ranges)
+        object.__setattr__(self, "is_checked", may_exceed and not self.wrapping)
 
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         rows, many = _integers(port, value, action)
@@ -162,10 +168,9 @@ class ScalarPacking(Packing):
         made = [filled(self.form, values) for values in found]
         return made[0] if count is None else made
 
-    @property
-    def is_checked(self) -> bool:
-        """Whether a client runs inputs in the clear first, as a result may have too many bits."""
-        return not self.wrapping and not all(fits(each, self.bits) for each in self.ranges)
+    def is_of(self, body: Any, inputs: int, outputs: int) -> bool:
+        # Some outputs may be no results.
+        return super().is_of(body, inputs, min(outputs, self.vector_counts[1]))
 
     @property
     def held(self) -> list[set[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.port import Port, distinct_ports
-from cloakwork.programs.slots import Vector
+from cloakwork.programs.slots import Numbers, Vector
 
 
 class RealPacking(Packing):
@@ -34,6 +34,7 @@ class RealPacking(Packing):
     tensors_in: Sequence[tuple[Port, Any]]
     tensors_out: Sequence[tuple[Port, Any]]
     form: Form
+    numbers: ClassVar[Numbers] = "real"
     advice: ClassVar[str]
 
     def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
@@ -46,6 +47,7 @@ class RealPacking(Packing):
         self._require(sorted(numbers) == [*range(len(results))], "its results have another form")
         slots = {place.slots for _, place in (*inputs, *outputs)}
         self._require(len(slots) == 1, "its tensors lie in other slots")
+        object.__setattr__(self, "slots", self.lanes * slots.pop())
         object.__setattr__(self, "tensors_in", inputs)
         object.__setattr__(self, "tensors_out", outputs)
 
@@ -74,6 +76,11 @@ class RealPacking(Packing):
                 f"{least:g} to {greatest:g}; make the range of its Spec, cw.Spec(shape, low=, "
                 "high=), wider, or scale the data"
             )
+
+    def unranged(self) -> Packing:
+        inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
+        made: Packing = replace(self, inputs=inputs)  # type: ignore[type-var]
+        return made
 
     @property
     def held(self) -> list[tuple[str]]:
@@ -151,6 +158,8 @@ class TensorPacking(WholeTensorPacking):
 
     kind: ClassVar[str] = "tensors"
     contents: ClassVar[str] = "tensors"
+    range_places: ClassVar[type | tuple[()]] = Layout
+    checks_polynomials: ClassVar[bool] = True
     advice: ClassVar[str] = "make the bound of its Spec, cw.Spec(shape, bound={}), as large"
 
     inputs: tuple[Port, ...]

@@ -1,0 +1,14 @@
+"""The kinds of packings, by the words that files have for them."""
+
+from collections.abc import Mapping
+
+from cloakwork.programs.packing import Packing
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.bits import BitPacking
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking
+from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.programs.packing.tensor import TensorPacking
+
+_OF_REALS = (TensorPacking, MatrixPacking, BatchPacking)
+_OF_OTHERS = (IntegerMatrixPacking, ScalarPacking, BitPacking)
+PACKINGS: Mapping[str, type[Packing]] = {each.kind: each for each in (*_OF_REALS, *_OF_OTHERS)}
