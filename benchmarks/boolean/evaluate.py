@@ -19,8 +19,7 @@ from cloakwork._native import BooleanCiphertexts, BooleanEvaluationKey, BooleanS
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import MappedProgram
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
-from cloakwork.plan.cost.tfhe import stated_sets
+from cloakwork.plan.cost.tfhe import data_flow_seconds, stated_sets
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.runtime.client import Client

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from cloakwork import _native
 from cloakwork._native import BooleanCiphertexts, BooleanEvaluationKey
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.boolean.modelled_seconds import node_seconds
-from cloakwork.plan.cost.tfhe import BitCosts
+from cloakwork.plan.cost.tfhe import BitCosts, node_seconds
 from cloakwork.programs.bootstraps import BOOTSTRAP, BootstrapProgram
 
 

@@ -21,9 +21,9 @@ import cloakwork as cw
 from benchmarks.cluster.jobs import Job
 from benchmarks.measurement import Row
 from cloakwork.cluster.forms import form_of
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.settings import SETTINGS
 from cloakwork.cluster.simulation import best_cut, simulated
+from cloakwork.cluster.work import Network
 from cloakwork.cluster.worker import forget_inputs
 
 # Larger differences from the results in the clear are faults.

@@ -9,10 +9,9 @@ import cloakwork as cw
 from benchmarks.matmul.evaluate import Evaluation
 from cloakwork.cluster.bundles import bundles
 from cloakwork.cluster.forms import form_of
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.simulation import best_cut
 from cloakwork.cluster.simulation import simulated as simulated_cut
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 from cloakwork.programs.operations import Operation, Rescale, RotatedProducts, SwitchProduct
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.schedule import schedule

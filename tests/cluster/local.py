@@ -14,8 +14,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import cloakwork as cw
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.settings import SETTINGS
+from cloakwork.cluster.work import Network
 
 # What tasks and moves cost next to nothing, so that short work is cut, too.
 FREE = Network(1e-7, 1e-7, 1e12)

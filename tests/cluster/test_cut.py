@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.cluster.cut import Cut, Message, cut
-from cloakwork.cluster.network import Network
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 from tests.cluster.random_work import few, works
 
 # What tasks and moves cost next to nothing, so that work is cut as finely as it can be.

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.cluster.cut import cut
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.simulation import best_cut, simulated
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 from tests.cluster.random_work import few, works
 from tests.cluster.test_cut import products
 

@@ -18,7 +18,7 @@ from cloakwork.cluster.grains import read_values_file
 from cloakwork.cluster.inputs import InputFiles
 from cloakwork.cluster.job import Job, Order, order, own_version
 from cloakwork.cluster.moved import Moved
-from cloakwork.cluster.network import Network
+from cloakwork.cluster.work import Network
 from cloakwork.cluster.worker import Send, done
 from cloakwork.errors import ClusterFolderError, MalformedBytesError, WorkerVersionError
 from cloakwork.runtime.folder import Folder

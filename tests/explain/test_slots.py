@@ -1,13 +1,16 @@
 """What explain prints."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.slots import explain_slots
+from cloakwork.explain.slots import explain_slots, runs_of
 from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
@@ -183,3 +186,28 @@ def test_a_view_shows_where_it_starts() -> None:
     assert "result  (3, 5)  0:3@5 1:5@-1 from 9" in text
     assert "the rest anything" in text
     assert "slot 5:[0,4] 6:[0,3]" in text
+
+
+@given(st.text("abc", max_size=40))
+def test_runs_written_out_are_the_row(row: str) -> None:
+    runs = runs_of(row)
+    written = "".join(row[run.start : run.start + run.length] * run.times for run in runs)
+    assert written == row
+    ends = [run.start + run.length * run.times for run in runs]
+    assert [run.start for run in runs] == [0, *ends][: len(runs)]
+
+
+def test_what_comes_twice_is_told_twice() -> None:
+    assert [run.times for run in runs_of("aabbcc")] == [1] * 6
+
+
+def test_a_row_of_one_pair_is_one_run() -> None:
+    row = "".join(itertools.repeat("ab", 16))
+    assert [(run.start, run.length, run.times) for run in runs_of(row)] == [(0, 2, 16)]
+
+
+def test_a_product_of_many_blocks_is_told_once() -> None:
+    program = cw.compile_matmul((512, 16), (16, 512))
+    told = cw.explain(program)
+    assert told.count("switch keys") == 1
+    assert "    1 to 2 again" in told

@@ -1,5 +1,7 @@
 """Running programs, on the clear backend."""
 
+from __future__ import annotations
+
 import io
 import re
 import signal
@@ -16,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork import _native
+from cloakwork._native import Parameters
 from cloakwork.base import progress
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
@@ -35,8 +38,9 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Sub,
 )
-from cloakwork.runtime.executor import run
+from cloakwork.runtime.executor import estimated_results, run
 from cloakwork.runtime.profile import Profile
+from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
 from tests.runtime.slot_programs import programs
 
@@ -477,3 +481,9 @@ def test_a_bar_follows_the_work_and_names_the_stage(monkeypatch: pytest.MonkeyPa
     assert re.search(r"the network:  75%.*conv1", terminal.getvalue())
     assert "100%" in terminal.getvalue()
     assert "rows of 4" not in terminal.getvalue()
+
+
+def test_results_are_bounded_by_the_bounds_of_inputs() -> None:
+    program = SlotProgram("x+x", 512, (Input("x", 0), Add(0, 0), Output(1)), (None,) * 3)
+    scheme = Ckks(Parameters(levels=0, log_n=10, insecure=True))
+    assert estimated_results(scheme, program, [1.0])[0][0].bound == 2.0

@@ -20,8 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cloakwork.cluster.grid import Grid
-from cloakwork.cluster.network import Network
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 
 # Seconds of a grain at most, where its tasks allow: what a killed worker costs.
 _MOST = 4.0

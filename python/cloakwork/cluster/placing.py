@@ -15,9 +15,8 @@ from cloakwork.cluster.forms import Form, form_of
 from cloakwork.cluster.grains import read_values_file
 from cloakwork.cluster.grid import Grid
 from cloakwork.cluster.job import Job, Order, order
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.simulation import best_cut, simulated
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 from cloakwork.errors import MalformedBytesError, MemoryBudgetError, NoiseExhaustedError
 from cloakwork.runtime.folder import Folder
 from cloakwork.runtime.program import Program

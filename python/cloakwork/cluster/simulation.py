@@ -8,8 +8,7 @@ from itertools import product
 
 from cloakwork.cluster.cut import Cut, cut
 from cloakwork.cluster.grid import Grid, grids
-from cloakwork.cluster.network import Network
-from cloakwork.cluster.work import Work
+from cloakwork.cluster.work import Network, Work
 
 # What a cut into more must gain to be taken, and the grains of a lane that are tried.
 _GAIN = 0.97

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 
 from cloakwork.explain.quantities import counted, duration, size
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
-from cloakwork.plan.cost.tfhe import known_set
+from cloakwork.plan.cost.tfhe import data_flow_seconds, known_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import GateProgram, statistics_of
 from cloakwork.programs.port import Port

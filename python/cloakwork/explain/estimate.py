@@ -13,8 +13,7 @@ from cloakwork.explain.modelled import modelled_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
-from cloakwork.plan.cost.tfhe import measured_set
+from cloakwork.plan.cost.tfhe import data_flow_seconds, measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.held_memory import held_memory

@@ -87,7 +87,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
     table = [map(str.ljust, row, widths) for row in rows]
     seconds = sum(layer.seconds for layer in layers) + costs.run
     inputs = sum(isinstance(each, Input) for each in body.operations)
-    found = counted_operations(body)
+    found, bound = counted_operations(body), program.error_bound
     lines = [
         f"{body.title} on {parameters}",
         *([f"  {program.warning}"] if program.warning else []),
@@ -103,7 +103,7 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
         f"time        {duration(seconds)} of CPU by the model for {batch} input(s), "
         f"{rate(batch / seconds if seconds else math.inf)} inputs a second",
         f"error       up to {program.error or 0.0:.2g} of inputs such as the calibration's, "
-        f"{_of_any(program.error_bound)}",
+        + ("no bound for any" if bound is None else f"up to {bound:.2g} of any"),
     ]
     if profile is not None:
         total = sum(each.seconds for each in profile.operations)
@@ -112,11 +112,6 @@ def explain_layers(body: SlotProgram, program: Program, profile: Profile | None)
             f"to end, ciphertexts {size(profile.peak_bytes)} at the peak"
         )
     return "\n".join(lines)
-
-
-def _of_any(bound: float | None) -> str:
-    """What the errors of any input are up to, in words."""
-    return "no bound for any" if bound is None else f"up to {bound:.2g} of any"
 
 
 def _bootstraps(single: int, paired: int, costs: Costs) -> list[str]:

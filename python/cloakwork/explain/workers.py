@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from cloakwork.base.arguments import integer
 from cloakwork.cluster.forms import form_of
-from cloakwork.cluster.network import Network
 from cloakwork.cluster.simulation import simulated
+from cloakwork.cluster.work import Network
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.runtime.encrypted import require_files

@@ -8,7 +8,7 @@ one bound that a ciphertext has for all its slots.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -155,6 +155,11 @@ def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:
         for operation in program.operations
         if isinstance(operation, Polynomial) and operation.basis == "chebyshev"
     }
+
+
+def largest_bound(bounds: Iterable[float | None]) -> float:
+    """The largest of some bounds, 1 at the least."""
+    return max([1.0, *(bound for bound in bounds if bound is not None)])
 
 
 def _require_inputs(program: SlotProgram, inputs: Sequence[Vector]) -> None:

@@ -431,14 +431,12 @@ def distinct_numbers(values: NDArray[np.float64]) -> DistinctNumbers:
         ([0.5, 2.0], [0, 1, 0], 'uint8')
     """
     bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
-    found, places = _sorted_bits(bits) if len(bits) < _SHORT else _hashed_bits(bits)
+    if len(bits) < _SHORT:
+        found, places = np.unique(bits, return_inverse=True)
+    else:
+        found, places = _hashed_bits(bits)
     shortest = np.min_scalar_type(max(0, len(found) - 1))
     return DistinctNumbers(found.view(np.float64), places.astype(shortest, copy=False))
-
-
-def _sorted_bits(bits: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-    found, places = np.unique(bits, return_inverse=True)
-    return found, places
 
 
 def _hashed_bits(bits: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[Any]]:

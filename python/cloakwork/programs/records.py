@@ -118,7 +118,11 @@ def read_slots(fields: Fields) -> SlotProgram:
     try:
         lines = text.decode("utf-8", "surrogatepass").split("\n")
         builder = Builder(fields.text("title"), slots, numbers)
-        named = Named(_Rows(vectors), transforms, _read_matrices(fields))
+        matrices: list[NDArray[np.float64]] = []
+        if fields.has("matrices"):
+            axes, most = _MATRIX_AXES, _MAX_TRANSFORMS
+            matrices = fields.arrays("matrices", "float64", ndim=axes, most=most)
+        named = Named(_Rows(vectors), transforms, matrices)
         for line in lines:
             read_operation(Tokens(line), named, builder)
         return builder.finish()
@@ -140,12 +144,6 @@ class _Rows(Sequence[NDArray[Any]]):
         if number not in self._made:
             self._made[number] = self._array[number]
         return self._made[number]
-
-
-def _read_matrices(fields: Fields) -> list[NDArray[np.float64]]:
-    if not fields.has("matrices"):
-        return []
-    return fields.arrays("matrices", "float64", ndim=_MATRIX_AXES, most=_MAX_TRANSFORMS)
 
 
 def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:

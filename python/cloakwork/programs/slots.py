@@ -156,16 +156,13 @@ def _context(
 ) -> Context:
     """Where an operation stands after these operations, in these states."""
     operands = operation.operands
+    taken = [operations[number] for number in operands]
     return Context(
         slots,
         numbers,
         tuple([states[number] for number in operands]),
-        tuple([_vector_of(operations[number]) for number in operands]),
+        tuple([each.vector if type(each) is Constant else None for each in taken]),
     )
-
-
-def _vector_of(operation: Operation) -> NDArray[Any] | None:
-    return operation.vector if type(operation) is Constant else None
 
 
 _PLURALS = {"real": "reals", "integer": "integers"}

@@ -267,10 +267,10 @@ class Encrypted(Saved):
         return {**self.described(), **signature, "runs": self._run_records()}
 
     def _run_records(self) -> list[Record]:
-        return [{"numbers": list(run), "values": self._records_of(run)} for run in self._runs]
-
-    def _records_of(self, run: Mapping[int, Any]) -> Iterator[Any]:
-        return (self._record_of(value) for _, value in run.items())
+        return [
+            {"numbers": list(run), "values": (self._record_of(value) for _, value in run.items())}
+            for run in self._runs
+        ]
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:

@@ -452,7 +452,8 @@ class Evaluator(KeyHolder):
             bounds=program.value_bounds if encrypts else None,
             work=self._work if encrypts and shows_bars() else None,
         )
-        return list(map(on_host, made))
+        # What a device makes stays there, until it is fetched.
+        return made if self._runner.device == CPU else [on_host(each) for each in made]
 
     @cached_property
     def _work(self) -> list[float]:

@@ -111,7 +111,7 @@ def run(
     with work_bar(program.title) as bar:
         followed = None if bar.disable else _Followed(program, work or _alike(program, plan), bar)
         execution = _Execution(program, plan, backend, inputs, bounds, profile, cancel, followed)
-        return _outputs(execution, plan, threads)
+        return execution.results(threads)
 
 
 def run_part(
@@ -139,22 +139,7 @@ def run_part(
         CloakworkError: An operation failed; a note names it, the program and the user's line.
     """
     execution = _Execution(program, part, backend, inputs, bounds, profile, None, None)
-    return _outputs(execution, part, threads)
-
-
-def _outputs(execution: _Execution[V], plan: Schedule, threads: int) -> list[V]:
-    """Do all tasks of a run, and give its results."""
-    threads = min(threads, len(plan.tasks))
-    try:
-        if threads > 1:
-            work_on_threads(execution, plan, threads)
-        else:
-            for task in range(len(plan.tasks)):
-                execution.require_wanted()
-                execution.take_in(execution.make(task, 0))
-        return execution.outputs()
-    finally:
-        execution.close()
+    return execution.results(threads)
 
 
 def run_in_order(
@@ -256,6 +241,24 @@ class _Execution(Generic[V]):
         self._start = perf_counter()
         profile.operations.clear()
 
+    def results(self, threads: int) -> list[V]:
+        """Do all tasks, and give the results."""
+        plan = self._plan
+        threads = min(threads, len(plan.tasks))
+        try:
+            if threads > 1:
+                work_on_threads(self, plan, threads)
+            else:
+                for task in range(len(plan.tasks)):
+                    self.require_wanted()
+                    self.take_in(self.make(task, 0))
+            return [self._live[value] for value in plan.outputs]
+        finally:
+            self._profile.peak_bytes = self._live.peak_bytes
+            self._profile.seconds = perf_counter() - self._start
+            # Whoever keeps an error keeps the run with it, but need not keep its values.
+            self._live.clear()
+
     def require_wanted(self) -> None:
         """Raise where the run was cancelled."""
         if self._cancel is not None and self._cancel.is_set():
@@ -291,26 +294,13 @@ class _Execution(Generic[V]):
         if self._followed is not None:
             self._followed.finish(numbers)
 
-    def outputs(self) -> list[V]:
-        """The results, once everything is done."""
-        return [self._live[value] for value in self._plan.outputs]
-
-    def close(self) -> None:
-        """Complete the profile and let go of all values."""
-        self._profile.peak_bytes = self._live.peak_bytes
-        self._profile.seconds = perf_counter() - self._start
-        # Whoever keeps an error keeps the run with it, but need not keep its values.
-        self._live.clear()
-
-    def _kind(self, number: int) -> str:
-        return self._program.operations[number].kind
-
     def _place(self, numbers: Sequence[int]) -> str:
         first, *others = numbers
         origin = self._program.origins[first]
         place = f"in {self._program.title}, operation {self._program.line(first)}"
         if others:
-            what = "rotations made" if {*map(self._kind, numbers)} == {"rotate"} else "done"
+            kinds = {self._program.operations[number].kind for number in numbers}
+            what = "rotations made" if kinds == {"rotate"} else "done"
             place += f" and {len(others)} more {what} with it"
         return f"{place}, from {origin}" if origin else place
 

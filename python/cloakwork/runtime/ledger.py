@@ -46,10 +46,6 @@ class Given:
     makers: tuple[str, ...] = ()
     releases: tuple[_Release, ...] = ()
 
-    def with_maker(self, maker: str) -> Given:
-        """With one more who may encrypt."""
-        return replace(self, makers=(*self.makers, maker))
-
     def with_release(self, digests: Iterable[str], asked: Flooding, action: str) -> Given:
         """With ciphertexts that are decrypted for others; those that were, likewise, count once.
 
@@ -153,7 +149,7 @@ class Ledger:
 
     def enrol(self, maker: str) -> None:
         """Keep that somebody may encrypt."""
-        self._change(lambda given: given.with_maker(maker))
+        self._change(lambda given: replace(given, makers=(*given.makers, maker)))
 
     def require_own_inputs(self, action: str) -> None:
         """Refuse results that may be of what others sent as inputs.

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
 from cloakwork.base.arrays import real_array
@@ -334,16 +333,13 @@ class Program(Saved):
         # Of new keys, which draw the same errors.
         client, evaluator = unranged.keygen()
         outputs = client.decrypt(evaluator.run(client.encrypt(**arguments)))
-
-        def numbers_of(port: Port) -> NDArray[np.float64]:
-            return real_array(arguments[port.name], "simulate")
-
+        real = [port for port in self.inputs if port.kind == "real"]
+        numbers = [real_array(arguments[port.name], "simulate") for port in real]
         outside = [
             f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
             f"{largest:g}"
-            for port in self.inputs
-            if port.kind == "real"
-            and (largest := float(np.abs(numbers_of(port)).max(initial=0.0))) > port.bound
+            for port, given in zip(real, numbers, strict=True)
+            if (largest := float(np.abs(given).max(initial=0.0))) > port.bound
         ]
         left = self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         outside += [each.report for each in left]

@@ -61,7 +61,9 @@ def require_agreement(
     if _work(program) > _MOST_WORK:
         return
     client, evaluator = program.in_clear().keygen()
-    allowed = error + _ROUNDING * _largest(program)
+    # Doubles are off by part of the largest number on the way, by the bounds of the inputs.
+    bounds = [each for each in program.value_bounds or () if each is not None]
+    allowed = error + _ROUNDING * max(filter(math.isfinite, bounds), default=0.0)
     compared = 0
     for arguments in islice(drawn(program.inputs) if draws is None else draws, _TRIED):
         if compared == _COMPARED:
@@ -157,12 +159,6 @@ _ADVICE = (
     "this is a defect of Cloakwork: please report it with the function; until it is mended, write "
     "the function in another way"
 )
-
-
-def _largest(program: Program) -> float:
-    """The largest number on the way, by the bounds of the inputs."""
-    bounds = [each for each in program.value_bounds or () if each is not None]
-    return max(filter(math.isfinite, bounds), default=0.0)
 
 
 def _difference(expected: Any, found: Any, allowed: float) -> str | None:

@@ -43,7 +43,7 @@ from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.device.backend import CkksDeviceBackend
 from cloakwork.schemes.device.devices import OpenDevice
-from cloakwork.schemes.device.staying import StayingCiphertext, on_host
+from cloakwork.schemes.device.staying import StayingCiphertext
 from cloakwork.schemes.encoded_cache import RecentPlaintexts, TransformCache, ciphertext_bytes
 
 # Bytes of evaluation keys up to which they are made with both halves, ready to be used.
@@ -342,7 +342,7 @@ class Ckks(RealScheme):
     def decrypt(
         self,
         secret: SecretKey,
-        values: Sequence[Ciphertext | StayingCiphertext],
+        values: Sequence[Ciphertext],
         body: Any,
         expected: Sequence[CkksEstimate] | None = None,
         flooding: Flooding | None = None,
@@ -352,7 +352,7 @@ class Ckks(RealScheme):
         decrypt: Any = secret.decrypt
         if flooding is not None:
             decrypt = partial(secret.decrypt_flooded, **asdict(flooding))
-        found = [decrypt(*pair) for pair in zip(map(on_host, values), expected, strict=True)]
+        found = [decrypt(*pair) for pair in zip(values, expected, strict=True)]
         vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 

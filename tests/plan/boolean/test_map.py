@@ -17,10 +17,9 @@ from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.plan.boolean.xag import network_of
-from cloakwork.plan.cost.tfhe import BitCosts
+from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port

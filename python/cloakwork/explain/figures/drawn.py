@@ -19,8 +19,7 @@ from cloakwork.explain.own_profile import require_profile_of
 from cloakwork.explain.strips import Strip, strips_of
 from cloakwork.explain.tensors import inputs_of, results_in_text
 from cloakwork.frontends.tensors.tensor import Tensor
-from cloakwork.plan.boolean.modelled_seconds import node_seconds
-from cloakwork.plan.cost.tfhe import known_set
+from cloakwork.plan.cost.tfhe import known_set, node_seconds
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile

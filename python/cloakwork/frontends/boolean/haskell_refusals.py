@@ -73,14 +73,11 @@ def refused_type(
         )
     within = [plain_type(each) for each in refused["within"]]
     stands = f"; it is part of {', which is part of '.join(within)}" if within else ""
+    bracketed = f"({typed})" if "->" in typed else typed
     return NotBitsError(
-        f"{start}in the type of {top} stands {_bracketed(typed)}, which cannot be bits, in "
+        f"{start}in the type of {top} stands {bracketed}, which cannot be bits, in "
         f"{_place(refused['place'], names)}{stands}; {_INSTEAD[reason]}"
     )
-
-
-def _bracketed(typed: str) -> str:
-    return f"({typed})" if "->" in typed else typed
 
 
 def _place(place: str, names: Sequence[Name]) -> str:

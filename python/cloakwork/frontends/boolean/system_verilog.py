@@ -77,7 +77,8 @@ def slang_arguments(
     words += [
         word for name, number in options.parameters.items() for word in ("-G", f"{name}={number}")
     ]
-    return " ".join(f'"{word}"' for word in [*words, *(_escaped(path) for path in paths)])
+    escaped = [path.replace("\\", "\\\\").replace('"', '\\"') for path in paths]
+    return " ".join(f'"{word}"' for word in [*words, *escaped])
 
 
 def declared_ports(paths: Sequence[Path], top: str, options: VerilogOptions) -> list[DeclaredPort]:
@@ -122,7 +123,3 @@ def _declared(port: Any) -> DeclaredPort:
         dimensions.append((typed.fixedRange.left, typed.fixedRange.right))
         typed = typed.arrayElementType
     return DeclaredPort(port.name, typed.isSigned, typed.bitstreamWidth, tuple(dimensions))
-
-
-def _escaped(path: str) -> str:
-    return path.replace("\\", "\\\\").replace('"', '\\"')

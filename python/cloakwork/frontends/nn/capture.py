@@ -39,8 +39,12 @@ from cloakwork.frontends.nn.module_ports import (
     result_names,
 )
 from cloakwork.frontends.nn.operations import OF_MASKED, READERS
-from cloakwork.frontends.nn.required_module import load_torch, required_module
-from cloakwork.frontends.nn.same_results import require_independent, require_repeatable
+from cloakwork.frontends.nn.required_module import (
+    load_torch,
+    require_independent,
+    require_repeatable,
+    required_module,
+)
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form

@@ -16,7 +16,7 @@ from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.module_ports import module_inputs
-from cloakwork.frontends.nn.same_results import results_of
+from cloakwork.frontends.nn.required_module import results_of
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program

@@ -1,4 +1,4 @@
-"""Refuses what is given for a module and is not one, and says how to make one of it."""
+"""Refuses what is given for a module and is not one that makes the same of an input every time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import torch
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cloakwork.errors import CaptureError
+from cloakwork.frontends.nn.module_ports import ModuleInputs
 
 if TYPE_CHECKING:
     import torch
@@ -89,3 +98,130 @@ def _described(given: Any) -> tuple[str, str]:
             "wrap it in a module's forward, or compile it by cloakwork.compile, which takes numpy's"
         )
     return shown(given), "give a trained module"
+
+
+def require_repeatable(module: torch.nn.Module, inputs: ModuleInputs) -> None:
+    """Refuse a module that makes something else of the same inputs when it is called again.
+
+    Its graph is that of one call.
+
+    Args:
+        module: The module, in eval mode.
+        inputs: Inputs that it takes, whose numbers do not matter.
+
+    Raises:
+        CaptureError: It does.
+
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> from cloakwork.frontends.nn.module_ports import module_inputs
+    >>> module = torch.nn.Linear(4, 2).eval()
+    >>> require_repeatable(module, module_inputs(module, torch.zeros(1, 4)))
+    """
+    chosen = inputs.of_batches(_batches_by_chance(inputs, inputs.count))
+    once, again = _results_of_calls(module, chosen, calls=2)
+    if not _are_alike(once, again):
+        raise CaptureError(
+            "cannot read a network: expected the same result of the same inputs at every call, got "
+            "another at the second; leave chance, and what forward itself changes, out of it"
+        )
+
+
+def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
+    """Refuse a module that gives an input another result alone, or in a larger batch.
+
+    torch.export fixes the size of the batch, so its graph does not show it.
+
+    Args:
+        module: The module, in eval mode.
+        inputs: Inputs that it takes, whose numbers do not matter.
+
+    Raises:
+        CaptureError: It gives another one.
+
+    >>> import pytest
+    >>> torch = pytest.importorskip("torch")
+    >>> from cloakwork.frontends.nn.module_ports import module_inputs
+    >>> module = torch.nn.Linear(4, 2).eval()
+    >>> require_independent(module, module_inputs(module, torch.zeros(3, 4)))
+    """
+    count = inputs.count
+    more = _batches_by_chance(inputs, count + 1)
+
+    def made(entries: slice) -> list[torch.Tensor]:
+        """Of some entries; none where it takes no batch of as many, or returns none."""
+        try:
+            found = results_of(module, inputs.of_batches([each[entries] for each in more]))
+        except Exception:
+            return []
+        size = len(more[0][entries])
+        return found if all(each.shape[:1] == (size,) for each in found) else []
+
+    own = made(slice(count))
+    if among := made(slice(None)):
+        # The same inputs at other places of the batch, too.
+        later = made(slice(1, None))
+        cut = [each[:-1] for each in among] + [each[1:] for each in among]
+        _require_alike(own + later, cut, count, count + 1)
+    if count > 1 and (alone := made(slice(1))):
+        _require_alike(alone, [each[:1] for each in own], 1, count)
+
+
+def _require_alike(
+    few: Sequence[torch.Tensor], many: Sequence[torch.Tensor], size: int, larger: int
+) -> None:
+    """Refuse results of the same inputs that are others in a larger batch."""
+    if not _are_alike(few, many):
+        raise CaptureError(
+            f"cannot read a network: expected that the result of an input depends on it alone, got "
+            f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
+            "forward"
+        )
+
+
+def _batches_by_chance(inputs: ModuleInputs, count: int) -> list[torch.Tensor]:
+    """So many entries of every input, the same at every call."""
+    import torch  # noqa: PLC0415
+
+    chance = torch.Generator().manual_seed(0)
+    return [
+        torch.randn((count, *each.shape[1:]), generator=chance).to(each) for each in inputs.batches
+    ]
+
+
+def _are_alike(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
+    """Whether there are as many results, the same but for rounding."""
+    return len(left) == len(right) and all(map(_alike, left, right))
+
+
+def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether results are the same but for rounding."""
+    import torch  # noqa: PLC0415
+
+    tolerance = torch.finfo(left.dtype).eps ** 0.5
+    allowed = tolerance * float(left.nan_to_num(0.0, 0.0, 0.0).abs().max())
+    return left.shape == right.shape and torch.allclose(left, right, tolerance, allowed, True)
+
+
+def results_of(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
+    """What a module makes of inputs; neither they nor its buffers change."""
+    [made] = _results_of_calls(module, inputs, calls=1)
+    return made
+
+
+def _results_of_calls(
+    module: torch.nn.Module, inputs: ModuleInputs, calls: int
+) -> list[list[torch.Tensor]]:
+    """What a module makes of the same inputs, called one time after another."""
+    import torch  # noqa: PLC0415
+    from torch.utils._pytree import tree_leaves  # noqa: PLC0415
+
+    buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+    found: list[list[torch.Tensor]] = []
+    for _ in range(calls):
+        own = inputs.of_batches([each.clone() for each in inputs.batches])
+        with torch.no_grad():
+            made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+        # What it returns may be a buffer that the next call changes.
+        found.append([each.clone() for each in tree_leaves(made) if isinstance(each, torch.Tensor)])
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ def stacked(arrays: Sequence[Any], axis: int = 0) -> TensorMethods:
     if len({each.shape for each in read}) > 1:
         raise ShapeMismatchError(f"cannot stack: shapes {[each.shape for each in read]} differ")
     along = axis_number(axis, len(read[0].shape) + 1, "stack")
-    made = _joined([each.reshape(_with_axis(each.shape, along)) for each in read], along)
+    shape = (*read[0].shape[:along], 1, *read[0].shape[along:])
+    made = _joined([each.reshape(shape) for each in read], along)
     return _as_truths(made) if are_all_truths(*arrays) else made
 
 
@@ -185,9 +186,7 @@ def larger(x: Any, y: Any) -> TensorMethods:
         either: TensorMethods = x | y
         return either
     one, other = _encrypted_first(x, y, "compare")
-    made: TensorMethods = (one - other).applied("relu", "maximum") + other
-    (low, high), (least, greatest) = _ends(one), _ends(other)
-    return made.within(max(low, least), max(high, greatest), claimed=False)
+    return _chosen_end((one - other).applied("relu", "maximum") + other, max, one, other)
 
 
 def smaller(x: Any, y: Any) -> TensorMethods:
@@ -196,9 +195,15 @@ def smaller(x: Any, y: Any) -> TensorMethods:
         both: TensorMethods = x & y
         return both
     one, other = _encrypted_first(x, y, "compare")
-    made: TensorMethods = one - (one - other).applied("relu", "minimum")
-    (low, high), (least, greatest) = _ends(one), _ends(other)
-    return made.within(min(low, least), min(high, greatest), claimed=False)
+    return _chosen_end(one - (one - other).applied("relu", "minimum"), min, one, other)
+
+
+def _chosen_end(
+    made: TensorMethods, choose: Callable[[float, float], float], one: _Part, other: _Part
+) -> TensorMethods:
+    """The larger or smaller of two parts, between the larger or smaller of their ends."""
+    low, high = map(choose, _ends(one), _ends(other))
+    return made.within(low, high, claimed=False)
 
 
 def hypotenuse(x: Any, y: Any) -> TensorMethods:
@@ -259,10 +264,6 @@ def _as_truths(x: TensorMethods) -> TensorMethods:
 
 def _with_size(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
     return (*shape[:axis], size, *shape[axis + 1 :])
-
-
-def _with_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return (*shape[:axis], 1, *shape[axis:])
 
 
 def _embedded(x: TensorMethods, axis: int, start: int, size: int) -> TensorMethods:

@@ -34,8 +34,7 @@ from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
-from cloakwork.programs.ir.tensors import Evaluate, Node, Source, with_sources
-from cloakwork.programs.ir.truths import are_truths
+from cloakwork.programs.ir.tensors import Evaluate, Node, Source, are_truths, with_sources
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
@@ -131,7 +130,8 @@ def _run(executor: Executor, node: Node, title: str, interval: Interval | None) 
     inputs = [value for source, _ in lowered.inputs for value in source.tensor.values]
     profile = Profile()
     (layout,) = lowered.outputs
-    largest = math.inf if interval is None else _largest(layout, interval)
+    # By the range of its elements, what no slot exceeds.
+    largest = math.inf if interval is None or layout.garbage else max(map(abs, interval.ends))
     given = _Given.of(lowered, largest)
     bounds = None if given is None else _bounds(program, given)
     if bounds is not None:
@@ -242,11 +242,6 @@ def _known(source: Source) -> Interval:
     return interval
 
 
-def _largest(layout: Layout, known: Interval) -> float:
-    """What no slot of a result exceeds, by the range of its elements."""
-    return math.inf if layout.garbage else max(map(abs, known.ends))
-
-
 @dataclass(frozen=True, slots=True)
 class _Given:
     """What is known of the numbers that a program is run on.
@@ -290,16 +285,14 @@ _last_bounds: WeakKeyDictionary[SlotProgram, tuple[_Given, list[float | None]]] 
 def _bounds(program: SlotProgram, given: _Given) -> list[float | None]:
     """The bounds of all values of a program."""
     last = _last_bounds.get(program)
-    if last is None or last[0] != given:
-        last = _last_bounds[program] = given, _new_bounds(program, given)
-    return last[1]
-
-
-def _new_bounds(program: SlotProgram, given: _Given) -> list[float | None]:
+    if last is not None and last[0] == given:
+        return last[1]
     results = {each.operand for each in program.operations if isinstance(each, Output)}
     ceilings = polynomial_ceilings(program)
     ceilings.update((each, min(given.largest, ceilings.get(each, math.inf))) for each in results)
-    return value_bounds(program, given.slot_bounds(), ceilings)
+    found = value_bounds(program, given.slot_bounds(), ceilings)
+    _last_bounds[program] = given, found
+    return found
 
 
 def refreshed(executor: Executor, tensor: Tensor) -> Tensor:

@@ -22,10 +22,9 @@ from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, Shap
 from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
-from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within
+from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within, are_truths
 from cloakwork.programs.ir.truths import (
     Connective,
-    are_truths,
     conjunction,
     disjunction,
     exclusion,

@@ -64,13 +64,9 @@ def _in_numpy(function: Callable[..., Any], arrays: Sequence[NDArray[np.float64]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return _several(function(*map(np.copy, arrays)))
+            returned = function(*map(np.copy, arrays))
+            several = returned if isinstance(returned, tuple | list) else [returned]
+            return [np.asarray(each, dtype=np.float64) for each in several]
         except Exception:
             # It is the user's, and may use what arrays lack.
             return None
-
-
-def _several(returned: Any) -> Arrays:
-    """What a function returns, as arrays."""
-    several = returned if isinstance(returned, tuple | list) else [returned]
-    return [np.asarray(each, dtype=np.float64) for each in several]

@@ -64,7 +64,7 @@ from cloakwork.schemes.base import (
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
 from cloakwork.schemes.device.devices import CPU, OpenDevice, device_name, open_device
-from cloakwork.schemes.device.staying import StayingCiphertext
+from cloakwork.schemes.device.staying import StayingCiphertext, on_host
 
 SESSION_KIND = "session file"
 EVALUATOR_KIND = "session evaluator file"
@@ -549,7 +549,8 @@ class Session(_KeyHolder):
         if tensor.runner is not self:
             raise ParametersMismatchError("cannot decrypt: the tensor is not of this session")
         claims = [value.estimate for value in tensor.values] if tensor.encrypted else None
-        found = self._scheme.decrypt(self._secret, tensor.values, None, claims, asked)
+        values: list[Any] = list(map(on_host, tensor.values))
+        found = self._scheme.decrypt(self._secret, values, None, claims, asked)
         array = tensor.layout.unpack([np.real(vector) for vector in found.vectors])
         advice = advice_on_precision(_PRECISION_ADVICE, asked)
         require_precision(array, -math.log2(found.error), self.bound, "decrypt", advice)

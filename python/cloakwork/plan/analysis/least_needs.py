@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloakwork.plan.functions.intervals import intervals_of, uniform
 from cloakwork.plan.tensors.lower import in_order
@@ -112,8 +111,11 @@ def _reach(
                 max(each.factors for each in of_terms),
             )
         case Contract(operands=operands):
+            # One number in the clear; matrices in the clear may be multiplied by one another first.
             factors = [
-                _of_number(each) if isinstance(each, np.ndarray) else found[each]
+                (_Reach(abs(float(each.flat[0])), 0.0, 0) if each.size == 1 else None)
+                if isinstance(each, np.ndarray)
+                else found[each]
                 for each in operands
             ]
             total = _Reach(1.0, 0.0, 0)
@@ -130,8 +132,3 @@ def _reach(
             return replace(total, gain=2 * total.gain) if is_square else total
         case _:
             return None
-
-
-def _of_number(array: NDArray[np.float64]) -> _Reach | None:
-    """Of one number in the clear; matrices in the clear may be multiplied by one another first."""
-    return _Reach(abs(float(array.flat[0])), 0.0, 0) if array.size == 1 else None

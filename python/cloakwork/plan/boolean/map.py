@@ -14,12 +14,11 @@ from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.exclusive import with_exclusive_ors
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds
 from cloakwork.plan.boolean.steps import Cover
 from cloakwork.plan.boolean.sum_tests import LEAST_MESSAGE_BITS
 from cloakwork.plan.boolean.wide_network import WideNetwork, with_tests
 from cloakwork.plan.boolean.xag import network_of
-from cloakwork.plan.cost.tfhe import BitCosts
+from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
 from cloakwork.schemes.tfhe_noise import Failure, failure_of

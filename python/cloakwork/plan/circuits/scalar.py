@@ -82,7 +82,7 @@ class _Translator:
             case Sum(left=left, right=right):
                 return self._sum(values[left], values[right])
             case Difference(left=left, right=right):
-                return self._difference(values[left], values[right])
+                return self._sum(values[left], values[right], sign=-1)
             case ScalarProduct(left=left, right=right):
                 return self._product(values[left], values[right])
             case Negative(operand=operand):
@@ -104,39 +104,25 @@ class _Translator:
         packed = self._packed[declared.name]
         return self._append(Rotate(packed, slots[index])) if slots[index] else packed
 
-    def _sum(self, left: int | Clear, right: int | Clear) -> int | Clear:
+    def _sum(self, left: int | Clear, right: int | Clear, sign: int = 1) -> int | Clear:
         match left, right:
             case Clear(), Clear():
-                return Clear(left.value + right.value)
+                return Clear(left.value + sign * right.value)
             case int(), Clear():
-                return self._append(Offset(left, ((0, right.value),)))
+                return self._append(Offset(left, ((0, sign * right.value),)))
             case Clear(), int():
-                return self._append(Offset(right, ((0, left.value),)))
+                signed = right if sign > 0 else self._append(Neg(right))
+                return self._append(Offset(signed, ((0, left.value),)))
             case int(), int():
-                return self._append(Add(left, right))
-        raise AssertionError
-
-    def _difference(self, left: int | Clear, right: int | Clear) -> int | Clear:
-        match left, right:
-            case Clear(), Clear():
-                return Clear(left.value - right.value)
-            case int(), Clear():
-                return self._append(Offset(left, ((0, -right.value),)))
-            case Clear(), int():
-                negative = self._append(Neg(right))
-                return self._append(Offset(negative, ((0, left.value),)))
-            case int(), int():
-                return self._append(Sub(left, right))
+                return self._append((Add if sign > 0 else Sub)(left, right))
         raise AssertionError
 
     def _product(self, left: int | Clear, right: int | Clear) -> int | Clear:
         match left, right:
             case Clear(), Clear():
                 return Clear(left.value * right.value)
-            case int(), Clear():
-                return self._append(Multiple(left, right.value))
-            case Clear(), int():
-                return self._append(Multiple(right, left.value))
+            case (int(operand), Clear(value)) | (Clear(value), int(operand)):
+                return self._append(Multiple(operand, value))
             case int(), int():
                 return self._append(Mul(left, right))
         raise AssertionError

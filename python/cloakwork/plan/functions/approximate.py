@@ -59,16 +59,6 @@ class Approximated:
         return max(each.largest_error for each in self.intervals)
 
 
-def has_functions(results: Sequence[Node]) -> bool:
-    """Whether a graph has anything for `approximated` to do.
-
-    Example:
-        >>> has_functions([Apply("exp", Source("x", (2,)))])
-        True
-    """
-    return any(isinstance(node, Apply | Within) for node in in_order(results))
-
-
 def approximated(
     results: Sequence[Node], sources: Callable[[Source], Interval], precision: int, title: str
 ) -> Approximated:
@@ -110,7 +100,7 @@ def _bits_needed(
     """The bits that functions are to have right, and what then is known of every node."""
     bits = precision + 1
     intervals = intervals_of(nodes, sources, bits)
-    if _have_own_bits(nodes):
+    if all(each.bits is not None for each in nodes if isinstance(each, Apply)):
         return bits, intervals
     # What operands are off by already stays, however near functions are.
     stays = _largest_error(results, intervals_of(nodes, sources, EXACT_BITS))
@@ -127,11 +117,6 @@ def _bits_needed(
 
 def _largest_error(results: Sequence[Node], intervals: Mapping[Node, Interval]) -> float:
     return max(intervals[each].largest_error for each in results)
-
-
-def _have_own_bits(nodes: Sequence[Node]) -> bool:
-    """Whether all functions ask for bits of their own."""
-    return all(each.bits is not None for each in nodes if isinstance(each, Apply))
 
 
 def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str) -> Fit:
@@ -194,17 +179,6 @@ def remade(node: Node, made: Mapping[Node, Node]) -> Node:
             return node if made[operand] is operand else replace(node, operand=made[operand])
         case Apply():
             raise AssertionError("a function is fitted")
-
-
-def has_claims(results: Sequence[Node]) -> bool:
-    """Whether users give any range.
-
-    Example:
-        >>> from cloakwork.programs.ir.tensors import Source
-        >>> has_claims([Within(Source("x", (2,)), 0.0, 1.0, claimed=True)])
-        True
-    """
-    return any(isinstance(node, Within) and node.claimed for node in in_order(results))
 
 
 def with_claims_cleared(results: Sequence[Node]) -> tuple[Node, ...]:

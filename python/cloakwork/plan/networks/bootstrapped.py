@@ -22,7 +22,7 @@ from cloakwork.plan.networks.errors.expected import (
     expected_error,
 )
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
-from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered_stages
+from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
@@ -33,7 +33,6 @@ from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.runtime.costs import Costs
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # What is within 1, but for double rounding.
@@ -102,11 +101,13 @@ def _in_ring(
     chain = RefreshingChain.of(options, log_n)
     costs, refreshing = chain.costs, chain.refreshing
     _require_shallow(network, refreshing, options)
-    typical = _typical(costs, refreshing, network.depth)
+    # Of a program of any depth: every level costs what the one in the middle does.
+    middle = costs.at((refreshing.input_level + refreshing.output_level) // 2)
+    typical = replace(costs, levels=(middle,) * (network.depth + 1))
     slots = 1 << (log_n - 1)
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
     packings, _ = chosen_packings(network, slots // lanes, typical, level_price)
-    whole, refreshable = lowered_stages(options.title, network, packings, slots, typical)
+    whole, refreshable = lowered(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)
 
     def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
@@ -157,12 +158,6 @@ def _require_shallow(
             f"{refreshing.chain.n} leaves {left}; use activations of lower degree, less "
             "precision, or a larger ring"
         )
-
-
-def _typical(costs: Costs, refreshing: Refreshing, depth: int) -> Costs:
-    """Costs for a program of any depth: every level costs what the one in the middle does."""
-    middle = costs.at((refreshing.input_level + refreshing.output_level) // 2)
-    return replace(costs, levels=(middle,) * (depth + 1))
 
 
 def _require_precise(error: float, refreshing: Refreshing, options: NetworkOptions) -> None:

@@ -107,7 +107,10 @@ def compile_graph(
     searched = worst_case_inputs(fitted.graph, calibration)
     plan_by = bootstrapped if bootstraps else _planned
     plan = plan_by(fitted.graph, calibration, searched, options, announce)
-    likely = likely_difference(graph, fitted, _likely_inputs(calibration))
+    # Errors of polynomials are followed along some of the calibration's inputs.
+    rows = (calibration.outermost, calibration.spread)
+    followed = np.concatenate([each[:: -(-len(each) // _FOLLOWED)] for each in rows])
+    likely = likely_difference(graph, fitted, followed)
     largest = largest_difference(graph, fitted)
     return Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
@@ -116,16 +119,6 @@ def compile_graph(
         ranges=plan.lowered.ranges,
         error=plan.error + min(likely, largest),
         error_bound=plan.error + largest if math.isfinite(largest) else None,
-    )
-
-
-def _likely_inputs(calibration: Calibration) -> g.Array:
-    """Inputs that the errors of polynomials are followed along: some of the calibration's."""
-    return np.concatenate(
-        [
-            each[:: -(-len(each) // _FOLLOWED)]
-            for each in (calibration.outermost, calibration.spread)
-        ]
     )
 
 

@@ -69,7 +69,9 @@ def least_depths(graph: g.Graph, activations: Mapping[int, int]) -> list[Depth]:
             case g.Activation():
                 levels, has_product = levels + has_product + activations[number], False
             case g.PolynomialLayer(coefficients=coefficients):
-                levels, has_product = levels + has_product + _polynomial_depth(coefficients), False
+                powers = (power for power, each in enumerate(coefficients) if each)
+                depth = _degree_depth(max(powers, default=1))
+                levels, has_product = levels + has_product + depth, False
             case g.Multiply():
                 levels, has_product = levels + has_product + 1, False
             case operation:
@@ -206,10 +208,6 @@ def _mixes(operation: g.Operation) -> bool:
             return min(kernel) > 1
         case _:
             return False
-
-
-def _polynomial_depth(coefficients: Sequence[float]) -> int:
-    return _degree_depth(max((power for power, each in enumerate(coefficients) if each), default=1))
 
 
 def _degree_depth(degree: int) -> int:

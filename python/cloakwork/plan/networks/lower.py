@@ -121,15 +121,8 @@ class NetworkPlan:
 
 def lowered(
     title: str, network: StagedNetwork, packings: Sequence[Places], slots: int, costs: Costs
-) -> LoweredNetwork:
-    """The slot program of a network, every level at its lowest."""
-    return lowered_stages(title, network, packings, slots, costs)[0]
-
-
-def lowered_stages(
-    title: str, network: StagedNetwork, packings: Sequence[Places], slots: int, costs: Costs
 ) -> tuple[LoweredNetwork, Sequence[int]]:
-    """The slot program of a network, and the values that may be refreshed."""
+    """The slot program of a network, every level at its lowest, and what may be refreshed."""
     builder = Builder(title, slots)
     writer_of = PairWriter if network.pairs else Writer
     writer = writer_of(network, packings, builder, costs)

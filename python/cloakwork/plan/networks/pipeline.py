@@ -74,10 +74,15 @@ def planned(
     """The cheapest program of a network among several rings."""
     announce("merging layers")
     networks = [StagedNetwork.of(graph, stages_of, pairs=pairs) for pairs in options.pairings]
-    require_levels_of_layers(_depths(networks[0]), options, exact=True)
+    first = networks[0]
+    levels = zip(first.stages, first.levels, strict=True)
+    depths = [Depth(stage.name, first.depth - level) for stage, level in levels]
+    require_levels_of_layers(depths, options, exact=True)
     inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
     # The same for every ring.
-    by_element = partial(_by_element, few_of=cache(partial(_simulated_by_element, options.title)))
+    slots = _SIMULATED_INPUTS * _SIMULATED_COPIES
+    few_of = cache(lambda network: lowered_by_element(options.title, network, slots))
+    by_element = partial(_by_element, few_of=few_of)
     tried = {
         log_n: [
             (network, batch) for network in networks for batch in _batches(network, options, log_n)
@@ -178,12 +183,6 @@ def _is_by_element(network: StagedNetwork, log_n: int, batch: int) -> bool:
     return (1 << (log_n - 1)) // network.lanes(batch) <= _FEW_SLOTS
 
 
-def _depths(network: StagedNetwork) -> list[Depth]:
-    """The levels below the inputs at which stages stand."""
-    pairs = zip(network.stages, network.levels, strict=True)
-    return [Depth(stage.name, network.depth - level) for stage, level in pairs]
-
-
 def batch_refusal(options: NetworkOptions) -> InvalidArgumentError:
     """What a batch is refused with that no ring has the slots for."""
     asked = options.log_n is not None
@@ -252,10 +251,12 @@ def _in_ring(
     packings, price = chosen_packings(network, ring.slots // lanes, costs)
     if price >= limit:
         return None
-    whole = lowered(options.title, network, packings, ring.slots, costs)
+    whole, _ = lowered(options.title, network, packings, ring.slots, costs)
     precise = _precise(whole, packings, inputs_of(width), ring, width)
     found = precise.lowered
-    price += _added_price(whole.program, found.program, costs)
+    if found.program is not whole.program:
+        # A program of fewer keys costs more.
+        price += total_seconds(found.program, costs) - total_seconds(whole.program, costs)
     if price >= limit:
         return None
     return NetworkPlan(
@@ -288,11 +289,6 @@ def _by_element(
     return NetworkPlan(
         whole, precise.parameters, precise.bounds, precise.error, price, batch, ring.slots
     )
-
-
-def _simulated_by_element(title: str, network: StagedNetwork) -> LoweredNetwork:
-    """The program of a network by element in the slots that its errors are simulated in."""
-    return lowered_by_element(title, network, _SIMULATED_INPUTS * _SIMULATED_COPIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,13 +428,6 @@ def _within_key_budget(
     if program is whole.program:
         return whole
     return replace(whole, program=program, ranges=activation_ranges(program, network, packings))
-
-
-def _added_price(whole: SlotProgram, found: SlotProgram, costs: Costs) -> float:
-    """What a program of fewer keys costs more."""
-    if found is whole:
-        return 0.0
-    return total_seconds(found, costs) - total_seconds(whole, costs)
 
 
 def _headroom(bounds: Sequence[float | None]) -> int:

@@ -5,7 +5,7 @@ does not take many more elements: convolutions, pools, normalisations, rearrange
 residual sums, concatenations, and the scaling of a polynomial's operand.
 
 Where two inputs of a batch share their slots as real and imaginary part, matrices multiply both at
-once. What is not linear takes the parts apart, each twice itself (`plan.networks.pair_writer`): its
+once. What is not linear takes the parts apart, each twice itself (`plan.networks.writer`): its
 operands are halved by the matrix before, and inputs are halved where they are packed.
 """
 

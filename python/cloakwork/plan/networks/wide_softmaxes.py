@@ -60,7 +60,8 @@ def with_narrower_softmaxes(
     halvings = {
         each: count
         for each in softmaxes
-        if not _has_degree(graph.nodes[each.parts], options)
+        # No degree of its reciprocal was given.
+        if {graph.nodes[each.parts].name, "reciprocal"}.isdisjoint(options.degrees or ())
         and (count := _halvings(each, calibration, options))
     }
     if not halvings:
@@ -179,11 +180,6 @@ def _softmax_at(graph: g.Graph, number: int) -> _Softmax | None:
 def _is_activation(graph: g.Graph, number: int, function: str) -> bool:
     operation = graph.nodes[number].operation
     return isinstance(operation, g.Activation) and operation.function == function
-
-
-def _has_degree(node: g.Node, options: NetworkOptions) -> bool:
-    """Whether the degree of a reciprocal was given."""
-    return not {node.name, "reciprocal"}.isdisjoint(options.degrees or ())
 
 
 def _halvings(softmax: _Softmax, calibration: Calibration, options: NetworkOptions) -> int:

@@ -17,6 +17,7 @@ from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.programs.bounds import largest_bound
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
@@ -108,11 +109,10 @@ class RefreshingChain:
         """A program with bootstraps where they cost least, two at a time where that is precise."""
         lowered = self._placed(candidate).changed(self._within_key_budget)
         values = candidate.bounds(lowered)
-        refreshing = refreshing_for(
-            self.log_n,
-            bound=largest_bound(_of_bootstraps(lowered.program, values)),
-            insecure=self.options.insecure,
-        )
+        operations = lowered.program.operations
+        spent = (values[each.operand] for each in operations if isinstance(each, Bootstrap))
+        bound, insecure = largest_bound(spent), self.options.insecure
+        refreshing = refreshing_for(self.log_n, bound=bound, insecure=insecure)
         lowered, values, error = self._precise(candidate, lowered, values, refreshing)
         price = total_seconds(lowered.program, self.costs)
         return RefreshedProgram(lowered, refreshing, values, error, price)
@@ -155,17 +155,3 @@ class RefreshingChain:
             with suppress(InvalidParametersError):
                 return paired, bounds, candidate.precise_error(paired, bounds, noise)
         return lowered, values, candidate.precise_error(lowered, values, noise)
-
-
-def largest_bound(bounds: Bounds) -> float:
-    """The largest of some bounds, 1 at the least."""
-    return max([1.0, *(bound for bound in bounds if bound is not None)])
-
-
-def _of_bootstraps(program: SlotProgram, bounds: Bounds) -> list[float | None]:
-    """The bounds of what is refreshed."""
-    return [
-        bounds[operation.operand]
-        for operation in program.operations
-        if isinstance(operation, Bootstrap)
-    ]

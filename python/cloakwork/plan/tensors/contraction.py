@@ -210,17 +210,13 @@ def _weighed(
     return moved(builder, everywhere, Layout(builder.slots, way.axes), weights)
 
 
-def _lacking(placed: Placed, axes: Sequence[Axis]) -> tuple[Axis, ...]:
-    return tuple(axis for axis in axes if axis.name not in placed.names)
-
-
 def _reused(placed: Placed, axes: Sequence[Axis]) -> Placed:
     """Copies as elements, so that each meets a weight of its own.
 
     Every ciphertext stands for all tiles of the labels that the tensor lacks.
     """
     grid = np.asarray(placed.values).reshape(placed.layout.grid)
-    lacking = _lacking(placed, axes)
+    lacking = tuple(axis for axis in axes if axis.name not in placed.names)
     spread = np.broadcast_to(
         grid.reshape(grid.shape + (1,) * len(lacking)),
         grid.shape + tuple(axis.tiles for axis in lacking),

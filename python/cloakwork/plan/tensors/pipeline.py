@@ -17,8 +17,6 @@ from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import (
     Approximated,
     approximated,
-    has_claims,
-    has_functions,
     with_claims_cleared,
 )
 from cloakwork.plan.functions.intervals import of_spec
@@ -32,8 +30,9 @@ from cloakwork.plan.tensors.assemble import (
     program_with_functions,
 )
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan
+from cloakwork.plan.tensors.lower import in_order
 from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
-from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.ir.tensors import Apply, TensorFunction, Within
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU
@@ -76,7 +75,7 @@ def tensor_program(function: TensorFunction, options: RealOptions, device: str) 
 
 def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Approximated | None]:
     """The task of what comes near to functions; the task as it is where there are none."""
-    if not has_functions(task.results):
+    if not any(isinstance(node, Apply | Within) for node in in_order(task.results)):
         return task, None
     # Half of the errors are the functions', half of them noise.
     near = approximated(
@@ -93,7 +92,8 @@ def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Appr
 def _planned(task: Task) -> Plan:
     """The cheapest plan in slots; it bootstraps where it has to, or is told to."""
     tasks = [task]
-    if has_claims(task.results):
+    nodes = in_order(task.results)
+    if any(isinstance(node, Within) and node.claimed for node in nodes):
         tasks.append(replace(task, results=with_claims_cleared(task.results)))
     if task.options.bootstrap:
         return _first(tasks, cheapest_bootstrapped_plan)

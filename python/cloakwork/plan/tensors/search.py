@@ -36,8 +36,8 @@ from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
-from cloakwork.plan.reals.refreshed import largest_bound
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
+from cloakwork.programs.bounds import largest_bound
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import SlotProgram

@@ -220,6 +220,31 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
             return (node.operand,)
 
 
+def are_truths(node: Node) -> bool:
+    """Whether the numbers of a node stand for true and false.
+
+    Example:
+        >>> x = Source("x", (2,))
+        >>> above = Apply("step", x)
+        >>> are_truths(above), are_truths(x), are_truths(Sum((above,), (1,), None, (2,)))
+        (True, False, False)
+    """
+    match node:
+        case Source(tensor=tensor):
+            return tensor is not None and bool(tensor.truths)
+        case Apply(function=function):
+            return function == "step"
+        case Within(operand=operand, truths=truths):
+            return truths or are_truths(operand)
+        case Rearrange(operand=operand):
+            return are_truths(operand)
+        case Contract(operands=(operand,), labels=(term,), output=output):
+            is_summed = set(term) != set(output)
+            return not is_summed and not isinstance(operand, np.ndarray) and are_truths(operand)
+        case _:
+            return False
+
+
 def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
     """The same node of other encrypted tensors.
 

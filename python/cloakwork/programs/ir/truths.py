@@ -12,35 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.ir.elementwise import LABELS, minus_from
-from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Source, Sum, Within
+from cloakwork.programs.ir.tensors import Contract, Node, Sum, Within
 
 Operand: TypeAlias = Node | NDArray[np.float64]
 Connective: TypeAlias = Callable[[Node, Operand, tuple[int, ...], str], Node]
-
-
-def are_truths(node: Node) -> bool:
-    """Whether the numbers of a node stand for true and false.
-
-    Example:
-        >>> x = Source("x", (2,))
-        >>> above = Apply("step", x)
-        >>> are_truths(above), are_truths(x), are_truths(Sum((above,), (1,), None, (2,)))
-        (True, False, False)
-    """
-    match node:
-        case Source(tensor=tensor):
-            return tensor is not None and bool(tensor.truths)
-        case Apply(function=function):
-            return function == "step"
-        case Within(operand=operand, truths=truths):
-            return truths or are_truths(operand)
-        case Rearrange(operand=operand):
-            return are_truths(operand)
-        case Contract(operands=(operand,), labels=(term,), output=output):
-            is_summed = set(term) != set(output)
-            return not is_summed and not isinstance(operand, np.ndarray) and are_truths(operand)
-        case _:
-            return False
 
 
 def as_truths(node: Node) -> Node:
@@ -55,22 +30,24 @@ def conjunction(left: Node, right: Operand, shape: tuple[int, ...], origin: str)
 
 def disjunction(left: Node, right: Operand, shape: tuple[int, ...], origin: str) -> Node:
     """Where one holds, or both."""
-    if isinstance(right, np.ndarray):
-        clear = np.broadcast_to(right, shape)
-        alone = _product(left, np.asarray(1.0 - right), shape, origin)
-        return as_truths(Sum((alone,), (1,), clear, shape, origin))
-    shared = _product(left, right, shape, origin)
-    return as_truths(Sum((left, right, shared), (1, 1, -1), None, shape, origin))
+    return _sum_less_shared(left, right, shape, origin, 1)
 
 
 def exclusion(left: Node, right: Operand, shape: tuple[int, ...], origin: str) -> Node:
     """Where one holds and the other does not."""
+    return _sum_less_shared(left, right, shape, origin, 2)
+
+
+def _sum_less_shared(
+    left: Node, right: Operand, shape: tuple[int, ...], origin: str, times: int
+) -> Node:
+    """The sum of both, less what holds in both so many times."""
     if isinstance(right, np.ndarray):
         clear = np.broadcast_to(right, shape)
-        turned = _product(left, np.asarray(1.0 - 2.0 * right), shape, origin)
-        return as_truths(Sum((turned,), (1,), clear, shape, origin))
-    shared = _product(left, right, shape, origin)
-    return as_truths(Sum((left, right, shared, shared), (1, 1, -1, -1), None, shape, origin))
+        alone = _product(left, np.asarray(1.0 - times * right), shape, origin)
+        return as_truths(Sum((alone,), (1,), clear, shape, origin))
+    shared = (_product(left, right, shape, origin),) * times
+    return as_truths(Sum((left, right, *shared), (1, 1, *(-1,) * times), None, shape, origin))
 
 
 def negation(node: Node, origin: str) -> Node:

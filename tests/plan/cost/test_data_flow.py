@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
-from cloakwork.plan.boolean.modelled_seconds import data_flow_seconds, node_seconds
+from cloakwork.plan.cost.tfhe import data_flow_seconds, node_seconds
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from tests.plan.boolean import circuits
 from tests.plan.boolean.test_map import random_program
