@@ -85,6 +85,12 @@ def test_only_the_owner_may_read(saved: Path) -> None:
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
 
 
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(MalformedBytesError, match="expected a file, got a device, a pipe"):
+        read(tmp_path / "pipe", "note")
+
+
 def test_writing_again_replaces(saved: Path) -> None:
     write(saved, "note", {"pages": 3})
     assert read(saved, "note").integer("pages", least=0, most=9) == 3

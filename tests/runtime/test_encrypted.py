@@ -160,6 +160,18 @@ def test_records_that_lie_are_refused(name: str, place: Place, value: Any, tmp_p
     assert str(refusal.value).isprintable()
 
 
+@every_family
+def test_a_count_is_that_of_the_runs(family: Family) -> None:
+    client, evaluator = family.keys()
+    inputs = family.encrypted()
+    for values in (inputs, evaluator.run(inputs)):
+        found = cw.Encrypted.from_bytes(values.to_bytes())
+        found.count = 1 + 3 * family.program.batch
+        use: Any = evaluator.run if found.role == "inputs" else client.decrypt
+        with pytest.raises(MalformedBytesError, match="to be those of 4 runs, got 1; have"):
+            use(found)
+
+
 def test_runs_have_the_same_values_each(tmp_path: Path) -> None:
     record = record_of_inputs(TENSORS, tmp_path)
     (run,) = record["runs"]

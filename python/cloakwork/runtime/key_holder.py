@@ -12,6 +12,7 @@ from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import (
     InvalidArgumentError,
     KeyMismatchError,
+    MalformedBytesError,
     ParametersMismatchError,
     ProgramMismatchError,
 )
@@ -49,6 +50,12 @@ class KeyHolder(Unpicklable, Saved):
             raise ProgramMismatchError(
                 f"cannot {action}: the {role} belong to another program, or to one compiled "
                 "otherwise; encrypt, run and decrypt with one program"
+            )
+        runs = -(-(given.count or 1) // self.program.batch)
+        if given.runs != runs:
+            raise MalformedBytesError(
+                f"cannot {action}: expected the {role} of {given.count or 1} evaluations to be "
+                f"those of {runs} runs, got {given.runs}; have them made or sent again"
             )
         if given.key_id != self._key_id:
             raise KeyMismatchError(
