@@ -630,11 +630,10 @@ class Session(_KeyHolder):
 
     def _prepare(self, program: SlotProgram) -> None:
         """Make the evaluation keys that a program lacks."""
-        if isinstance(self._scheme, Ckks):
-            self._make_keys(self._scheme.required_keys(program), self._scheme)
-
-    def _make_keys(self, needed: KeyRequirements, scheme: Ckks) -> None:
-        lacking = needed.beyond(self._held)
+        scheme = self._scheme
+        if not isinstance(scheme, Ckks):
+            return
+        lacking = scheme.required_keys(program).beyond(self._held)
         with progress_bar("making evaluation keys", total=len(lacking), unit="key") as bar:
             for part in lacking.parts(max(_KEYS_PER_CALL, _native.threads())):
                 self._backend.extend_keys(scheme.keys_for(self._secret, part))

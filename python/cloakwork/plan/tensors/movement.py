@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.diagonals import SparseDiagonals
-from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.layout import Layout
 
 Indices = NDArray[np.int64]
 
@@ -102,10 +102,10 @@ def _movements(
             return _spread(parts, labels, shape)
 
         slots = source.offset + spread(
-            {name: _slot(axis, ranges[name]) for name, axis in sources.items()}
+            {name: axis.stride * (ranges[name] % axis.extent) for name, axis in sources.items()}
         )
         arrived = target.offset + spread(
-            {name: _slot(axis, ranges[name]) for name, axis in targets.items()}
+            {name: axis.stride * (ranges[name] % axis.extent) for name, axis in targets.items()}
         )
         tiles = spread(
             {name: steps[name] * (ranges[name] // axis.extent) for name, axis in sources.items()}
@@ -138,10 +138,6 @@ def by_source(
         if len(diagonals):
             found[int(tile)] = diagonals
     return found
-
-
-def _slot(axis: Axis, indices: Indices) -> Indices:
-    return axis.stride * (indices % axis.extent)
 
 
 def _grid_steps(layout: Layout) -> dict[str, int]:
