@@ -156,8 +156,11 @@ class Evaluation:
 def encrypt(job: Job, folder: Path) -> Plan:
     """Compile, make keys, encrypt, and write what the evaluator needs to a folder."""
     compiled, compile_seconds = _timed(
-        lambda: cw.compile_matmul(
-            (job.rows, job.inner), (job.inner, job.columns), precision=PRECISION
+        lambda: cw.compile(
+            lambda a, b: a @ b,
+            (job.rows, job.inner),
+            (job.inner, job.columns),
+            precision=PRECISION,
         )
     )
     (client, evaluator), keygen_seconds = _timed(compiled.keygen)

@@ -62,7 +62,7 @@ class Simulation:
 
 def simulations(size: int, costs: TaskCosts, workers: Sequence[int]) -> Iterator[Simulation]:
     """A product of square matrices on clusters of so many workers."""
-    work = priced(cw.compile_matmul((size, size), (size, size)), costs)
+    work = priced(cw.compile(lambda a, b: a @ b, (size, size), (size, size), precision=7), costs)
     for count in workers:
         found = simulated_cut(work, best_cut(work, count, _NETWORK), _NETWORK)
         efficiency = sum(work.seconds) / (found.seconds * count)

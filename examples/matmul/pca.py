@@ -40,7 +40,9 @@ def main() -> None:
 
     print("Time per step")
     with step("compile"):
-        program = cw.compile_matmul(one.T.shape, other.shape, precision=16, public_inputs=True)
+        program = cw.compile(
+            lambda a, b: a @ b, one.T.shape, other.shape, precision=16, public_inputs=True
+        )
     found = answer(program, {"first": {"a": one.T}, "second": {"b": other}})
     joined = np.block([[one.T @ one, found.result], [found.result.T, other.T @ other]])
 

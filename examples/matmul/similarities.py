@@ -28,7 +28,9 @@ def main() -> None:
 
     print("Time per step")
     with step("compile"):
-        program = cw.compile_matmul(known.shape, unknown.T.shape, precision=12, public_inputs=True)
+        program = cw.compile(
+            lambda a, b: a @ b, known.shape, unknown.T.shape, precision=12, public_inputs=True
+        )
     found = answer(program, {"first": {"a": known}, "second": {"b": unknown.T}})
 
     clear = known @ unknown.T

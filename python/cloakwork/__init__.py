@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
-    from cloakwork.frontends.matmul.compile_integer_matmul import compile_integer_matmul
-    from cloakwork.frontends.matmul.compile_matmul import compile_matmul
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.functions import (
@@ -65,8 +63,6 @@ _PLACES = {
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
     "compile": "frontends.tensors.compile",
-    "compile_integer_matmul": "frontends.matmul.compile_integer_matmul",
-    "compile_matmul": "frontends.matmul.compile_matmul",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "gelu": "frontends.tensors.functions",
@@ -104,8 +100,6 @@ __all__ = [
     "circuit",
     "cluster",
     "compile",
-    "compile_integer_matmul",
-    "compile_matmul",
     "einsum",
     "errors",
     "estimate",

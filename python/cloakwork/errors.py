@@ -569,7 +569,7 @@ class ResultOverflowError(CloakworkError, OverflowError):
     """A result has more bits than its program was compiled for.
 
     Raised when a program over integers is compiled, run in the clear or decrypted. Compile with
-    more `bits`.
+    more `bits`, or declare narrower ranges.
     """
 
 

@@ -25,6 +25,7 @@ from benchmarks.matmul.evaluate import (
 from benchmarks.matmul.jobs import JOBS, WHOLE, Job
 from benchmarks.matmul.simulation import TaskCosts, priced, simulations
 from benchmarks.matmul.targets import GIGABYTES, PLANNING_SECONDS, RATIOS, SECONDS, targets
+from tests.products import real_product
 
 SMALL = Job("small", 40, 30, 20)
 NAMED = {job.name: job for job in (*JOBS, *WHOLE)}
@@ -133,7 +134,7 @@ def test_large_products_are_streamed_through_folders(tmp_path: Path) -> None:
 
 def test_simulations_are_of_the_actual_tasks_and_marked() -> None:
     costs = TaskCosts(term=1e-5, switch=1e-3)
-    program = cw.compile_matmul((256, 256), (256, 256))
+    program = real_product((256, 256), (256, 256))
     results = program.packing.vector_counts[1]
     terms = 256**3 // (2 * program.scheme.parameters.slots)
     expected = costs.term * terms + costs.switch * results

@@ -10,11 +10,12 @@ import numpy as np
 import cloakwork as cw
 from tests.cli.command import Cloakwork
 from tests.cluster.local import local_cluster
+from tests.products import real_product
 
 
 def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
     a, b = np.full((20, 6), 0.5), np.full((6, 8), 0.25)
-    client, evaluator = cw.compile_matmul(a.shape, b.shape).keygen()
+    client, evaluator = real_product(a.shape, b.shape).keygen()
     evaluator.save(tmp_path / "e")
     client.encrypt_into(tmp_path / "inputs", a, b)
     command = Cloakwork(tmp_path)
@@ -30,7 +31,7 @@ def test_folders_are_run_on_a_cluster(tmp_path: Path) -> None:
 
 def test_inputs_go_into_folders_and_results_come_from_them(tmp_path: Path) -> None:
     a, b = np.full((20, 6), 0.5), np.full((6, 8), 0.25)
-    client, evaluator = cw.compile_matmul(a.shape, b.shape).keygen()
+    client, evaluator = real_product(a.shape, b.shape).keygen()
     client.save(tmp_path / "c")
     evaluator.save(tmp_path / "e")
     np.savez(tmp_path / "i.npz", a=a, b=b)

@@ -11,6 +11,7 @@ from cloakwork.cluster.bundles import bundles, product_blocks
 from cloakwork.programs.slots import Mul, RotatedProducts, SlotProgram, SwitchProduct
 from cloakwork.runtime.schedule import schedule
 from tests.families import CIRCUITS, NETWORKS, TENSORS
+from tests.products import real_product
 
 
 def layers(x: Any, w: Any, v: Any) -> Any:
@@ -21,7 +22,7 @@ def layers(x: Any, w: Any, v: Any) -> Any:
 
 SHAPES = ((90, 300), (60, 90), (10, 60))
 CHAIN = cw.compile(layers, *(cw.Spec(shape, bound=0.1) for shape in SHAPES), precision=12)
-PRODUCT = cw.compile_matmul((70, 24), (24, 60), log_n=9, insecure=True)
+PRODUCT = real_product((70, 24), (24, 60), log_n=9, insecure=True)
 PROGRAMS = [CHAIN, PRODUCT, *(each.program for each in (TENSORS, NETWORKS, CIRCUITS))]
 
 

@@ -27,6 +27,7 @@ from cloakwork.runtime.folder import Folder
 from cloakwork.schemes.base import ReadLimits
 from tests.cluster.local import FREE, A, B, holders, in_process, local_cluster, program
 from tests.families import ENCRYPTED, TENSORS, Family
+from tests.products import integer_product, real_product
 
 ANY = ReadLimits(insecure=True, max_log_n=17)
 # What a container takes beside the key in it counts.
@@ -69,17 +70,17 @@ def distance(x: Any, y: Any) -> Any:
     return [squares, sum(x[:5]), sum(y[3:])]
 
 
-def integer_product(size: int, **options: Any) -> cw.Program:
+def square_product(size: int, **options: Any) -> cw.Program:
     """A product of square matrices of integers."""
     spec = cw.Spec((size, size), bound=9)
-    return cw.compile_integer_matmul(spec, spec, **options)
+    return integer_product(spec, spec, **options)
 
 
 @cache
 def integers(name: str) -> cw.Program:
     """A program over integers, modulo one prime or two."""
     if name == "product":
-        return integer_product(64, log_n=9, insecure=True)
+        return square_product(64, log_n=9, insecure=True)
     return distance.compile(bits=40, effort=0.1, log_n=11, insecure=True)
 
 
@@ -215,11 +216,9 @@ def test_a_plan_tells_the_keys_of_every_worker() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: cw.compile_matmul((2048, 2048), (2048, 2048)),
+        lambda: real_product((2048, 2048), (2048, 2048)),
         lambda: _lenet(1).program,
-        lambda: cw.compile_integer_matmul(
-            cw.Spec((4096, 1024), bound=100), cw.Spec((1024, 4096), bound=100)
-        ),
+        lambda: integer_product(cw.Spec((4096, 1024), bound=100), cw.Spec((1024, 4096), bound=100)),
     ],
     ids=["2048 cubed", "LeNet", "integers"],
 )
@@ -241,7 +240,7 @@ def test_keys_on_4_workers_by_plan(make: Callable[[], cw.Program]) -> None:
 
 @pytest.mark.slow
 def test_those_who_multiply_alone_need_no_keys() -> None:
-    product = cw.compile_matmul((2048, 2048), (2048, 2048))
+    product = real_product((2048, 2048), (2048, 2048))
     form, of_lanes = names_of_lanes(product, 4)
     # Two of them multiply alone, and send on what others switch.
     assert sum(map(form.key_bytes, of_lanes)) <= 2 * product.key_bytes

@@ -30,6 +30,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.schedule import schedule
 from tests.cluster.local import FREE, host, local_cluster
 from tests.cluster.test_run import forget_transfers, transferred
+from tests.products import integer_product, real_product
 
 RNG = np.random.default_rng(5)
 A, B = RNG.uniform(-1, 1, (70, 24)), RNG.uniform(-1, 1, (24, 60))
@@ -39,7 +40,7 @@ C, D = RNG.integers(-9, 10, (40, 12)), RNG.integers(-9, 10, (12, 30))
 @cache
 def product() -> tuple[cw.Program, cw.Client, cw.Evaluator]:
     """A product of reals in several blocks, with its keys."""
-    program = cw.compile_matmul(A.shape, B.shape, log_n=9, insecure=True)
+    program = real_product(A.shape, B.shape, log_n=9, insecure=True)
     return program, *program.keygen()
 
 
@@ -47,7 +48,7 @@ def product() -> tuple[cw.Program, cw.Client, cw.Evaluator]:
 def whole_numbers() -> tuple[cw.Program, cw.Client, cw.Evaluator]:
     """A product of integers, modulo two primes."""
     left, right = (cw.Spec(each.shape, bound=9) for each in (C, D))
-    program = cw.compile_integer_matmul(left, right, log_n=9, insecure=True)
+    program = integer_product(left, right, log_n=9, insecure=True)
     return program, *program.keygen()
 
 
@@ -187,7 +188,7 @@ LARGE = RNG.uniform(-1, 1, (200, 150))
 
 
 def test_files_are_streamed_within_a_memory_limit(tmp_path: Path) -> None:
-    program = cw.compile_matmul(LARGE.shape, LARGE.T.shape, log_n=9, insecure=True)
+    program = real_product(LARGE.shape, LARGE.T.shape, log_n=9, insecure=True)
     client, evaluator = program.keygen()
     stored = client.encrypt_into(tmp_path / "inputs", LARGE, LARGE.T)
     whole = evaluator.run(stored)
@@ -214,7 +215,7 @@ def test_files_are_streamed_within_a_memory_limit(tmp_path: Path) -> None:
 
 def test_parts_of_the_inner_dimension_take_less_memory(tmp_path: Path) -> None:
     long = RNG.uniform(-1, 1, (16, 2000))
-    program = cw.compile_matmul(long.shape, long.T.shape, log_n=9, insecure=True)
+    program = real_product(long.shape, long.T.shape, log_n=9, insecure=True)
     client, evaluator = program.keygen()
     stored = client.encrypt_into(tmp_path / "inputs", long, long.T)
     whole = evaluator.run(stored)

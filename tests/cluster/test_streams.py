@@ -24,6 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime import encrypted, stored
 from tests.cluster.test_products import A, B, product, whole_numbers
+from tests.products import real_product
 from tests.thoroughness import slow
 
 MEGABYTE = 1 << 20
@@ -52,7 +53,7 @@ def in_child(measured: Callable[[Path], int], folder: Path) -> int:
 def tall(rows: int, folder: Path) -> int:
     """What it takes to encrypt a tall matrix that itself takes next to nothing."""
     inner, columns = 1000, 4
-    program = cw.compile_matmul((rows, inner), (inner, columns), log_n=10, insecure=True)
+    program = real_product((rows, inner), (inner, columns), log_n=10, insecure=True)
     client = cw.Client.generate(program)
     a = np.broadcast_to(np.linspace(-1, 1, inner), (rows, inner))
     grown = growth(lambda: client.encrypt_into(folder / "in", a, np.ones((inner, columns))))
@@ -72,7 +73,7 @@ def test_a_matrix_is_encrypted_into_files_a_few_vectors_at_a_time(
 def wide(folder: Path) -> int:
     """What it takes to decrypt a product, beyond the array and the largest of its files."""
     size, inner = 2000, 2
-    program = cw.compile_matmul((size, inner), (inner, size), log_n=10, insecure=True)
+    program = real_product((size, inner), (inner, size), log_n=10, insecure=True)
     client, evaluator = program.keygen()
     sent = client.encrypt_into(folder / "in", np.ones((size, inner)), np.ones((inner, size)))
     made = evaluator.run(sent, on=cw.cluster.Files(folder / "jobs"))
@@ -199,7 +200,7 @@ BY_FILES = """
 import sys
 import numpy as np
 import cloakwork as cw
-program = cw.compile_matmul((20, 6), (6, 20), log_n=10, insecure=True)
+program = cw.compile(lambda a, b: a @ b, (20, 6), (6, 20), precision=7, log_n=10, insecure=True)
 client, evaluator = program.keygen()
 inputs = client.encrypt_into("in", np.ones((20, 6)), np.ones((6, 20)))
 found = client.decrypt(evaluator.run(inputs, on=cw.cluster.Files("out")))

@@ -16,6 +16,7 @@ from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.slots import Add, Builder, Input, Output, Rotate, SlotProgram
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_real import ClearReal
+from tests.products import real_product
 
 SESSION = cw.Session(depth=3, backend="clear", insecure=True, log_n=11)
 RANDOM = np.random.default_rng(0)
@@ -207,7 +208,7 @@ def test_a_row_of_one_pair_is_one_run() -> None:
 
 
 def test_a_product_of_many_blocks_is_told_once() -> None:
-    program = cw.compile_matmul((512, 16), (16, 512))
+    program = real_product((512, 16), (16, 512))
     told = cw.explain(program)
     assert told.count("switch keys") == 1
     assert "    1 to 2 again" in told

@@ -15,6 +15,7 @@ import torch
 
 import cloakwork as cw
 from tests.families import greater, mapped, same
+from tests.products import real_product
 
 FOLDER = Path(__file__).parent
 
@@ -91,7 +92,7 @@ SAMPLES: Mapping[str, Sample] = {
         _ONE_HOLDER,
     ),
     "matrices": Sample(
-        lambda: cw.compile_matmul((3, 4), (4, 2), log_n=6, insecure=True),
+        lambda: real_product((3, 4), (4, 2), log_n=6, insecure=True),
         {"a": _LEFT, "b": _RIGHT},
         _LEFT @ _RIGHT,
         _ONE_HOLDER,

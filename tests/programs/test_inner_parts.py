@@ -12,6 +12,7 @@ from cloakwork.cluster.forms import with_inner_parts
 from cloakwork.programs.slots import AddProducts, DiagonalProducts, RotatedProducts, SlotProgram
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.schemes.clear_real import ClearBackend, ClearVector
+from tests.products import real_product
 
 RNG = np.random.default_rng(9)
 
@@ -21,7 +22,7 @@ def body_of(program: cw.Program) -> SlotProgram:
     return program.body
 
 
-PRODUCT = cw.compile_matmul((20, 14), (14, 30), log_n=9, insecure=True)
+PRODUCT = real_product((20, 14), (14, 30), log_n=9, insecure=True)
 TERMS = [
     len(each.left) for each in body_of(PRODUCT).operations if isinstance(each, RotatedProducts)
 ]

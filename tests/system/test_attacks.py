@@ -32,6 +32,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.program import KIND
 from cloakwork.schemes.tfhe import Tfhe
 from tests.families import CIRCUITS, ENCRYPTED, FAMILIES, NETWORKS, TENSORS, Family
+from tests.products import real_product
 
 RINGS = (TENSORS, NETWORKS, CIRCUITS)
 CLEAR = tuple(each for each in FAMILIES if each.clear)
@@ -78,7 +79,7 @@ def squared_often(x: Any) -> Any:
             log_n=8,
             insecure=True,
         ),
-        lambda: cw.compile_matmul((4, 4), (4, 4), log_n=8, insecure=True),
+        lambda: real_product((4, 4), (4, 4), log_n=8, insecure=True),
     ],
     ids=["bootstraps", "products"],
 )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.programs.operations.base import MAX_INTEGER
+
+SpecKind: TypeAlias = Literal["real", "integer"]
 
 _ACTION = "describe a tensor"
 
@@ -23,32 +26,62 @@ class Spec:
         bound: The largest absolute value of any element. It is public.
         low: The least value of any element, where more is known than the bound; public too.
         high: The greatest. Where an end is given, the bound follows from both.
+        kind: `real` or `integer`: what the elements are.
 
     Raises:
         ShapeMismatchError: A dimension is no whole number from 1 on.
-        InvalidArgumentError: The bound is no positive number, or the range is empty.
+        InvalidArgumentError: The bound is no positive number, the range is empty, the kind is
+            unknown, or an end of integers is not an integer of up to 63 bits.
 
     Example:
         >>> Spec((2, 3))
-        Spec(shape=(2, 3), bound=1.0, low=-1.0, high=1.0)
+        Spec(shape=(2, 3), bound=1.0, low=-1.0, high=1.0, kind='real')
         >>> Spec((2, 3), low=0.5, high=4)
-        Spec(shape=(2, 3), bound=4.0, low=0.5, high=4.0)
+        Spec(shape=(2, 3), bound=4.0, low=0.5, high=4.0, kind='real')
+        >>> Spec((2, 3), bound=9, kind="integer")
+        Spec(shape=(2, 3), bound=9, low=-9, high=9, kind='integer')
     """
 
     shape: tuple[int, ...]
     bound: float = 1.0
     low: float | None = None
     high: float | None = None
+    kind: SpecKind = "real"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
+        if self.kind not in get_args(SpecKind):
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected a kind of {get_args(SpecKind)}, got {shown(self.kind)}"
+            )
         bound = positive(self.bound, "bound", _ACTION)
         low, high = ends(self.low, self.high, bound, _ACTION)
-        if self.low is not None or self.high is not None:
+        if self.kind == "integer":
+            # Of more bits than a double has.
+            low = _whole(-self.bound if self.low is None else self.low)
+            high = _whole(self.bound if self.high is None else self.high)
+        if self.kind == "integer" or self.low is not None or self.high is not None:
             bound = max(abs(low), abs(high))
         object.__setattr__(self, "bound", bound)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest value of any element."""
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
+
+
+def _whole(end: float) -> int:
+    """An end of the range of integers."""
+    if end != int(end) or abs(int(end)) > MAX_INTEGER:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected bounds and ends of ranges that are integers of up to 63 "
+            f"bits, got {end:g}; round them outward"
+        )
+    return int(end)
 
 
 def _is_finite(number: Any) -> bool:

@@ -151,7 +151,8 @@ class _Encrypting(KeyHolder):
         Example:
             >>> import tempfile
             >>> import cloakwork as cw
-            >>> client, evaluator = cw.compile_matmul((16, 6), (6, 16)).keygen()
+            >>> program = cw.compile(lambda a, b: a @ b, (16, 6), (6, 16), precision=7)
+            >>> client, evaluator = program.keygen()
             >>> sent = client.encrypt_into(tempfile.mkdtemp(), np.eye(16, 6), np.eye(6, 16))
             >>> made = evaluator.run(sent, on=cw.cluster.Files(tempfile.mkdtemp()))
             >>> round(float(client.decrypt(made).sum()), 3)
@@ -444,7 +445,8 @@ class Client(_Encrypting):
         Example:
             >>> import tempfile
             >>> import cloakwork as cw
-            >>> client, evaluator = cw.compile_matmul((16, 6), (6, 16)).keygen()
+            >>> program = cw.compile(lambda a, b: a @ b, (16, 6), (6, 16), precision=7)
+            >>> client, evaluator = program.keygen()
             >>> made = evaluator.run(client.encrypt(np.eye(16, 6), np.eye(6, 16)))
             >>> result = client.decrypt_into(f"{tempfile.mkdtemp()}/result.npy", made)
             >>> result.shape, round(float(result.sum()), 3)

@@ -347,7 +347,8 @@ def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
 
     Example:
         >>> import cloakwork as cw
-        >>> program = cw.compile_matmul((200, 6), (6, 200), log_n=10, insecure=True)
+        >>> shapes = (200, 6), (6, 200)
+        >>> program = cw.compile(lambda a, b: a @ b, *shapes, precision=7, log_n=10, insecure=True)
         >>> [len(each) for each in parts_of(program, range(12))]
         [6, 6]
     """

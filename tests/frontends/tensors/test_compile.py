@@ -145,7 +145,7 @@ FUNCTIONS: dict[str, tuple[Function, list[Any]]] = {
     "nothing left": (lambda x: x - x, [(5,)]),
     "a scalar": (lambda x: x * 0.3, [()]),
     "any number of arguments": (lambda *xs: xs[0] - 2 * xs[1], [(4,), (4,)]),
-    "large and small bounds": (lambda x, y: x @ y, [cw.Spec((9, 9), 0.5), cw.Spec((9, 2), 30.0)]),
+    "large and small bounds": (lambda x, y: x @ y, [cw.Spec((9, 9), 0.5), cw.Spec((9,), 30.0)]),
     "several ciphertexts": (lambda x: x @ x[0], [(40, 40)]),
     # One ciphertext of the argument is squared twice, one only added.
     "ciphertexts at several levels": (lambda x: x[:10] ** 4 + x[250:260], [(300, 4)]),

@@ -383,7 +383,7 @@ def _is_compiled_right(name: str, rng: Generator) -> bool:
         return getattr(np, name)(*map(placed, args), **{key: placed(named[key]) for key in named})
 
     try:
-        specs = [cw.Spec(each.shape, **_ends(each)) for each in arrays]
+        specs = [cw.Spec(each.shape, low=_ends(each)["low"], high=1.25) for each in arrays]
         program = cw.compile(function, *specs, precision=PRECISION, insecure=True, log_n=12)
         found = program.run_clear(*map(_plain, arrays))
     except CloakworkError:

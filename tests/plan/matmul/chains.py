@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from cloakwork.plan.matmul.chain import AnyGeometry, bounds_in, lowered_chain
+from cloakwork.plan.matmul.matrix_plan import MatrixPlan
 from cloakwork.plan.matmul.spine import Spine
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
+from cloakwork.plan.tensors.lowerings import in_blocks
+from cloakwork.plan.tensors.search import Task
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.slots import Output
@@ -31,3 +34,10 @@ def run_chain(
     )
     assert max(np.abs(each).max() for each in found) <= largest * (1 + 1e-9)
     return lowered.results[0].unpack(found), depth_of(program), largest
+
+
+def in_blocks_of(task: Task) -> MatrixPlan:
+    """The plan of a task as products of matrices in blocks."""
+    way = in_blocks(task)
+    assert way is not None
+    return way.plan(task)

@@ -5,6 +5,7 @@ from cloakwork.errors import KeyBudgetError, MemoryBudgetError, ProgramTooLargeE
 from cloakwork.plan.matmul.budgets import Budgets, plannable
 from cloakwork.plan.matmul.product import Product
 from cloakwork.programs.matrices import Blocks
+from tests.products import integer_product, real_product
 
 SIDES = [4, 8, 16]
 
@@ -36,7 +37,7 @@ def test_what_nothing_keeps_is_refused_with_the_least_that_is_needed() -> None:
 
 @pytest.mark.parametrize("side", [10**5, 2**20, 2**40])
 def test_products_too_large_to_plan_are_refused_before(side: int) -> None:
-    for compiled in (cw.compile_matmul, cw.compile_integer_matmul):
+    for compiled in (real_product, integer_product):
         specs = cw.Spec((side, 1), bound=1), cw.Spec((1, side), bound=1)
         with pytest.raises(ProgramTooLargeError, match=r"ciphertexts, .* multiply in parts$"):
             compiled(*specs)

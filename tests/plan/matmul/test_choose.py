@@ -6,15 +6,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
-from cloakwork.frontends.matmul.shapes import shaped
 from cloakwork.plan.matmul.choose import Choice, cheapest_choice
-from cloakwork.plan.matmul.planned import planned_product
+from cloakwork.plan.matmul.planned import PlannedProduct, planned_product
 from cloakwork.plan.matmul.product import Product, families
+from cloakwork.plan.matmul.reals import RealFactors
+from cloakwork.plan.matmul.recognise import matrix_contraction
 from cloakwork.plan.matmul.waste import clear_multiplications
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.programs.ir.tensors import Contract, Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.matrices import Blocks
 from cloakwork.programs.slots import (
@@ -30,13 +33,27 @@ from cloakwork.schemes.encoded_cache import ciphertext_bytes
 from tests.thoroughness import part
 
 
-def chosen(product: Product, bound: float = 1.0, **asked: Any) -> Choice:
-    return cheapest_choice(product, (bound, bound), 8, RealOptions(title="product", **asked))
+def chosen(product: Product, bound: float = 1.0, **asked: Any) -> Choice[Parameters]:
+    factors = RealFactors((bound, bound), 8, RealOptions(title="product", **asked))
+    return cheapest_choice(product, factors)
 
 
-def terms_of(product: Product, choice: Choice) -> int:
+def parameters_of(choice: Choice[Parameters]) -> Parameters:
+    (parameters,) = choice.parameter_sets
+    return parameters
+
+
+def planned(rows: int, inner: int, columns: int) -> PlannedProduct:
+    a, b = Source("a", (rows, inner)), Source("b", (inner, columns))
+    product = Contract((a, b), ("ik", "kj"), "ij", (rows, columns))
+    contraction = matrix_contraction([product])
+    assert contraction is not None
+    return planned_product("product", contraction, chosen(contraction.product).blocks)
+
+
+def terms_of(product: Product, choice: Choice[Parameters]) -> int:
     """Clear multiplications for each limb."""
-    assert 2 * choice.blocks.slots == choice.parameters.n
+    assert 2 * choice.blocks.slots == parameters_of(choice).n
     return clear_multiplications(product, choice.blocks)
 
 
@@ -66,9 +83,7 @@ def test_every_size_takes_at_most_eight_clear_multiplications(sizes: tuple[int, 
 def test_programs_switch_once_a_result_on_one_level(sizes: tuple[int, int, int]) -> None:
     product = Product(1, *sizes)
     blocks = chosen(product).blocks
-    rows, inner, columns = sizes
-    views = shaped((rows, inner), (inner, columns), "multiply").views
-    program = planned_product("product", product, blocks, ("a", "b"), views).program
+    program = planned(*sizes).program
     found = product.counts(blocks)
     kinds = Counter(type(each) for each in program.operations)
     # Two decompositions and one division each; shares are summed by a rotation each time.
@@ -106,19 +121,15 @@ def test_few_ways_are_weighed(size: int) -> None:
 
 
 def test_512_has_few_operations() -> None:
-    product = Product(1, 512, 512, 512)
-    views = shaped((512, 512), (512, 512), "multiply").views
-    blocks = chosen(product).blocks
-    planned = planned_product("product", product, blocks, ("a", "b"), views)
-    assert len(planned.program.operations) <= 1217
+    assert len(planned(512, 512, 512).program.operations) <= 1217
 
 
 def test_512_has_few_results_and_keys() -> None:
     product = Product(1, 512, 512, 512)
     choice = chosen(product)
-    assert choice.parameters.n == 1 << 12
-    assert not choice.parameters.insecure
-    assert choice.parameters.prime_count(1) == 3
+    assert parameters_of(choice).n == 1 << 12
+    assert not parameters_of(choice).insecure
+    assert parameters_of(choice).prime_count(1) == 3
     assert choice.blocks.shares == 1
     found = product.counts(choice.blocks)
     assert found.products <= 128
@@ -131,7 +142,7 @@ def test_outer_shapes_put_two_columns_into_a_slot(sizes: tuple[int, int, int]) -
     choice = chosen(product)
     assert (choice.blocks.inner_parts, choice.blocks.column_parts) == (1, 2)
     results = product.rows * product.columns
-    assert product.counts(choice.blocks).products == results // choice.parameters.n
+    assert product.counts(choice.blocks).products == results // parameters_of(choice).n
     assert terms_of(product, choice) <= 4.4 * product.multiplications
 
 
@@ -145,7 +156,7 @@ def test_two_columns_of_a_slot_have_headroom_for_both() -> None:
 def test_key_budgets_are_kept_or_refused() -> None:
     product = Product(1, 512, 512, 512)
     free = chosen(product)
-    each = free.parameters.evaluation_key_bytes(1)
+    each = parameters_of(free).evaluation_key_bytes(1)
     few = chosen(product, key_budget=15 * each)
     assert 2 * few.blocks.side - 1 <= 15
     assert few.blocks.side < free.blocks.side
@@ -158,7 +169,7 @@ def test_memory_limits_are_kept_or_refused() -> None:
     limit = 90 << 20
     choice = chosen(product, memory_limit=limit)
     found = product.counts(choice.blocks)
-    at_top, at_bottom = (ciphertext_bytes(choice.parameters, level) for level in (1, 0))
+    at_top, at_bottom = (ciphertext_bytes(parameters_of(choice), level) for level in (1, 0))
     assert (found.left + found.right) * at_top + found.products * at_bottom <= limit
     with pytest.raises(MemoryBudgetError, match="memory_limit") as refused:
         chosen(product, memory_limit=1 << 20)
@@ -166,13 +177,13 @@ def test_memory_limits_are_kept_or_refused() -> None:
     named = re.search(r"memory_limit=(\d+)$", str(refused.value))
     assert named is not None
     least = int(named[1])
-    assert chosen(product, memory_limit=least).parameters.n == 1 << 12
+    assert parameters_of(chosen(product, memory_limit=least)).n == 1 << 12
 
 
 def test_worst_cases_have_headroom() -> None:
     for inner, bound in ((512, 1.0), (4096, 1.0), (64, 100.0)):
         product = Product(1, 64, inner, 64)
-        parameters = chosen(product, bound).parameters
+        parameters = parameters_of(chosen(product, bound))
         # A quarter of the modulus is for results, as the engine asks it.
         assert inner * bound * bound < 2 ** (parameters.headroom_bits - 2)
 

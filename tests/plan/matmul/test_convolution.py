@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 import cloakwork as cw
 from cloakwork.plan.matmul.chain import geometries
 from cloakwork.plan.matmul.convolution import Convolution, kernel_product
-from cloakwork.plan.matmul.matrix_plan import matrix_plan
 from cloakwork.plan.matmul.spine import spines
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.search import Task
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.slots import RotatedProducts
-from tests.plan.matmul.chains import run_chain
+from tests.plan.matmul.chains import in_blocks_of, run_chain
 
 SLOTS = 64
 
@@ -152,8 +151,7 @@ def test_kernels_meet_the_pixels_of_their_windows_alone() -> None:
     assert isinstance(spine.first, Convolution)
     assert spine.multiplications == 845 * (25 + 100) * 4096
     bounds = dict(zip(sources, (0.3, 1.0, 0.05), strict=True))
-    plan = matrix_plan(Task(RealOptions(precision=8), [node], bounds))
-    assert plan is not None
+    plan = in_blocks_of(Task(RealOptions(precision=8), [node], bounds))
     operations = [each for each in plan.program.operations if isinstance(each, RotatedProducts)]
     slots = plan.parameters.slots
     kinds = Counter(each.step == slots for each in operations)

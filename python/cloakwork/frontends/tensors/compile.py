@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cloakwork._native import Parameters
@@ -11,8 +11,9 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
-from cloakwork.plan.tensors.pipeline import tensor_program
+from cloakwork.plan.tensors.lowerings import cheapest_program
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
@@ -25,12 +26,15 @@ def compile(
     *specs: Spec | tuple[int, ...],
     precision: int = 20,
     key_budget: int | None = None,
+    memory_limit: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
     public_inputs: bool = False,
     costs: Callable[[Parameters], Costs] = comparable,
     bootstrap: bool | None = None,
     device: str = CPU,
+    modulus: int | None = None,
+    failure_bits: int | None = None,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
@@ -40,14 +44,19 @@ def compile(
     its plan is compared with the operations that it asked of the stand-ins.
 
     Inputs are packed as the plan needs them, layouts are chosen across all steps, levels are as low
-    as they can be, and the parameters are the cheapest that are secure.
+    as they can be, and the parameters are the cheapest that are secure. Products of matrices are
+    planned in blocks where that costs less.
+
+    A product of two matrices of integers, or of batches of them, is exact: specs of kind `integer`
+    ask for it. It is computed modulo as many primes as the ranges need, or modulo a given one.
 
     Args:
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
             use einsum, the methods of tensors, and clear arrays.
-        specs: Shape, or shape and bound, of each argument.
-        precision: Bits after the binary point that results should have.
-        key_budget: Bytes for all evaluation keys; the fewer, the more rotations.
+        specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument.
+        precision: Bits after the binary point that results should have, of reals.
+        key_budget: Bytes for all evaluation keys; the fewer, the more rotations or ciphertexts.
+        memory_limit: Bytes that the ciphertexts of a run may take; by default any.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
         insecure: Whether parameters below 128-bit security are allowed, for tests.
         public_inputs: Whether inputs may be encrypted by a public key, which has more noise and so
@@ -60,13 +69,23 @@ def compile(
             levels for it even so, False refuses a function that is deeper.
         device: Where evaluators run it: "cpu", "cuda", or "cuda:1" for the second GPU. It is
             planned without operations that devices lack; see `Evaluator.device`.
+        modulus: Of integers, a prime that results are modulo, as the representatives nearest to 0;
+            by default results are integers.
+        failure_bits: Of integers, each bound on noise, of an encryption or a key switch, fails with
+            a probability of at most 2^-failure_bits, from 40 to 128; by default 128. More take
+            larger moduli; `Program.log2_failure` says what a run comes to.
 
     Raises:
-        InvalidParametersError: No parameters have the depth and precision that are needed.
+        InvalidParametersError: No parameters have the depth and precision that are needed, or the
+            modulus is no prime that is 1 modulo 2N for a ring degree N.
         InsecureParametersError: Those of the ring asked for fall short of 128-bit security.
         KeyBudgetError: The fewest keys that will do take more than the budget.
+        MemoryBudgetError: The fewest ciphertexts take more than the memory limit.
+        ProgramTooLargeError: A product takes more ciphertexts than a program can have.
+        ResultOverflowError: By the ranges of integers results have too many bits.
         InvalidArgumentError: The function does not take or return tensors as it should, or has a
-            `compile` of its own, or `costs` is not a function.
+            `compile` of its own, `costs` is not a function, inputs are integers and reals, a
+            function of integers is not a product, or an option is of the other kind of numbers.
         ShapeMismatchError: Shapes do not fit.
         DeviceUnavailableError: The device, or what it takes, is missing.
         DeviceOperationError: The function cannot be planned without operations that devices lack.
@@ -80,26 +99,70 @@ def compile(
         >>> a, b = np.ones((4, 8)), np.ones((8, 2))
         >>> bool(np.allclose(p.run(a, b), 32, atol=1e-4))
         True
+        >>> integers = cw.Spec((2, 3), bound=9, kind="integer")
+        >>> p = cw.compile(lambda a: a @ a.T, integers)
+        >>> p.run_clear(np.arange(6).reshape(2, 3)).tolist()
+        [[5, 14], [14, 50]]
     """
     if type(function).__module__.startswith("cloakwork.") and hasattr(function, "compile"):
         raise InvalidArgumentError(
             f"cannot compile: expected a function of tensors, got {shown(function)}; circuits "
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
-    options = RealOptions(
-        title=getattr(function, "__name__", "function"),
-        precision=precision,
-        key_budget=key_budget,
-        log_n=log_n,
-        insecure=insecure,
-        public_inputs=public_inputs,
-        costs=costs,
-        bootstrap=bootstrap,
-    )
+    described = [each if isinstance(each, Spec) else Spec(each) for each in specs]
+    asked: dict[str, Any] = {
+        "title": getattr(function, "__name__", "function"),
+        "key_budget": key_budget,
+        "memory_limit": memory_limit,
+        "log_n": log_n,
+        "insecure": insecure,
+        "public_inputs": public_inputs,
+    }
+    of_reals: dict[str, Any] = {"precision": precision, "costs": costs, "bootstrap": bootstrap}
+    of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
+    options: RealOptions | IntegerProductOptions
+    if _are_integers(described):
+        _refuse_options(
+            {**of_reals, "device": device}, "reals", "inputs are integers; leave it out"
+        )
+        options = IntegerProductOptions(
+            **asked, **{name: each for name, each in of_integers.items() if each is not None}
+        )
+    else:
+        _refuse_options(
+            of_integers,
+            "integers",
+            'inputs are reals; leave it out, or declare them by cw.Spec(shape, kind="integer")',
+        )
+        options = RealOptions(**asked, **of_reals)
     if device_name(device, "compile") != CPU:
         # A device that is not there is refused before anything is planned.
         open_device(device)
-    graph = traced(function, [each if isinstance(each, Spec) else Spec(each) for each in specs])
-    program = tensor_program(graph, options, device)
-    require_function(program, function, graph, options.precision)
+    graph = traced(function, described)
+    program = cheapest_program(graph, options, device)
+    require_function(program, function, graph, options)
     return program
+
+
+# Of options that numbers of one kind alone have.
+_DEFAULTS = {"precision": 20, "costs": comparable, "device": CPU}
+
+
+def _are_integers(specs: Sequence[Spec]) -> bool:
+    """Whether all arguments are integers; refused where some are."""
+    kinds = {each.kind for each in specs}
+    if len(kinds) > 1:
+        raise InvalidArgumentError(
+            "cannot compile: expected inputs that all are integers or all are reals, got both; "
+            "declare the same kind= for each cw.Spec"
+        )
+    return "integer" in kinds
+
+
+def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> None:
+    """Refuse options that only other numbers have."""
+    for name, value in given.items():
+        if value != _DEFAULTS.get(name):
+            raise InvalidArgumentError(
+                f"cannot compile: {name} is an option of {numbers}, and the {instead}"
+            )

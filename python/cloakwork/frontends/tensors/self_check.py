@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.functions.clear import values_of
+from cloakwork.plan.matmul.integers import IntegerProductOptions
+from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.tensors import Apply, TensorFunction, Within
@@ -17,18 +19,25 @@ from cloakwork.programs.packing.results import filled
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
 
-Arrays = list[NDArray[np.float64]]
+Arrays = list[NDArray[Any]]
 
 
 def require_function(
-    program: Program, function: Callable[..., Any], graph: TensorFunction, precision: int
+    program: Program,
+    function: Callable[..., Any],
+    graph: TensorFunction,
+    options: RealOptions | IntegerProductOptions,
 ) -> None:
     """Refuse the program of a function which in the clear gives other numbers than numpy does.
 
     Raises:
         PlanMismatchError: Results are off by more than is stated, or their number or shapes differ.
     """
-    error = program.error or 2.0**-precision
+    error, modulus = 0.0, None
+    if isinstance(options, RealOptions):
+        error = program.error or 2.0**-options.precision
+    else:
+        modulus = options.modulus
 
     def meaning(arguments: Mapping[str, Any]) -> Any:
         # Where functions are not defined, nothing is compared.
@@ -36,17 +45,18 @@ def require_function(
             exact = values_of(graph.results, {each: arguments[each.name] for each in graph.sources})
         if not _is_meant(graph, exact):
             return None
-        results = [exact[each] for each in graph.results]
-        of_numpy = _in_numpy(function, [arguments[each.name] for each in graph.sources])
-        if of_numpy is None:
-            return filled(graph.form, results)
+        results = _in_numpy(function, [arguments[each.name] for each in graph.sources])
+        if results is None:
+            results = [exact[each] for each in graph.results]
+        if modulus is not None:
+            results = [(each + modulus // 2) % modulus - modulus // 2 for each in results]
         # Of another number they have no such form, and are refused as they are.
-        return filled(graph.form, of_numpy) if len(of_numpy) == len(results) else of_numpy
+        return filled(graph.form, results) if len(results) == len(graph.results) else results
 
     require_agreement(program, meaning, error)
 
 
-def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[np.float64]]) -> bool:
+def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[Any]]) -> bool:
     """Whether numbers are in the ranges that the user gives, and in no gap, and all are finite."""
     for node in in_order(graph.results):
         match node:
@@ -56,17 +66,19 @@ def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[np.float64]]) -
             case Apply(function=name, operand=operand, gap=gap):
                 if gap is not None and np.abs(exact[operand]).min() < gap and FUNCTIONS[name].jumps:
                     return False
-    return all(np.isfinite(exact[each]).all() for each in graph.results)
+    return all(np.isfinite(np.float64(exact[each])).all() for each in graph.results)
 
 
-def _in_numpy(function: Callable[..., Any], arrays: Sequence[NDArray[np.float64]]) -> Arrays | None:
+def _in_numpy(function: Callable[..., Any], arrays: Sequence[NDArray[Any]]) -> Arrays | None:
     """What a function gives for arrays; None where it takes tensors alone."""
+    # Integers may be longer than any word.
+    kind = np.result_type(np.float64, *arrays)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             returned = function(*map(np.copy, arrays))
             several = returned if isinstance(returned, tuple | list) else [returned]
-            return [np.asarray(each, dtype=np.float64) for each in several]
+            return [np.asarray(each, dtype=kind) for each in several]
         except Exception:
             # It is the user's, and may use what arrays lack.
             return None

@@ -1,19 +1,21 @@
-"""The memory of a process that holds an evaluator, loaded from files, and runs one program."""
+"""The memory of ciphertexts in a run, and of a process that holds an evaluator and runs it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from cloakwork._native import WORD_BYTES, Parameters
+from cloakwork.plan.reals.options import ProgramOptions
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.held_memory import bootstrap_memory, held_memory
-from cloakwork.runtime.memory import predicted_peak_bytes
+from cloakwork.runtime.memory import predicted_peak_bytes, require_memory
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.runtime.workspace import workspace_of
+from cloakwork.schemes.base import SlotScheme
 from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
@@ -120,3 +122,11 @@ def kept_transforms(
                 found[number] = needed
                 taken += needed
     return found
+
+
+def require_within_limit(program: SlotProgram, scheme: SlotScheme, options: ProgramOptions) -> None:
+    """Refuse a program whose ciphertexts take more memory at once than is allowed."""
+    if options.memory_limit is not None:
+        peak = predicted_peak_bytes(program, scheme.bytes_at)
+        advice = f"compute in parts, or allow memory_limit={peak}"
+        require_memory(peak, options.memory_limit, f"compile {options.title}", advice)

@@ -78,4 +78,4 @@ def _contracted(node: Contract, values: Mapping[Node, Array]) -> Array:
     short = dict(zip(labels, string.ascii_letters, strict=False))
     named = ["".join(short[each] for each in term) for term in (*terms, there)]
     made = np.einsum(f"{','.join(named[:-1])}->{named[-1]}", *operands)
-    return np.asarray(made, dtype=np.float64).reshape(node.shape)
+    return np.asarray(made).reshape(node.shape)

@@ -92,9 +92,7 @@ def uniform(
 
 def of_spec(spec: Spec) -> Interval:
     """The range of an argument's elements."""
-    assert spec.low is not None
-    assert spec.high is not None
-    return uniform(len(spec.shape), spec.low, spec.high)
+    return uniform(len(spec.shape), *spec.ends)
 
 
 def intervals_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -12,8 +12,8 @@ from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.analysis.headroom import largest_at_bottom
-from cloakwork.plan.analysis.least_needs import least_needs
-from cloakwork.plan.matmul.batches import Batch, batches
+from cloakwork.plan.analysis.memory import require_within_limit
+from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.chain import (
     AnyGeometry,
     LoweredChain,
@@ -24,57 +24,40 @@ from cloakwork.plan.matmul.chain import (
 )
 from cloakwork.plan.matmul.choose import cheapest_choice
 from cloakwork.plan.matmul.claims import element_ceilings, followed_claims, whole_ceilings
-from cloakwork.plan.matmul.expression import (
-    Expression,
-    least_multiplications,
-    matrix_expression,
-    read_most,
-)
+from cloakwork.plan.matmul.expression import Expression
 from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.parameters import (
-    has_parameters,
     require_levels_of_products,
     shortest_parameters,
     with_largest_scale,
 )
 from cloakwork.plan.matmul.planned import planned_product
-from cloakwork.plan.matmul.recognise import MatrixContraction, matrix_contraction
-from cloakwork.plan.matmul.spine import Spine, spines
+from cloakwork.plan.matmul.reals import RealFactors
+from cloakwork.plan.matmul.recognise import MatrixContraction
+from cloakwork.plan.matmul.spine import Spine
 from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.tensors.search import Plan, Task
+from cloakwork.plan.tensors.search import Task
 from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.bounds import value_bounds
-from cloakwork.programs.ir.tensors import Node, Source
+from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
 from cloakwork.programs.packing.matrix import MatrixPlace
-from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime.costs import total_seconds
+from cloakwork.schemes.ckks import Ckks
 
-# So few numbers are multiplied in the slots of one ciphertext.
-_IN_ONE_PRODUCT = 1 << 11
-# Of one product, which by blocks takes more ciphertexts or more rotations than by slots.
-_IN_FEW_PRODUCTS = 1 << 13
-# Beyond, products of slots are so many that to plan them takes longer than blocks to run.
-_MOST_BY_SLOTS = 1 << 20
-# Of a chain, whose products are planned together and again for every way of each.
-_MOST_OF_CHAINS = 1 << 17
-# Of sums and chains without functions, where products of slots cost several times as much.
-_MOST_OF_EXPRESSIONS = 1 << 15
-# Matrices of a batch, whose operations are planned one by one.
-_MOST_BATCH = 1 << 8
 # Levels that geometries of a chain are compared by before its parameters are known.
 _TYPICAL_LEVELS = 2
 # Vectors of a result, whose operations are planned one by one.
 _MOST_VECTORS = 1 << 14
 
-
 # An expression, and the batch whose matrices it is computed of.
-_Batched: TypeAlias = tuple[Expression, Batch]
+Batched: TypeAlias = tuple[Expression, Batch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +70,6 @@ class MatrixPlan:
         operands: The tensors that go in, in order, and where they lie.
         results: Where each result lies, and what no number of it exceeds.
         cost: What a run costs.
-        least_other: What a plan by products of slots costs at the least: those alone.
-        is_large: Whether to plan products of slots would take longer than blocks take to run.
         ranges: What the user says of products on the way.
     """
 
@@ -97,115 +78,39 @@ class MatrixPlan:
     operands: tuple[tuple[Source, MatrixPlace], ...]
     results: tuple[tuple[MatrixPlace, float], ...]
     cost: float
-    least_other: float
-    is_large: bool
     ranges: tuple[ActivationRange, ...] = ()
 
-    @property
-    def is_certain(self) -> bool:
-        """Whether no plan by products of slots is to be looked for: none costs less or is small."""
-        return self.cost <= self.least_other or self.is_large
 
-    def is_better_than(self, other: Plan) -> bool:
-        """Whether it costs less than a plan by products of slots, in ciphertexts as well."""
-        edges = _edges(other.lowered.program)
-        return self.cost < other.cost and _edges(self.program) <= edges
-
-
-def _edges(program: SlotProgram) -> int:
-    """Ciphertexts that go in and come out."""
-    return sum(isinstance(each, Input | Output) for each in program.operations)
-
-
-def matrix_plan(task: Task) -> MatrixPlan | None:
-    """The cheapest plan found; None where the task is no such product or nothing serves it."""
-    if not _is_possible(task):
-        return None
-    contraction = matrix_contraction(task.results)
-    found = _expressions_of(task)
-    # In an expression the vectors of a matrix may be those of its transpose, and enter once.
-    is_gram = contraction is not None and _is_gram(contraction)
-    if contraction is not None and not (is_gram and found):
-        return _of_contraction(contraction, task)
-    chains = [each for each in spines(task.results) if each.multiplications > _IN_ONE_PRODUCT]
-    if chains:
-        return _of_chains(chains, task)
-    least = _IN_FEW_PRODUCTS if is_gram else _IN_ONE_PRODUCT
-    if sum(least_multiplications(expression) for expression, _ in found) <= least:
-        return None
-    return _of_expressions(found, task)
+def contraction_plan(contraction: MatrixContraction, task: Task) -> MatrixPlan:
+    """The cheapest plan of one product, by blocks in any ring."""
+    left, right = contraction.sources
+    bounds = (task.bounds[left], task.bounds[right])
+    product = contraction.product
+    choice = cheapest_choice(product, RealFactors(bounds, task.precision, task.options))
+    planned = planned_product(task.title, contraction, choice.blocks)
+    parameters = with_largest_scale(choice.parameter_sets[0])
+    return MatrixPlan(
+        planned.program,
+        parameters,
+        tuple(zip(contraction.sources, planned.operands, strict=True)),
+        ((planned.result, product.bound(choice.blocks, bounds)),),
+        total_seconds(planned.program, task.options.costs_of(parameters)),
+    )
 
 
-def _expressions_of(task: Task) -> list[_Batched]:
-    """The expressions of matrices that all results of a task are; none where one is not."""
-    found = [each for node in task.results if (each := _expression_of(node)) is not None]
-    is_whole = len(found) == len(task.results) and read_most(each for each, _ in found)
-    return found if is_whole else []
-
-
-def _expression_of(result: Node) -> _Batched | None:
-    """The expression of matrices that a result is, and the batch that it is computed of."""
-    one = matrix_expression([result])
-    if one is not None:
-        return one, Batch()
-    for node, batch in batches([result]):
-        each = matrix_expression([node])
-        if each is not None and batch.count <= _MOST_BATCH:
-            return each, batch
-    return None
-
-
-def is_large(task: Task) -> bool:
-    """Whether to plan a task by products of slots would take longer than blocks take to run."""
-    contraction = matrix_contraction(task.results)
-    if contraction is not None and contraction.product.multiplications >= _MOST_BY_SLOTS:
-        return True
-    chains = spines(task.results)
-    if chains:
-        return max(each.multiplications for each in chains) >= _MOST_OF_CHAINS
-    if contraction is not None and not _is_gram(contraction):
-        return False
-    found = _expressions_of(task)
-    return bool(found) and _multiplications(found) >= _most_by_slots(found)
-
-
-def _multiplications(expressions: Sequence[_Batched]) -> int:
-    return sum(batch.count * least_multiplications(each) for each, batch in expressions)
-
-
-def _most_by_slots(expressions: Sequence[_Batched]) -> int:
-    """From how many multiplications on slots are not looked at, for all matrices of batches."""
-    # Small matrices of a large batch may be cheaper together in slots.
-    count = max(batch.count for _, batch in expressions)
-    small, large = count * _MOST_OF_EXPRESSIONS // 2, count * _MOST_OF_EXPRESSIONS
-    return min(large, max(small, _MOST_OF_CHAINS))
-
-
-def _is_gram(contraction: MatrixContraction) -> bool:
-    """Whether one tensor is both operands."""
-    return len(set(contraction.sources)) == 1
-
-
-def _is_possible(task: Task) -> bool:
-    """Whether the numbers fit parameters of products at all, however they are multiplied."""
-    needs = least_needs(task.results, task.bounds)
-    if needs is None:
-        return True
-    return has_parameters(task.precision, max(1.0, needs.of_results), needs.gain)
-
-
-def _of_expressions(expressions: Sequence[_Batched], task: Task) -> MatrixPlan | None:
+def expressions_plan(expressions: Sequence[Batched], task: Task) -> MatrixPlan:
     """The cheapest orders and lanes of expressions, in the smallest ring that serves them."""
     return _first(task, lambda log_n: _within_keys(expressions, task, log_n))
 
 
-def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> MatrixPlan | None:
-    """The plan of the smallest ring that has one within the key budget; None where none has one."""
-    try:
-        plan, keys = cheapest_of(task.options.rings, attempt, lambda _: 0.0, at_first)
-    except InvalidParametersError:
-        # The other way may do; where not, it says why.
-        return None
+def chains_plan(chains: Sequence[Spine], task: Task) -> MatrixPlan:
+    """The cheapest of several orders of a chain, in the smallest ring that serves it."""
+    return _first(task, lambda log_n: _chain_in_ring(chains, task, log_n))
+
+
+def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> MatrixPlan:
+    """The plan of the smallest ring that has one, if it is within the key budget."""
+    plan, keys = cheapest_of(task.options.rings, attempt, lambda _: 0.0, at_first)
     key_budget = task.options.key_budget
     if key_budget is not None and keys > key_budget:
         raise KeyBudgetError(
@@ -213,14 +118,13 @@ def _first(task: Task, attempt: Callable[[int], tuple[MatrixPlan, int]]) -> Matr
             f"products of matrices it takes {keys}; allow key_budget={keys}",
             keys,
         )
+    require_within_limit(plan.program, Ckks(plan.parameters), task.options)
     return plan
 
 
-def _within_keys(expressions: Sequence[_Batched], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
+def _within_keys(expressions: Sequence[Batched], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
     """The cheapest plan in a ring with few enough keys, or with the fewest, and their bytes."""
     options = task.options
-    multiplications = _multiplications(expressions)
-    most_by_slots = _most_by_slots(expressions)
     batch_of = [batch for _, batch in expressions]
 
     def is_possible(levels: int) -> bool:
@@ -243,7 +147,7 @@ def _within_keys(expressions: Sequence[_Batched], task: Task, log_n: int) -> tup
         for orderings in _side_by_side(of_each):
             lowered = lowered_expressions(task.title, [*zip(orderings, batch_of, strict=True)])
             with suppress(InvalidParametersError):
-                made = _in_ring(lowered, multiplications, most_by_slots, task, log_n)
+                made = _in_ring(lowered, task, log_n)
                 most_side = max(each.lanes.side for each in orderings) // 2
                 break
         if made is None:
@@ -272,41 +176,6 @@ def _side_by_side(of_each: Sequence[Sequence[Ordering]]) -> Iterator[list[Orderi
             yield [orders[min(place, len(orders) - 1)] for orders in of_each]
 
 
-def _of_contraction(contraction: MatrixContraction, task: Task) -> MatrixPlan | None:
-    product = contraction.product
-    if product.multiplications <= _IN_FEW_PRODUCTS:
-        return None
-    left, right = contraction.sources
-    bounds = (task.bounds[left], task.bounds[right])
-    try:
-        choice = cheapest_choice(product, bounds, task.precision, task.options)
-    except InvalidParametersError:
-        # The other way may do; where not, it says why.
-        return None
-    planned = planned_product(
-        task.title,
-        product,
-        choice.blocks,
-        [each.name for each in contraction.sources],
-        (*contraction.operands, contraction.result),
-        contraction.origin,
-    )
-    return _plan(
-        planned.program,
-        choice.parameters,
-        tuple(zip(contraction.sources, planned.operands, strict=True)),
-        ((planned.result, product.bound(choice.blocks, bounds)),),
-        product.multiplications,
-        _MOST_BY_SLOTS,
-        task,
-    )
-
-
-def _of_chains(chains: Sequence[Spine], task: Task) -> MatrixPlan | None:
-    """The cheapest of several orders of a chain, in the smallest ring that serves it."""
-    return _first(task, lambda log_n: _chain_in_ring(chains, task, log_n))
-
-
 def _chain_in_ring(chains: Sequence[Spine], task: Task, log_n: int) -> tuple[MatrixPlan, int]:
     """The plan of the order and the geometry of the least cost, and the bytes of its keys."""
     prices = task.options.costs_of(typical_parameters(log_n, _TYPICAL_LEVELS)).at(1)
@@ -323,7 +192,7 @@ def _chain_in_ring(chains: Sequence[Spine], task: Task, log_n: int) -> tuple[Mat
         )
     spine, geometry = min(ways, key=lambda way: chain_cost(way[0], way[1], prices))
     lowered = lowered_chain(task.title, spine, geometry)
-    plan = _in_ring(lowered, spine.multiplications, _MOST_OF_CHAINS, task, log_n)
+    plan = _in_ring(lowered, task, log_n)
     return plan, _key_bytes(plan)
 
 
@@ -334,9 +203,7 @@ def _results(spine: Spine, geometry: AnyGeometry) -> int:
     return -(-rows // blocks.left_rows) * -(-columns // blocks.right_columns) * blocks.side
 
 
-def _in_ring(
-    lowered: LoweredChain, multiplications: int, most_by_slots: int, task: Task, log_n: int
-) -> MatrixPlan:
+def _in_ring(lowered: LoweredChain, task: Task, log_n: int) -> MatrixPlan:
     """The plan of a program whose levels are not yet lowered."""
     program, claims = followed_claims(lowered.program, lowered.claims, _simplified_at_lowest_levels)
     inputs = bounds_in(lowered, task.bounds)
@@ -360,33 +227,16 @@ def _in_ring(
         if isinstance(operation, Output)
     )
     results = tuple((place, max(islice(reaches, place.ciphertexts))) for place in lowered.results)
-    plan = _plan(
+    parameters = with_largest_scale(parameters)
+    return MatrixPlan(
         program,
-        with_largest_scale(parameters),
+        parameters,
         lowered.sources,
         results,
-        multiplications,
-        most_by_slots,
-        task,
+        total_seconds(program, task.options.costs_of(parameters)),
+        tuple(each.range for each in claims),
     )
-    return replace(plan, ranges=tuple(each.range for each in claims))
 
 
 def _simplified_at_lowest_levels(program: SlotProgram) -> SlotProgram:
     return lowest_levels(simplified(program))
-
-
-def _plan(
-    program: SlotProgram,
-    parameters: Parameters,
-    operands: tuple[tuple[Source, MatrixPlace], ...],
-    results: tuple[tuple[MatrixPlace, float], ...],
-    multiplications: int,
-    most_by_slots: int,
-    task: Task,
-) -> MatrixPlan:
-    costs = task.options.costs_of(parameters)
-    least = multiplications / parameters.slots * costs.at(1).product
-    cost = total_seconds(program, costs)
-    is_large = multiplications >= most_by_slots
-    return MatrixPlan(program, parameters, operands, results, cost, least, is_large)

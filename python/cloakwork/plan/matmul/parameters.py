@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -37,38 +38,6 @@ _HEADROOM_BITS = range(2, 61)
 _known_parameters = lru_cache(maxsize=256)(Parameters)
 
 
-def product_parameters(
-    terms: int,
-    lane_sums: int,
-    bounds: tuple[float, float, float],
-    *,
-    precision: float,
-    log_n: int,
-    insecure: bool,
-    public_inputs: bool = False,
-) -> Parameters:
-    """The parameters with the shortest modulus that a product of matrices takes.
-
-    Example:
-        >>> found = product_parameters(
-        ...     256, 0, (1.0, 1.0, 512.0), precision=12, log_n=12, insecure=False)
-        >>> found.levels, found.slots
-        (1, 2048)
-    """
-    sketch = product_sketch(terms, lane_sums, log_n)
-    # Of both operands, of the rotated products nothing, and of all that follows.
-    known = [*bounds[:2], *(None if each.products else bounds[2] for each in sketch.states[2:])]
-    return shortest_parameters(
-        sketch,
-        known,
-        bounds[2],
-        precision=precision,
-        log_n=log_n,
-        insecure=insecure,
-        public_inputs=public_inputs,
-    )
-
-
 def shortest_parameters(
     program: SlotProgram,
     bounds: Sequence[float | None],
@@ -81,7 +50,7 @@ def shortest_parameters(
 ) -> Parameters:
     """The parameters with the shortest modulus that a program of products takes."""
     depth = depth_of(program)
-    headroom = max(_HEADROOM_BITS[0], math.log2(largest) + _SPARE_BITS)
+    headroom = max(_HEADROOM_BITS[0], math.log2(max(largest, sys.float_info.min)) + _SPARE_BITS)
     scale = _least_scale(precision)
     while True:
         if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cloakwork.plan.matmul.budgets import require_plannable
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied
-from cloakwork.plan.matmul.product import Product
-from cloakwork.plan.matmul.recognise import MatrixView
+from cloakwork.plan.matmul.recognise import MatrixContraction
 from cloakwork.programs.matrices import BlockLayout, Blocks
 from cloakwork.programs.packing.matrix import MatrixPlace
 from cloakwork.programs.slots import Builder, Numbers, SlotProgram
-from cloakwork.runtime.costs import Costs, total_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,39 +26,26 @@ class PlannedProduct:
     operands: tuple[MatrixPlace, MatrixPlace]
     result: MatrixPlace
 
-    @property
-    def ciphertexts(self) -> int:
-        """How many go in and come out."""
-        return sum(each.ciphertexts for each in (*self.operands, self.result))
-
-    def cost(self, costs: Costs) -> float:
-        """What a run takes, in the unit of the costs."""
-        return total_seconds(self.program, costs)
-
 
 def planned_product(
-    title: str,
-    product: Product,
-    blocks: Blocks,
-    names: Sequence[str],
-    views: tuple[MatrixView, MatrixView, MatrixView],
-    origin: str = "",
-    numbers: Numbers = "real",
+    title: str, contraction: MatrixContraction, blocks: Blocks, numbers: Numbers = "real"
 ) -> PlannedProduct:
     """The program of a product by one way to multiply."""
+    product = contraction.product
     require_plannable(title, product.counts(blocks).ciphertexts)
     is_real = numbers == "real"
     left = BlockLayout(blocks, "left", product.left_shape)
     right = BlockLayout(blocks, "right", product.right_shape)
     result = BlockLayout(blocks, "product", product.shape)
     builder = Builder(title, blocks.slots, numbers)
-    builder.origin = origin
+    builder.origin = contraction.origin
     one, other = (
-        entered(builder, name, each, int(is_real))
-        for name, each in zip(names, (left, right), strict=True)
+        entered(builder, source.name, each, int(is_real))
+        for source, each in zip(contraction.sources, (left, right), strict=True)
     )
     made = multiplied(builder, one, other, result, rescales=is_real)
     given_out(builder, made, result)
+    views = (*contraction.operands, contraction.result)
     places = [
         MatrixPlace(layout, view.order, view.sizes)
         for layout, view in zip((left, right, result), views, strict=True)

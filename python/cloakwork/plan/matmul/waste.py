@@ -48,7 +48,7 @@ def without_waste(product: Product, ways: Sequence[W]) -> Sequence[W]:
     Example:
         >>> from cloakwork.plan.matmul.choose import Choice
         >>> blocks = [Blocks(2048, side=64, tall=tall, wide=4, inner_parts=2) for tall in (1, 8)]
-        >>> ways = [Choice(each, None, 0.0) for each in blocks]
+        >>> ways = [Choice(each, (), 0.0) for each in blocks]
         >>> [each.blocks.tall for each in without_waste(Product(1, 512, 512, 512), ways)]
         [8]
     """

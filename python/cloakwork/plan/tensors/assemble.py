@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.functions.approximate import Approximated
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan
-from cloakwork.plan.matmul.program import product_program
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.plan.tensors.search import Plan, Task
 from cloakwork.programs.activation_range import ActivationRange
@@ -28,12 +27,30 @@ from cloakwork.programs.ir.tensors import (
     Within,
 )
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing.matrix import PlacedMatrix
+from cloakwork.programs.packing.matrix import MatrixPacking, PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import DropLevel, Output, Polynomial, SlotProgram
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """A function lowered in one way.
+
+    Args:
+        program: The program.
+        cost: What a run costs, for comparison.
+    """
+
+    program: Program
+    cost: float
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many go in and come out."""
+        return sum(self.program.packing.vector_counts)
 
 
 def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Program:
@@ -77,21 +94,18 @@ def program_with_functions(
 
 def program_in_blocks(plan: MatrixPlan, function: TensorFunction, task: Task) -> Program:
     """The program of what is planned as products of matrices."""
-    placed = [
+    placed = tuple(
         PlacedMatrix(function.sources.index(source), place) for source, place in plan.operands
-    ]
-    program = product_program(
-        plan.program,
-        plan.parameters,
-        function.inputs,
-        placed,
-        plan.results,
-        public_inputs=task.options.public_inputs,
-        form=function.form,
-        ranges=plan.ranges,
     )
-    _require_more_than_noise(program.outputs, function, task)
-    return program
+    places = tuple(place for place, _ in plan.results)
+    outputs = tuple(
+        _result(number, len(places), place.shape, bound)
+        for number, (place, bound) in enumerate(plan.results)
+    )
+    _require_more_than_noise(outputs, function, task)
+    packing = MatrixPacking(function.inputs, outputs, placed, places, function.form)
+    scheme = Ckks(plan.parameters, public_inputs=task.options.public_inputs)
+    return Program(scheme, plan.program, packing, ranges=plan.ranges)
 
 
 def least_precision(bound: float) -> int:
@@ -151,13 +165,18 @@ def _results(plan: Plan, task: Task) -> tuple[Port, ...]:
         for operation, bound in zip(plan.lowered.program.operations, bounds, strict=True)
         if isinstance(operation, Output)
     )
-    several = len(plan.lowered.outputs) > 1
+    layouts = plan.lowered.outputs
     ports: list[Port] = []
-    for number, layout in enumerate(plan.lowered.outputs, start=1):
+    for number, layout in enumerate(layouts):
         largest = max(next(reached) for _ in range(layout.ciphertexts))
-        name = f"result {number}" if several else "result"
-        ports.append(Port(name, "real", 0, layout.shape, -largest, largest))
+        ports.append(_result(number, len(layouts), layout.shape, largest))
     return tuple(ports)
+
+
+def _result(number: int, count: int, shape: tuple[int, ...], bound: float) -> Port:
+    """One of several results."""
+    name = f"result {number + 1}" if count > 1 else "result"
+    return Port(name, "real", 0, shape, -bound, bound)
 
 
 def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[ActivationRange, ...]:

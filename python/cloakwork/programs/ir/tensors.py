@@ -296,7 +296,7 @@ class TensorFunction:
     def inputs(self) -> tuple[Port, ...]:
         """The arguments as a program takes them."""
         return tuple(
-            Port(source.name, "real", 0, spec.shape, spec.low, spec.high)
+            Port(source.name, spec.kind, 0, spec.shape, *spec.ends)
             for source, spec in self.spec_of.items()
         )
 

@@ -256,7 +256,7 @@ class IntegerMatrixPacking(Packing):
             value,
             action,
             wider="compile with a larger bound or a wider range",
-            instead=", or compile a product of reals by cw.compile_matmul",
+            instead=", or compile for reals",
         )
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:

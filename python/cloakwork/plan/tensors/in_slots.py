@@ -1,7 +1,7 @@
-"""The cheapest program of a function of tensors: as products of matrices, or in slots.
+"""The cheapest program of a function of tensors in slots.
 
-In slots, functions are first replaced by what comes near to them. A plan then has levels as low as
-they can be, or bootstraps where no chain is as long; `plan.tensors.assemble` makes a program of it.
+Functions are first replaced by what comes near to them. A plan then has levels as low as they can
+be, or bootstraps where no chain is as long; `plan.tensors.assemble` makes a program of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
-from cloakwork.errors import InvalidParametersError, KeyBudgetError
+from cloakwork.errors import InvalidParametersError
+from cloakwork.plan.analysis.memory import require_within_limit
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.approximate import (
     Approximated,
@@ -20,57 +21,31 @@ from cloakwork.plan.functions.approximate import (
     with_claims_cleared,
 )
 from cloakwork.plan.functions.intervals import of_spec
-from cloakwork.plan.matmul.matrix_plan import is_large, matrix_plan
 from cloakwork.plan.passes.key_budget import within_key_budget
-from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.assemble import (
+    Lowering,
     least_precision,
-    program_in_blocks,
     program_in_slots,
     program_with_functions,
 )
 from cloakwork.plan.tensors.bootstrapped import cheapest_bootstrapped_plan
 from cloakwork.plan.tensors.lower import in_order
-from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan, require_keys
+from cloakwork.plan.tensors.search import Plan, Task, cheapest_plan
 from cloakwork.programs.ir.tensors import Apply, TensorFunction, Within
 from cloakwork.runtime.on_device import require_device
-from cloakwork.runtime.program import Program
-from cloakwork.schemes.device.devices import CPU
 
 
-def tensor_program(function: TensorFunction, options: RealOptions, device: str) -> Program:
+def lowered_in_slots(task: Task, function: TensorFunction, device: str) -> Lowering:
     """The cheapest program found."""
-    bounds = {source: spec.bound for source, spec in function.spec_of.items()}
-    task = Task(options, function.results, bounds)
-    require_keys(task)
-    blocks, refusals = None, list[KeyBudgetError]()
-    if not options.bootstrap and device == CPU:
-        try:
-            blocks = matrix_plan(task)
-        except KeyBudgetError as refusal:
-            if is_large(task):
-                raise
-            refusals.append(refusal)
-    if blocks is not None and blocks.is_certain:
-        return program_in_blocks(blocks, function, task)
     in_slots, near = _without_functions(task, function)
-    try:
-        plan = _planned(in_slots) if blocks is None else _within_key_budget(in_slots)
-    except (InvalidParametersError, KeyBudgetError) as refusal:
-        if blocks is not None:
-            return program_in_blocks(blocks, function, task)
-        if isinstance(refusal, KeyBudgetError):
-            # Of both ways the one that takes least says what would do.
-            raise min([refusal, *refusals], key=lambda each: each.least) from None
-        raise
-    if blocks is not None and blocks.is_better_than(plan):
-        return program_in_blocks(blocks, function, task)
+    plan = _planned(in_slots)
     if near is None:
         program = program_in_slots(plan, function, task)
     else:
         program = program_with_functions(plan, near, function, in_slots)
     require_device(program, device)
-    return replace(program, device=device)
+    require_within_limit(plan.lowered.program, program.scheme, task.options)
+    return Lowering(replace(program, device=device), plan.cost)
 
 
 def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Approximated | None]:

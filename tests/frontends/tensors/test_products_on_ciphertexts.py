@@ -9,6 +9,7 @@ import cloakwork as cw
 from cloakwork.errors import ValueOutOfRangeError
 from cloakwork.plan.parameters.bgv import plaintext_moduli
 from cloakwork.programs.packing.matrix import MatrixPacking
+from tests.products import integer_product, real_product
 from tests.thoroughness import part
 
 SIDE = st.integers(1, 40)
@@ -25,14 +26,14 @@ def test_products_of_any_shape_are_right(
     batch: tuple[int, ...], rows: int, inner: int, columns: int
 ) -> None:
     a, b = random_matrices((*batch, rows, inner), (*batch, inner, columns))
-    program = cw.compile_matmul(a.shape, b.shape, log_n=8, insecure=True)
+    program = real_product(a.shape, b.shape, precision=8, log_n=8, insecure=True)
     assert np.abs(program.run(a, b) - a @ b).max() < 2**-7
 
 
 @pytest.mark.parametrize("shapes", [((256, 256), (256, 256)), ((300, 64), (64, 200))])
 def test_secure_products_are_as_precise_as_promised(shapes: tuple[tuple[int, int], ...]) -> None:
     a, b = random_matrices(*shapes)
-    program = cw.compile_matmul(*shapes)
+    program = real_product(*shapes)
     assert not program.warning
     error = np.abs(program.run(a, b) - a @ b).max()
     # Promised for the worst inputs, these err less.
@@ -48,9 +49,7 @@ WORST = {(256, 256, 256): (2, 1), (64, 64, 64): (2, 2), (200, 12, 300): (1, 1)}
 @pytest.mark.parametrize("sizes", WORST, ids=str)
 def test_worst_inputs_neither_wrap_nor_lose_their_precision(sizes: tuple[int, int, int]) -> None:
     rows, inner, columns = sizes
-    program = cw.compile_matmul(
-        cw.Spec((rows, inner), bound=4.0), cw.Spec((inner, columns), bound=0.5)
-    )
+    program = real_product(cw.Spec((rows, inner), bound=4.0), cw.Spec((inner, columns), bound=0.5))
     packing = program.packing
     assert isinstance(packing, MatrixPacking)
     blocks = packing.results[0].layout.blocks
@@ -74,7 +73,7 @@ def test_worst_inputs_neither_wrap_nor_lose_their_precision(sizes: tuple[int, in
 
 
 def test_what_a_bound_does_not_allow_is_refused_before_it_is_encrypted() -> None:
-    program = cw.compile_matmul((16, 40), (40, 16), log_n=10, insecure=True)
+    program = real_product((16, 40), (40, 16), log_n=10, insecure=True)
     client, _ = program.keygen()
     beyond = np.ones((16, 40))
     beyond[3, 5] = np.nextafter(1.0, 2.0)
@@ -85,7 +84,7 @@ def test_what_a_bound_does_not_allow_is_refused_before_it_is_encrypted() -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [512, 1024])
 def test_large_products_are_within_the_stated_bound(size: int) -> None:
-    program = cw.compile_matmul((size, size), (size, size))
+    program = real_product((size, size), (size, size))
     client, evaluator = program.keygen()
     ones = np.ones((size, size))
     for a, b in (random_matrices((size, size), (size, size)), (ones, ones), (-ones, ones)):
@@ -100,7 +99,7 @@ def test_products_of_integers_are_exact(rows: int, inner: int, columns: int, see
     rng = np.random.default_rng(seed)
     a, b = rng.integers(-9, 10, (rows, inner)), rng.integers(-9, 10, (inner, columns))
     specs = [cw.Spec(each.shape, bound=9) for each in (a, b)]
-    program = cw.compile_integer_matmul(*specs, log_n=9, insecure=True)
+    program = integer_product(*specs, log_n=9, insecure=True)
     np.testing.assert_array_equal(program.run(a, b), a @ b)
 
 
@@ -117,7 +116,7 @@ def test_fifty_shapes_are_exact_modulo_a_prime_even_at_the_bound(bits: int) -> N
         a[generator.random(a.shape) < 0.25] = half
         b[generator.random(b.shape) < 0.25] = -half
         specs = [cw.Spec(each.shape, bound=half) for each in (a, b)]
-        program = cw.compile_integer_matmul(*specs, modulus=modulus, log_n=12, insecure=True)
+        program = integer_product(*specs, modulus=modulus, log_n=12, insecure=True)
         expected = a.astype(object) @ b.astype(object)
         assert ((program.run(a, b) - expected) % modulus == 0).all()
 
@@ -129,7 +128,7 @@ def test_integers_modulo_primes_are_exact_at_128_bits(bits: int) -> None:
     half = modulus // 2
     a, b = rng.integers(-half, half + 1, (20, 70)), rng.integers(-half, half + 1, (70, 30))
     specs = [cw.Spec(each.shape, bound=half) for each in (a, b)]
-    program = cw.compile_integer_matmul(*specs, modulus=modulus, log_n=13)
+    program = integer_product(*specs, modulus=modulus, log_n=13)
     assert not program.warning
     expected = a.astype(object) @ b.astype(object)
     assert ((program.run(a, b) - expected) % modulus == 0).all()
@@ -137,7 +136,7 @@ def test_integers_modulo_primes_are_exact_at_128_bits(bits: int) -> None:
 
 @pytest.mark.parametrize("limit", [17, 20, 60])
 def test_a_limit_of_memory_is_kept_in_runs(limit: int) -> None:
-    program = cw.compile_matmul((256, 100), (100, 256), memory_limit=limit << 20)
+    program = real_product((256, 100), (100, 256), memory_limit=limit << 20)
     client, evaluator = program.keygen()
     a, b = random_matrices((256, 100), (100, 256))
     profile = cw.Profile()
@@ -166,7 +165,7 @@ def test_chains_are_right() -> None:
 
 
 def test_an_evaluator_holds_what_its_program_needs_and_no_more() -> None:
-    program = cw.compile_matmul((64, 64), (64, 64))
+    program = real_product((64, 64), (64, 64))
     client, evaluator = program.keygen()
     assert evaluator.key_bytes == program.key_bytes
     a, b = random_matrices((64, 64), (64, 64))

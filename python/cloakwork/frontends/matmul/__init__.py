@@ -1,1 +1,0 @@
-"""Products of encrypted matrices: reals by CKKS, integers by BGV."""
