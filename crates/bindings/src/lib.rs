@@ -4,6 +4,10 @@
 //! back. What an operation means is said in the crates `rlwe`, `tfhe-eval` and `secrets`.
 #![forbid(unsafe_code)]
 
+// Before those that use its macros.
+#[macro_use]
+mod shared_methods;
+
 mod arrays;
 mod bgv;
 mod bytes;

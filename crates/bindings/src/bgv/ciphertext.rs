@@ -13,6 +13,8 @@ use crate::{bytes, engine};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvCiphertext(pub bgv::Ciphertext);
 
+owned!(BgvCiphertext, BgvEstimate);
+
 #[pymethods]
 impl BgvCiphertext {
     /// How often the modulus can still be switched.
@@ -45,24 +47,6 @@ impl BgvCiphertext {
         self.0.estimate().budget_bits()
     }
 
-    /// All that is known of it without decrypting it.
-    #[getter]
-    fn estimate(&self) -> BgvEstimate {
-        BgvEstimate(self.0.estimate().clone())
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.key_id())
-    }
-
-    /// Bytes in memory.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.nbytes()
-    }
-
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -79,9 +63,5 @@ impl BgvCiphertext {
         let data =
             engine::run_about(py, Work::Transform.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("BgvCiphertext({})", self.0)
     }
 }

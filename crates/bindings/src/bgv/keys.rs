@@ -20,30 +20,10 @@ use crate::{bytes, engine, errors};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvSecretKey(keys::SecretKey);
 
+encrypting_keys!(BgvSecretKey, BgvPublicKey, BgvParameters, BgvPlaintext -> BgvCiphertext by encrypt_integers, "Bgv");
+
 #[pymethods]
 impl BgvSecretKey {
-    /// A fresh key from the operating system's randomness.
-    #[staticmethod]
-    fn generate(py: Python<'_>, parameters: Bound<'_, BgvParameters>) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::generate(parameters)).map(Self)
-    }
-
-    /// A fresh key that encrypts and does nothing else.
-    fn public_key(&self, py: Python<'_>) -> PyResult<BgvPublicKey> {
-        engine::run(py, || self.0.public_key()).map(BgvPublicKey)
-    }
-
-    /// Encrypt; with less noise and in fewer bytes than a public key does.
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        plaintext: Bound<'_, BgvPlaintext>,
-    ) -> PyResult<BgvCiphertext> {
-        let plaintext = &plaintext.get().0;
-        engine::run(py, || self.0.encrypt_integers(plaintext)).map(BgvCiphertext)
-    }
-
     /// The integers, of shape (2, slots), between minus and plus half the plaintext modulus.
     fn decrypt<'py>(
         &self,
@@ -87,144 +67,24 @@ impl BgvSecretKey {
         };
         engine::run(py, || self.0.evaluation_keys(&request)).map(BgvEvaluationKeys::new)
     }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.id())
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, BgvParameters>,
-        data: Secret,
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::from_bytes(parameters, &data.0)).map(Self)
-    }
-
-    /// The secret itself as bytes, unprotected; the caller wipes them.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        Ok(PyByteArray::new(py, &data))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Bgv{:?}", self.0)
-    }
 }
 
 /// A key that encrypts and does nothing else.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvPublicKey(keys::PublicKey);
 
-#[pymethods]
-impl BgvPublicKey {
-    /// Encrypt.
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        plaintext: Bound<'_, BgvPlaintext>,
-    ) -> PyResult<BgvCiphertext> {
-        let plaintext = &plaintext.get().0;
-        engine::run(py, || self.0.encrypt_integers(plaintext)).map(BgvCiphertext)
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.id())
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, BgvParameters>,
-        data: &[u8],
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::PublicKey::from_bytes(parameters, data)).map(Self)
-    }
-
-    /// This key as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Bgv{:?}", self.0)
-    }
-}
-
 /// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvEvaluationKeys(Mutex<keys::EvaluationKeys>);
 
-impl BgvEvaluationKeys {
-    fn new(keys: keys::EvaluationKeys) -> Self {
-        Self(Mutex::new(keys))
-    }
-
-    /// Never held across a call into Python or the engine's work.
-    fn lock(&self) -> MutexGuard<'_, keys::EvaluationKeys> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The keys as they stand; they are shared, not copied.
-    pub fn snapshot(&self) -> keys::EvaluationKeys {
-        self.lock().clone()
-    }
-}
+evaluation_keys!(BgvEvaluationKeys, "Bgv");
 
 #[pymethods]
 impl BgvEvaluationKeys {
-    /// Take in the keys of another; of two keys for one rotation the higher stays.
-    fn extend(&self, py: Python<'_>, other: Bound<'_, BgvEvaluationKeys>) -> PyResult<()> {
-        let other = other.get().snapshot();
-        self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// One object for each key, which is shared with these; an empty one if there are no keys.
-    fn split(&self) -> Vec<Self> {
-        self.snapshot().split().into_iter().map(Self::new).collect()
-    }
-
-    /// Rotations that there are keys for, with the level of each.
-    fn rotations(&self) -> BTreeMap<i64, usize> {
-        self.lock().rotations()
-    }
-
-    /// Rotations of which rotated products can be switched: see `EvaluationKeys.rotated_products`.
-    fn rotated_products(&self) -> BTreeMap<i64, usize> {
-        self.lock().rotated_products()
-    }
-
-    /// The level of the relinearisation key, if there is one.
-    #[getter]
-    fn relinearisation_level(&self) -> Option<usize> {
-        self.lock().relinearisation_level()
-    }
-
     /// The level of the key for swapping rows, if there is one.
     #[getter]
     fn row_swap_level(&self) -> Option<usize> {
         self.lock().conjugation_level()
-    }
-
-    /// Bytes in memory.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.lock().nbytes()
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.lock().id())
     }
 
     /// Read what `to_bytes` wrote.
@@ -241,16 +101,5 @@ impl BgvEvaluationKeys {
             Ok(keys)
         };
         engine::run(py, read).map(Self::new)
-    }
-
-    /// These keys as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let keys = self.snapshot();
-        let data = engine::run(py, || Ok(keys.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Bgv{:?}", self.lock())
     }
 }

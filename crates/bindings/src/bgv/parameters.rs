@@ -32,6 +32,8 @@ use crate::{bytes, engine, errors};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvParameters(pub bgv::Parameters);
 
+parameters!(BgvParameters(bgv::Parameters));
+
 #[pymethods]
 impl BgvParameters {
     #[new]
@@ -70,28 +72,10 @@ impl BgvParameters {
         self.0.plaintext_modulus()
     }
 
-    /// log2 of the ring degree.
-    #[getter]
-    fn log_n(&self) -> u32 {
-        self.0.log_n()
-    }
-
-    /// The ring degree.
-    #[getter]
-    fn n(&self) -> usize {
-        self.0.n()
-    }
-
     /// Integers in each of two rows: half the ring degree.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots()
-    }
-
-    /// The top level.
-    #[getter]
-    fn levels(&self) -> usize {
-        self.0.max_level()
     }
 
     /// What each level adds to the modulus, in bits.
@@ -106,71 +90,8 @@ impl BgvParameters {
         self.0.failure_bits()
     }
 
-    /// Bits of the largest prime of any level.
-    #[getter]
-    fn word_bits(&self) -> u32 {
-        self.0.word_bits()
-    }
-
-    /// log2 of the largest modulus, key-switching primes included.
-    #[getter]
-    fn log_qp(&self) -> f64 {
-        self.0.log_qp()
-    }
-
-    /// Whether they fall short of 128-bit security.
-    #[getter]
-    fn insecure(&self) -> bool {
-        !self.0.is_secure()
-    }
-
-    /// Equal exactly for parameters whose objects may be mixed.
-    #[getter]
-    fn fingerprint(&self) -> String {
-        self.0.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// Word primes of the largest modulus, key-switching primes included.
-    #[getter]
-    fn key_prime_count(&self) -> usize {
-        self.0.key_limbs()
-    }
-
     /// log2 of the modulus of a level.
     fn log_q(&self, py: Python<'_>, level: Number<usize>) -> PyResult<f64> {
         self.0.log_q(level.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Word primes of the modulus of a level.
-    fn prime_count(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Bytes in memory of one evaluation key for a level.
-    fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Read what `to_bytes` wrote, if it is accepted: see `Parameters.from_bytes`.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, insecure=false, max_log_n=Number(16)))]
-    fn from_bytes(
-        py: Python<'_>,
-        data: &[u8],
-        insecure: bool,
-        max_log_n: Number<u32>,
-    ) -> PyResult<Self> {
-        let limits = ReadLimits { insecure, max_log_n: max_log_n.0 };
-        engine::run(py, || bgv::Parameters::from_bytes(data, &limits)).map(Self)
-    }
-
-    /// These parameters as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("BgvParameters({})", self.0)
     }
 }

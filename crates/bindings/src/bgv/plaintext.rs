@@ -14,6 +14,8 @@ use crate::{bytes, engine};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvPlaintext(pub bgv::Plaintext);
 
+stored!(BgvPlaintext(bgv::Plaintext), BgvParameters);
+
 #[pymethods]
 impl BgvPlaintext {
     /// The level that it is encoded at.
@@ -32,23 +34,6 @@ impl BgvPlaintext {
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let values = engine::run(py, || Ok(self.0.decode()))?;
         arrays::to_python(py, values)
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, BgvParameters>,
-        data: &[u8],
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || bgv::Plaintext::from_bytes(parameters, data)).map(Self)
-    }
-
-    /// This plaintext as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
     }
 
     fn __repr__(&self) -> String {

@@ -14,6 +14,8 @@ use crate::{bytes, engine, errors};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct Ciphertext(pub ckks::Ciphertext);
 
+owned!(Ciphertext, CkksEstimate);
+
 #[pymethods]
 impl Ciphertext {
     /// How many times it can still be rescaled.
@@ -62,24 +64,6 @@ impl Ciphertext {
         self.0.with_bound(bound.0).map(Self).map_err(|error| errors::refusal(py, &error))
     }
 
-    /// What it says of itself: of a ciphertext that a stranger sent nothing of this need be true.
-    #[getter]
-    fn estimate(&self) -> CkksEstimate {
-        CkksEstimate(self.0.estimate().clone())
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.key_id())
-    }
-
-    /// Bytes in memory.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.nbytes()
-    }
-
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -96,9 +80,5 @@ impl Ciphertext {
         let data =
             engine::run_about(py, Work::Transform.on(self.0.nbytes()), || Ok(self.0.to_bytes()))?;
         bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Ciphertext({})", self.0)
     }
 }

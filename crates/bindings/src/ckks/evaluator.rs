@@ -19,128 +19,78 @@ use crate::numbers::{Number, Real};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct Evaluator(ckks::Evaluator);
 
+operations! {
+    Evaluator -> Ciphertext;
+
+    /// a + b; of one level and scale.
+    add(a: Ciphertext, b: Ciphertext) as Pass;
+
+    /// a - b; of one level and scale.
+    sub(a: Ciphertext, b: Ciphertext) as Pass;
+
+    /// The negative of every number.
+    negate(ciphertext: Ciphertext) as Pass;
+
+    /// Every number times the imaginary unit, without error or change of scale.
+    multiply_imaginary(ciphertext: Ciphertext) as Pass;
+
+    /// ciphertext + plaintext; of one level and scale.
+    add_plain(ciphertext: Ciphertext, plaintext: Plaintext) as Pass;
+
+    /// ciphertext - plaintext; of one level and scale.
+    sub_plain(ciphertext: Ciphertext, plaintext: Plaintext) as Pass;
+
+    /// a * b, relinearised, not rescaled; of one level.
+    multiply(a: Ciphertext, b: Ciphertext) as Switch;
+
+    /// a * b of degree 2, neither relinearised nor rescaled; of one level.
+    multiply_lazily(a: Ciphertext, b: Ciphertext) as Pass;
+
+    /// The same numbers at degree 1.
+    relinearize(ciphertext: Ciphertext) as Switch;
+
+    /// The same numbers at degree 1 and one level down, in one division.
+    relinearize_and_rescale(ciphertext: Ciphertext) as Switch;
+
+    /// ciphertext * plaintext, not rescaled; of one level.
+    multiply_plain(ciphertext: Ciphertext, plaintext: Plaintext) as Pass;
+
+    /// Every number times one integer; exact, the scale unchanged.
+    multiply_integer(ciphertext: Ciphertext; value: i64) as Pass;
+
+    /// Every number plus one value.
+    add_scalar(ciphertext: Ciphertext; value: Complex64) as Pass;
+
+    /// The square of every number, relinearised, not rescaled.
+    square(ciphertext: Ciphertext) as Switch;
+
+    /// The same numbers one level down, the scale divided by the level's rescale factor.
+    rescale(ciphertext: Ciphertext) as Transform;
+
+    /// Slot i receives slot i + steps, cyclically.
+    rotate(ciphertext: Ciphertext; steps: i64) as Switch;
+
+    /// The complex conjugate of every number.
+    conjugate(ciphertext: Ciphertext) as Switch;
+
+    /// The image under X -> X^element: a rotation, a conjugation or both.
+    automorphism(ciphertext: Ciphertext; element: usize) as Switch;
+}
+
+hoisting!(Evaluator, Ciphertext);
+products!(
+    Evaluator,
+    Ciphertext,
+    RotatedProducts,
+    switch_product_and_rescale,
+    "`switch_product` and `rescale` in one division."
+);
+
 #[pymethods]
 impl Evaluator {
     #[new]
     fn new(keys: Bound<'_, EvaluationKeys>) -> Self {
         Self(ckks::Evaluator::new(keys.get().snapshot()))
-    }
-
-    /// a + b; of one level and scale.
-    fn add(
-        &self,
-        py: Python<'_>,
-        a: Bound<'_, Ciphertext>,
-        b: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add(a, b)).map(Ciphertext)
-    }
-
-    /// a - b; of one level and scale.
-    fn sub(
-        &self,
-        py: Python<'_>,
-        a: Bound<'_, Ciphertext>,
-        b: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub(a, b)).map(Ciphertext)
-    }
-
-    /// The negative of every number.
-    fn negate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.negate(a)).map(Ciphertext)
-    }
-
-    /// Every number times the imaginary unit, without error or change of scale.
-    fn multiply_imaginary(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_imaginary(a))
-            .map(Ciphertext)
-    }
-
-    /// ciphertext + plaintext; of one level and scale.
-    fn add_plain(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        plaintext: Bound<'_, Plaintext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_plain(a, b)).map(Ciphertext)
-    }
-
-    /// ciphertext - plaintext; of one level and scale.
-    fn sub_plain(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        plaintext: Bound<'_, Plaintext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.sub_plain(a, b)).map(Ciphertext)
-    }
-
-    /// a * b, relinearised, not rescaled; of one level.
-    fn multiply(
-        &self,
-        py: Python<'_>,
-        a: Bound<'_, Ciphertext>,
-        b: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.multiply(a, b)).map(Ciphertext)
-    }
-
-    /// a * b of degree 2, neither relinearised nor rescaled; of one level.
-    fn multiply_lazily(
-        &self,
-        py: Python<'_>,
-        a: Bound<'_, Ciphertext>,
-        b: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&a.get().0, &b.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_lazily(a, b))
-            .map(Ciphertext)
-    }
-
-    /// The same numbers at degree 1.
-    fn relinearize(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize(a)).map(Ciphertext)
-    }
-
-    /// The same numbers at degree 1 and one level down, in one division.
-    fn relinearize_and_rescale(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.relinearize_and_rescale(a))
-            .map(Ciphertext)
-    }
-
-    /// ciphertext * plaintext, not rescaled; of one level.
-    fn multiply_plain(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        plaintext: Bound<'_, Plaintext>,
-    ) -> PyResult<Ciphertext> {
-        let (a, b) = (&ciphertext.get().0, &plaintext.get().0);
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_plain(a, b))
-            .map(Ciphertext)
     }
 
     /// Every number times one value, not rescaled. The value is encoded at `scale`, by
@@ -158,42 +108,6 @@ impl Evaluator {
             self.0.multiply_scalar(a, value.0, scale.map(|x| x.0))
         })
         .map(Ciphertext)
-    }
-
-    /// Every number times one integer; exact, the scale unchanged.
-    fn multiply_integer(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        value: Number<i64>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.multiply_integer(a, value.0))
-            .map(Ciphertext)
-    }
-
-    /// Every number plus one value.
-    fn add_scalar(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        value: Number<Complex64>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Pass.on(a.nbytes()), || self.0.add_scalar(a, value.0))
-            .map(Ciphertext)
-    }
-
-    /// The square of every number, relinearised, not rescaled.
-    fn square(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.square(a)).map(Ciphertext)
-    }
-
-    /// The same numbers one level down, the scale divided by the level's rescale factor.
-    fn rescale(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Transform.on(a.nbytes()), || self.0.rescale(a)).map(Ciphertext)
     }
 
     /// The same numbers at a lower level, the scale unchanged.
@@ -220,51 +134,6 @@ impl Evaluator {
         let a = &ciphertext.get().0;
         let scale = scale.map_or_else(|| a.parameters().scale(level.0), |scale| Ok(scale.0));
         engine::run(py, || self.0.align(a, level.0, scale?)).map(Ciphertext)
-    }
-
-    /// Slot i receives slot i + steps, cyclically.
-    fn rotate(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        steps: Number<i64>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.rotate(a, steps.0))
-            .map(Ciphertext)
-    }
-
-    /// Several rotations of one ciphertext, which share the decomposition (hoisting).
-    fn rotate_hoisted(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        steps: Vec<Number<i64>>,
-    ) -> PyResult<Vec<Ciphertext>> {
-        let a = &ciphertext.get().0;
-        let steps: Vec<i64> = steps.into_iter().map(|k| k.0).collect();
-        let rotated = engine::run_about(py, Work::Switch.on(steps.len() * a.nbytes()), || {
-            self.0.rotate_hoisted(a, &steps)
-        })?;
-        Ok(rotated.into_iter().map(Ciphertext).collect())
-    }
-
-    /// The complex conjugate of every number.
-    fn conjugate(&self, py: Python<'_>, ciphertext: Bound<'_, Ciphertext>) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.conjugate(a)).map(Ciphertext)
-    }
-
-    /// The image under X -> X^element: a rotation, a conjugation or both.
-    fn automorphism(
-        &self,
-        py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        element: Number<usize>,
-    ) -> PyResult<Ciphertext> {
-        let a = &ciphertext.get().0;
-        engine::run_about(py, Work::Switch.on(a.nbytes()), || self.0.automorphism(a, element.0))
-            .map(Ciphertext)
     }
 
     /// The linear transform, not rescaled.
@@ -338,84 +207,6 @@ impl Evaluator {
     ) -> PyResult<Ciphertext> {
         let a = &ciphertext.get().0;
         engine::run(py, || self.0.inner_sum(a, length.0, stride.0)).map(Ciphertext)
-    }
-
-    /// For every t below slots / step the sum over j of left[j], rotated by t * step, times
-    /// right[j]; no key is switched, none is needed.
-    ///
-    /// Args:
-    ///     left: Ciphertexts of one level and scale.
-    ///     right: As many, of the same level and scale.
-    ///     step: A power of two up to the slots.
-    fn rotated_products(
-        &self,
-        py: Python<'_>,
-        left: Vec<Bound<'_, Ciphertext>>,
-        right: Vec<Bound<'_, Ciphertext>>,
-        step: Number<usize>,
-    ) -> PyResult<RotatedProducts> {
-        let [left, right] =
-            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
-        engine::run(py, || self.0.rotated_products(&left, &right, step.0)).map(RotatedProducts)
-    }
-
-    /// For every t below d = slots / step the sum over runs of d, and over r, of
-    /// left[(r - t) % d], rotated by t * step, times right[r]: products of diagonals of matrices.
-    ///
-    /// Args:
-    ///     left: Ciphertexts as for `rotated_products`, a multiple of d.
-    ///     right: As many.
-    ///     step: A power of two up to the slots.
-    fn diagonal_products(
-        &self,
-        py: Python<'_>,
-        left: Vec<Bound<'_, Ciphertext>>,
-        right: Vec<Bound<'_, Ciphertext>>,
-        step: Number<usize>,
-    ) -> PyResult<RotatedProducts> {
-        let [left, right] =
-            [&left, &right].map(|side| side.iter().map(|a| &a.get().0).collect::<Vec<_>>());
-        engine::run(py, || self.0.diagonal_products(&left, &right, step.0)).map(RotatedProducts)
-    }
-
-    /// The products of both pairs of lists, added up.
-    fn add_rotated_products(
-        &self,
-        py: Python<'_>,
-        a: Bound<'_, RotatedProducts>,
-        b: Bound<'_, RotatedProducts>,
-    ) -> PyResult<RotatedProducts> {
-        let (a, b) = (&a.get().0, &b.get().0);
-        engine::run(py, || self.0.add_rotated_products(a, b)).map(RotatedProducts)
-    }
-
-    /// The product at a rotation by t steps as a ciphertext: by the Galois key and the product key
-    /// of that rotation, by the relinearisation key for t = 0.
-    fn switch_product(
-        &self,
-        py: Python<'_>,
-        products: Bound<'_, RotatedProducts>,
-        t: Number<usize>,
-    ) -> PyResult<Ciphertext> {
-        let products = &products.get().0;
-        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
-            self.0.switch_product(products, t.0)
-        })
-        .map(Ciphertext)
-    }
-
-    /// `switch_product` and `rescale` in one division.
-    fn switch_product_and_rescale(
-        &self,
-        py: Python<'_>,
-        products: Bound<'_, RotatedProducts>,
-        t: Number<usize>,
-    ) -> PyResult<Ciphertext> {
-        let products = &products.get().0;
-        engine::run_about(py, Work::Switch.on(products.product_nbytes()), || {
-            self.0.switch_product_and_rescale(products, t.0)
-        })
-        .map(Ciphertext)
     }
 
     /// `switch_product_and_rescale` at each of several rotations.

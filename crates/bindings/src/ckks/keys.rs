@@ -20,26 +20,10 @@ use crate::{bytes, engine, errors};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct SecretKey(keys::SecretKey);
 
+encrypting_keys!(SecretKey, PublicKey, Parameters, Plaintext -> Ciphertext by encrypt, "");
+
 #[pymethods]
 impl SecretKey {
-    /// A fresh key from the operating system's randomness.
-    #[staticmethod]
-    fn generate(py: Python<'_>, parameters: Bound<'_, Parameters>) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::generate(parameters)).map(Self)
-    }
-
-    /// A fresh key that encrypts and does nothing else.
-    fn public_key(&self, py: Python<'_>) -> PyResult<PublicKey> {
-        engine::run(py, || self.0.public_key()).map(PublicKey)
-    }
-
-    /// Encrypt; with less noise and in fewer bytes than a public key does.
-    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
-        let plaintext = &plaintext.get().0;
-        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
-    }
-
     /// Decrypt a ciphertext of which the caller knows what it is.
     ///
     /// Precision and the check for overflow are those of the estimate, whatever the ciphertext
@@ -143,108 +127,20 @@ impl SecretKey {
         let request = bootstrapping.get().0.keys();
         engine::run(py, || self.0.evaluation_keys(&request)).map(EvaluationKeys::new)
     }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.id())
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, Parameters>,
-        data: Secret,
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::SecretKey::from_bytes(parameters, &data.0)).map(Self)
-    }
-
-    /// The secret itself as bytes, unprotected; the caller wipes them.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        Ok(PyByteArray::new(py, &data))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
-    }
 }
 
 /// A key that encrypts and does nothing else.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct PublicKey(keys::PublicKey);
 
-#[pymethods]
-impl PublicKey {
-    /// Encrypt.
-    fn encrypt(&self, py: Python<'_>, plaintext: Bound<'_, Plaintext>) -> PyResult<Ciphertext> {
-        let plaintext = &plaintext.get().0;
-        engine::run(py, || self.0.encrypt(plaintext)).map(Ciphertext)
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.id())
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, Parameters>,
-        data: &[u8],
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || keys::PublicKey::from_bytes(parameters, data)).map(Self)
-    }
-
-    /// This key as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.0)
-    }
-}
-
 /// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);
 
-impl EvaluationKeys {
-    fn new(keys: keys::EvaluationKeys) -> Self {
-        Self(Mutex::new(keys))
-    }
-
-    /// Never held across a call into Python.
-    fn lock(&self) -> MutexGuard<'_, keys::EvaluationKeys> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The keys as they stand; they are shared, not copied.
-    pub fn snapshot(&self) -> keys::EvaluationKeys {
-        self.lock().clone()
-    }
-}
+evaluation_keys!(EvaluationKeys, "");
 
 #[pymethods]
 impl EvaluationKeys {
-    /// Take in the keys of another; of two keys for one rotation the higher stays.
-    fn extend(&self, py: Python<'_>, other: Bound<'_, EvaluationKeys>) -> PyResult<()> {
-        let other = other.get().snapshot();
-        self.lock().extend(other).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// One object for each key, which is shared with these; an empty one if there are no keys.
-    fn split(&self) -> Vec<Self> {
-        self.snapshot().split().into_iter().map(Self::new).collect()
-    }
-
     /// Forget the uniform halves of all keys, which are then expanded from seeds whenever a key is
     /// used: half the memory, and more time.
     fn keep_seeds(&self, py: Python<'_>) -> PyResult<()> {
@@ -274,23 +170,6 @@ impl EvaluationKeys {
         engine::run(py, || self.lock().expand_within(nbytes.0, &uses))
     }
 
-    /// Rotations that there are keys for, with the level of each.
-    fn rotations(&self) -> BTreeMap<i64, usize> {
-        self.lock().rotations()
-    }
-
-    /// Rotations of which rotated products can be switched, that by 0 by the relinearisation key,
-    /// with the level of each.
-    fn rotated_products(&self) -> BTreeMap<i64, usize> {
-        self.lock().rotated_products()
-    }
-
-    /// The level of the relinearisation key, if there is one.
-    #[getter]
-    fn relinearisation_level(&self) -> Option<usize> {
-        self.lock().relinearisation_level()
-    }
-
     /// The level of the conjugation key, if there is one.
     #[getter]
     fn conjugation_level(&self) -> Option<usize> {
@@ -304,18 +183,6 @@ impl EvaluationKeys {
         self.lock().encapsulation_weight()
     }
 
-    /// Bytes in memory.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.lock().nbytes()
-    }
-
-    /// Which secret key it belongs to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.lock().id())
-    }
-
     /// Read what `to_bytes` wrote.
     #[staticmethod]
     fn from_bytes(
@@ -325,16 +192,5 @@ impl EvaluationKeys {
     ) -> PyResult<Self> {
         let parameters = &parameters.get().0;
         engine::run(py, || keys::EvaluationKeys::from_bytes(parameters, data)).map(Self::new)
-    }
-
-    /// These keys as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let keys = self.snapshot();
-        let data = engine::run(py, || Ok(keys.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("{:?}", self.lock())
     }
 }

@@ -28,6 +28,8 @@ use crate::{bytes, engine, errors};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct Parameters(pub ckks::Parameters);
 
+parameters!(Parameters(ckks::Parameters));
+
 #[pymethods]
 impl Parameters {
     #[new]
@@ -58,28 +60,10 @@ impl Parameters {
         engine::run(py, || ckks::Parameters::new(literal)).map(Self)
     }
 
-    /// log2 of the ring degree.
-    #[getter]
-    fn log_n(&self) -> u32 {
-        self.0.log_n()
-    }
-
-    /// The ring degree.
-    #[getter]
-    fn n(&self) -> usize {
-        self.0.n()
-    }
-
     /// Numbers in a full vector: half the ring degree.
     #[getter]
     fn slots(&self) -> usize {
         self.0.slots()
-    }
-
-    /// The top level.
-    #[getter]
-    fn levels(&self) -> usize {
-        self.0.max_level()
     }
 
     /// log2 of the scale that was asked for.
@@ -94,34 +78,10 @@ impl Parameters {
         self.0.headroom_bits()
     }
 
-    /// Bits of the largest prime of any level.
-    #[getter]
-    fn word_bits(&self) -> u32 {
-        self.0.word_bits()
-    }
-
     /// log2 of the modulus of the top level.
     #[getter]
     fn log_q(&self, py: Python<'_>) -> PyResult<f64> {
         self.0.log_q(self.0.max_level()).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// log2 of the largest modulus, key-switching primes included.
-    #[getter]
-    fn log_qp(&self) -> f64 {
-        self.0.log_qp()
-    }
-
-    /// Whether they fall short of 128-bit security.
-    #[getter]
-    fn insecure(&self) -> bool {
-        !self.0.is_secure()
-    }
-
-    /// Equal exactly for parameters whose objects may be mixed.
-    #[getter]
-    fn fingerprint(&self) -> String {
-        self.0.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// The canonical scale of a level.
@@ -138,16 +98,6 @@ impl Parameters {
     /// and rescaled, to the canonical scale of the level below.
     fn matching_scale(&self, py: Python<'_>, level: Number<usize>, scale: Real) -> PyResult<f64> {
         self.0.matching_scale(level.0, scale.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Word primes of the modulus of a level.
-    fn prime_count(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        self.0.limbs(level.0).map_err(|error| errors::refusal(py, &error))
-    }
-
-    /// Bytes in memory of one evaluation key for a level.
-    fn evaluation_key_bytes(&self, py: Python<'_>, level: Number<usize>) -> PyResult<usize> {
-        self.0.evaluation_key_bytes(level.0).map_err(|error| errors::refusal(py, &error))
     }
 
     /// Bytes of the encoded diagonals of a linear transform.
@@ -177,44 +127,5 @@ impl Parameters {
     #[getter]
     fn encapsulation_key_bytes(&self) -> usize {
         self.0.encapsulation_key_bytes()
-    }
-
-    /// Word primes of the largest modulus, key-switching primes included.
-    #[getter]
-    fn key_prime_count(&self) -> usize {
-        self.0.key_limbs()
-    }
-
-    /// Read what `to_bytes` wrote, if it is accepted.
-    ///
-    /// Args:
-    ///     data: The bytes.
-    ///     insecure: Whether less than 128-bit security is accepted; bytes do not decide that.
-    ///     max_log_n: log2 of the largest ring degree that is accepted; by default 16.
-    ///
-    /// Raises:
-    ///     MalformedBytesError: They are no parameters.
-    ///     InsecureParametersError: They fall short of 128-bit security.
-    ///     InvalidParametersError: The ring is larger than what is accepted.
-    #[staticmethod]
-    #[pyo3(signature = (data, *, insecure=false, max_log_n=Number(16)))]
-    fn from_bytes(
-        py: Python<'_>,
-        data: &[u8],
-        insecure: bool,
-        max_log_n: Number<u32>,
-    ) -> PyResult<Self> {
-        let limits = ReadLimits { insecure, max_log_n: max_log_n.0 };
-        engine::run(py, || ckks::Parameters::from_bytes(data, &limits)).map(Self)
-    }
-
-    /// These parameters as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("Parameters({})", self.0)
     }
 }

@@ -13,6 +13,9 @@ use crate::{bytes, engine};
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct RotatedProducts(pub ckks::RotatedProducts);
 
+owned!(RotatedProducts, CkksEstimate);
+stored!(RotatedProducts(ckks::RotatedProducts), Parameters);
+
 #[pymethods]
 impl RotatedProducts {
     /// How many times what they are switched to can be rescaled.
@@ -37,44 +40,5 @@ impl RotatedProducts {
     #[getter]
     fn count(&self) -> usize {
         self.0.count()
-    }
-
-    /// All that is known of each product without decrypting it.
-    #[getter]
-    fn estimate(&self) -> CkksEstimate {
-        CkksEstimate(self.0.estimate().clone())
-    }
-
-    /// Which secret key they belong to: a random public label.
-    #[getter]
-    fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.key_id())
-    }
-
-    /// Bytes in memory.
-    #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.nbytes()
-    }
-
-    /// Read what `to_bytes` wrote.
-    #[staticmethod]
-    fn from_bytes(
-        py: Python<'_>,
-        parameters: Bound<'_, Parameters>,
-        data: &[u8],
-    ) -> PyResult<Self> {
-        let parameters = &parameters.get().0;
-        engine::run(py, || ckks::RotatedProducts::from_bytes(parameters, data)).map(Self)
-    }
-
-    /// These products as bytes.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let data = engine::run(py, || Ok(self.0.to_bytes()))?;
-        bytes::to_python(py, &data)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("RotatedProducts({})", self.0)
     }
 }
