@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         within,
     )
     from cloakwork.frontends.tensors.matmul import matmul
+    from cloakwork.frontends.tensors.result import result
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
@@ -74,6 +75,7 @@ _PLACES = {
     "measured_costs": "plan.cost.measure:measured",
     "nn": "frontends",
     "relu": "frontends.tensors.functions",
+    "result": "frontends.tensors.result",
     "scalar": "frontends.circuit.inputs",
     "select": "frontends.circuit.selection",
     "sigmoid": "frontends.tensors.functions",
@@ -114,6 +116,7 @@ __all__ = [
     "nn",
     "plot",
     "relu",
+    "result",
     "scalar",
     "select",
     "sigmoid",

@@ -156,6 +156,7 @@ def test_an_evaluator_holds_no_secret(family: Family) -> None:
         "run",
         "save",
         "saved_by",
+        "serving",
     ]
 
 

@@ -229,6 +229,15 @@ class Layout:
         """
         return self.pack(np.ones(self.shape))
 
+    def filled(self) -> list[NDArray[np.float64]]:
+        """For each ciphertext 1 in the slots that may hold other numbers than 0.
+
+        Example:
+            >>> Layout(4, (Axis(2, 2),), garbage=True).filled()[0].tolist()
+            [1.0, 1.0, 1.0, 1.0]
+        """
+        return [np.ones(self.slots)] * self.ciphertexts if self.garbage else self.occupied()
+
     def unpack(self, vectors: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Take the tensor back out of its vectors of slots."""
         shapes = {vector.shape for vector in vectors}

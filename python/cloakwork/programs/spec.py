@@ -10,6 +10,7 @@ import numpy as np
 
 from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.operations.base import MAX_INTEGER
 
 SpecKind: TypeAlias = Literal["real", "integer"]
@@ -82,6 +83,19 @@ def _whole(end: float) -> int:
             f"bits, got {end:g}; round them outward"
         )
     return int(end)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedSpec(Spec):
+    """What is known of an argument that lies in ciphertexts already.
+
+    Args:
+        layout: Where its elements lie.
+        error: How far each may be off.
+    """
+
+    layout: Layout | None = None
+    error: float = 0.0
 
 
 def _is_finite(number: Any) -> bool:

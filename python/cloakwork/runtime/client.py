@@ -197,6 +197,12 @@ class _Encrypting(KeyHolder):
         """Arguments as vectors."""
         program = self.program
         arguments = bound_arguments(program.inputs, args, named, action)
+        for each in program.after if program.scheme.encrypts else ():
+            if each.input in arguments:
+                raise InputNameError(
+                    f"cannot {action}: the input {each.input!r} is the result {each.result!r} of "
+                    f"{each.program.name}; give what its run made to the run of this one"
+                )
         if program.inputs and not arguments:
             names = ", ".join(port.name for port in program.inputs)
             raise InputNameError(

@@ -16,6 +16,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -364,8 +365,7 @@ class Evaluator(KeyHolder):
             raise InvalidArgumentError(
                 f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"
             )
-        for each in several:
-            self._require_own(each, "inputs", action)
+        several = [self._as_inputs(each, action) for each in several]
         if len(several) > 1 and len({(each.runs, each.count) for each in several}) > 1:
             counts = ", ".join(
                 f"{'one' if each.count is None else each.count} of {', '.join(each.ports)}"
@@ -379,6 +379,43 @@ class Evaluator(KeyHolder):
         numbers = [*known, *(number for each in several for number in each.numbers())]
         self._require_once(numbers, action)
         return several
+
+    def _as_inputs(self, given: Encrypted, action: str) -> Encrypted:
+        """Inputs of this program as they are; results of one that it follows as its inputs."""
+        program = self.program
+        links = [
+            each
+            for each in program.after
+            if given.role == "outputs" and given.program == each.program.fingerprint
+        ]
+        if not links:
+            if given.role == "outputs" and program.after:
+                names = ", ".join(dict.fromkeys(each.program.name for each in program.after))
+                raise ProgramMismatchError(
+                    f"cannot {action}: expected inputs, or results of {names} as it is compiled in "
+                    f"{program.name}, got results of another program; run that program first"
+                )
+            self._require_own(given, "inputs", action)
+            return given
+        self._require_key(given, action)
+        first = links[0].program
+        self._require_runs(given, first.batch, action)
+        if first.batch > 1 and given.count is not None:
+            raise ShapeMismatchError(
+                f"cannot {action}: expected a result of {first.name} for one input without an axis "
+                f"of evaluations, got {given.count} evaluations, which share ciphertexts; run them "
+                "one by one"
+            )
+        for each in links:
+            each.require_fit(program, action)
+        backend = self._backend
+        runs = []
+        for values in given.values(first.scheme, first.body):
+            taken: dict[int, Any] = {}
+            for each in links:
+                taken.update(each.taken(program, backend, values, action))
+            runs.append({number: on_host(value) for number, value in taken.items()})
+        return self._encrypted("inputs", [each.input for each in links], runs, given.count)
 
     def _given(self, several: Sequence[Encrypted]) -> list[dict[int, Any]]:
         """The values of each run by number, of all that was given."""
@@ -402,8 +439,12 @@ class Evaluator(KeyHolder):
         within = {name for number in several or missing for name in held[number]}
         names = ", ".join(port.name for port in self.program.inputs if port.name in within)
         all_names = ", ".join(port.name for port in self.program.inputs)
+        before = [each for each in self.program.after if each.input in within]
         if several:
             reason = f"got {names} twice; leave one of them out"
+        elif before and self.program.scheme.encrypts:
+            first = before[0].program.name
+            reason = f"got none for {names}; give what a run of {first} made, too"
         elif isinstance(self.program.body, SlotProgram):
             reason = f"got none for {names}; encrypt it, too"
         else:

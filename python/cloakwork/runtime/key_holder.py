@@ -51,16 +51,24 @@ class KeyHolder(Unpicklable, Saved):
                 f"cannot {action}: the {role} belong to another program, or to one compiled "
                 "otherwise; encrypt, run and decrypt with one program"
             )
-        runs = -(-(given.count or 1) // self.program.batch)
+        self._require_runs(given, self.program.batch, action)
+        self._require_key(given, action)
+
+    def _require_runs(self, given: Encrypted, batch: int, action: str) -> None:
+        """Refuse values of more or fewer runs than their evaluations take."""
+        runs = -(-(given.count or 1) // batch)
         if given.runs != runs:
             raise MalformedBytesError(
-                f"cannot {action}: expected the {role} of {given.count or 1} evaluations to be "
-                f"those of {runs} runs, got {given.runs}; have them made or sent again"
+                f"cannot {action}: expected the {given.role} of {given.count or 1} evaluations to "
+                f"be those of {runs} runs, got {given.runs}; have them made or sent again"
             )
+
+    def _require_key(self, given: Encrypted, action: str) -> None:
+        """Refuse values of another key."""
         if given.key_id != self._key_id:
             raise KeyMismatchError(
-                f"cannot {action}: the {role} were encrypted for another client than this key's; "
-                "keygen makes client and evaluator as a pair"
+                f"cannot {action}: the {given.role} were encrypted for another client than this "
+                "key's; keygen makes client and evaluator as a pair"
             )
 
     def _require_served(self, program: object, action: str) -> None:

@@ -33,9 +33,10 @@ from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
+from cloakwork.runtime.after import After, estimates_of
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluator import Evaluator
-from cloakwork.runtime.executor import MAX_THREADS, estimated_results
+from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.simulate import extremes
@@ -45,6 +46,9 @@ from cloakwork.schemes.base import ReadLimits, value_count
 Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
+_AFTER = "after"
+# Inputs of a program that are results of others, at most.
+MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
 _GAP_ADVICE = "compare by cloakwork.greater(x, y, gap) where results between 0 and 1 will do"
@@ -89,6 +93,7 @@ class Program(Saved):
             network is, the more it exceeds what occurs.
         threads: How many threads it was made for; None for any number.
         device: Where its evaluators run it; see `Evaluator.device`. Files do not say it.
+        after: The inputs that are results of other programs, which a client does not encrypt.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -113,6 +118,7 @@ class Program(Saved):
     error_bound: float | None = None
     threads: int | None = None
     device: str = "cpu"
+    after: tuple[After, ...] = ()
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
 
@@ -134,6 +140,10 @@ class Program(Saved):
             # Ciphertexts hold numbers within bounds.
             if self.scheme.encrypts and port.kind == "real" and math.isinf(port.bound):
                 return f"its input {port.name!r:.40} has no range"
+        for link in self.after:
+            reason = link.misfit(self)
+            if reason:
+                return reason
         modulus = self.scheme.modulus
         if modulus and modulus < self.packing.least_modulus:
             return "its primes hold fewer bits than its results"
@@ -194,6 +204,10 @@ class Program(Saved):
         record = dict(self._record_around(meaning_record(self.body)))
         del record["threads"]
         record["ranges"] = [{**each, "layer": ""} for each in record["ranges"]]
+        if self.after:
+            record[_AFTER] = [
+                [each.input, each.program.fingerprint, each.result] for each in self.after
+            ]
         return fingerprint_of(record, self.warning)
 
     @property
@@ -212,7 +226,7 @@ class Program(Saved):
         """
         if self.scheme.exact:
             return None
-        found = estimated_results(self.scheme, self.body, self.input_bounds, self.value_bounds)
+        found = [*estimates_of(self, f"estimate the results of {self.name}")]
         return found[0] if found else None
 
     @cached_property
@@ -364,7 +378,11 @@ class Program(Saved):
             >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
             'clear backend: hides nothing'
         """
-        return replace(self, scheme=self.scheme.in_clear(noise_seed), device="cpu")
+        after = tuple(
+            replace(each, program=each.program.in_clear(noise_seed)) for each in self.after
+        )
+        scheme = self.scheme.in_clear(noise_seed)
+        return replace(self, scheme=scheme, device="cpu", after=after)
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
         """The vectors of arguments by name, where they are what the program may be given.
@@ -384,7 +402,8 @@ class Program(Saved):
             )
         if missing:
             apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
-            checked = self.ranges and self.packing.checked_together
+            # Nobody knows beforehand what results of another program come to.
+            checked = self.ranges and self.packing.checked_together and not self.after
             if len(apart) != self.packing.vector_counts[0] or checked:
                 raise InputNameError(
                     f"cannot {action}: expected all inputs, which share ciphertexts or are "
@@ -451,7 +470,16 @@ class Program(Saved):
             "error": self.error,
             "error_bound": self.error_bound,
             "threads": self.threads,
+            **self._after_record(),
         }
+
+    def _after_record(self) -> Record:
+        """What it follows, as files hold it; nothing where it follows nothing."""
+        links = [
+            {"input": each.input, "result": each.result, "program": each.program.to_record()}
+            for each in self.after
+        ]
+        return {_AFTER: links} if links else {}
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
@@ -478,6 +506,10 @@ class Program(Saved):
         threads = None
         if fields.raw("threads") is not None:
             threads = fields.integer("threads", least=1, most=MAX_THREADS)
+        after: tuple[After, ...] = ()
+        if fields.has(_AFTER):
+            links = fields.several(_AFTER, most=MAX_LINKS)
+            after = tuple(_read_after(each, limits) for each in links)
         try:
             made = cls(
                 scheme,
@@ -487,13 +519,16 @@ class Program(Saved):
                 error=error,
                 error_bound=error_bound,
                 threads=threads,
+                after=after,
             )
         except (InsecureParametersError, ArithmeticError):
             raise
         except CloakworkError as refusal:
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
         if scheme.exact:
-            estimated_results(scheme, body)
+            # Noise that would destroy results is refused here.
+            for _ in estimates_of(made, f"read {fields.place}"):
+                pass
         return made
 
     _of = from_fields
@@ -508,6 +543,11 @@ class Program(Saved):
         else:
             size = f"{body.bootstrap_count} bootstraps"
         return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"
+
+
+def _read_after(fields: Fields, limits: ReadLimits) -> After:
+    first = Program.from_fields(fields.within("program"), limits)
+    return After(fields.word("input"), first, fields.word("result"))
 
 
 def _unpickled(data: bytes) -> Program:

@@ -9,6 +9,7 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.result import following, require_ring, ring_of_results
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.integers import IntegerProductOptions
@@ -53,7 +54,8 @@ def compile(
     Args:
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
             use einsum, the methods of tensors, and clear arrays.
-        specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument.
+        specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument; or what
+            `cloakwork.result` says of a result of another program.
         precision: Bits after the binary point that results should have, of reals.
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations or ciphertexts.
         memory_limit: Bytes that the ciphertexts of a run may take; by default any.
@@ -110,6 +112,8 @@ def compile(
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
     described = [each if isinstance(each, Spec) else Spec(each) for each in specs]
+    if log_n is None:
+        log_n = ring_of_results(described)
     asked: dict[str, Any] = {
         "title": getattr(function, "__name__", "function"),
         "key_budget": key_budget,
@@ -138,8 +142,9 @@ def compile(
     if device_name(device, "compile") != CPU:
         # A device that is not there is refused before anything is planned.
         open_device(device)
+    require_ring(described, log_n)
     graph = traced(function, described)
-    program = cheapest_program(graph, options, device)
+    program = following(cheapest_program(graph, options, device), graph)
     require_function(program, function, graph, options)
     return program
 

@@ -16,7 +16,7 @@ from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.tensors import Node, Source, TensorFunction
 from cloakwork.programs.packing.results import Leaf, Sequenced
-from cloakwork.programs.spec import Spec
+from cloakwork.programs.spec import PlacedSpec, Spec
 
 T = TypeVar("T", bound=TensorMethods)
 
@@ -128,7 +128,10 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
         Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
     """
     names = _names(function, len(specs))
-    sources = tuple(Source(name, spec.shape) for name, spec in zip(names, specs, strict=True))
+    sources = tuple(
+        Source(name, spec.shape, spec.layout if isinstance(spec, PlacedSpec) else None)
+        for name, spec in zip(names, specs, strict=True)
+    )
     pairs = zip(sources, specs, strict=True)
     trace = _Trace({source: of_spec(spec) for source, spec in pairs})
     arguments = [TracedTensor(source, trace) for source in sources]

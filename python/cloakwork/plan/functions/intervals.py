@@ -27,7 +27,7 @@ from cloakwork.programs.ir.tensors import (
     Sum,
     Within,
 )
-from cloakwork.programs.spec import Spec
+from cloakwork.programs.spec import PlacedSpec, Spec
 
 # Products of two intervals that are written out before they are summed, at most.
 _MOST_CORNERS = 1 << 22
@@ -92,7 +92,8 @@ def uniform(
 
 def of_spec(spec: Spec) -> Interval:
     """The range of an argument's elements."""
-    return uniform(len(spec.shape), *spec.ends)
+    error = spec.error if isinstance(spec, PlacedSpec) else 0.0
+    return uniform(len(spec.shape), *spec.ends, error, error)
 
 
 def intervals_of(

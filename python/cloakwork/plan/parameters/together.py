@@ -20,7 +20,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
 )
 from cloakwork.plan.parameters.ckks import SCALE_BITS
-from cloakwork.programs.raised_levels import highest_level
+from cloakwork.programs.raised_levels import bootstraps, highest_level, with_raised_levels
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.program import Program
@@ -36,7 +36,8 @@ def together(*programs: Program) -> tuple[Program, ...]:
 
     Over reals the set has the levels of the deepest program and the longest of all scales, so that
     no result is less precise than before; a program with fewer levels starts lower. Over integers
-    it is that of the program whose set serves all others. Programs of one set stay as they are.
+    it is that of the program whose set serves all others. Programs of one set stay as they are. A
+    program whose result another takes (`cloakwork.result`) gets the levels that the other needs.
     All that was made by a program that is changed, such as keys, is of the program as it was.
 
     Args:
@@ -46,7 +47,8 @@ def together(*programs: Program) -> tuple[Program, ...]:
         The programs in their order, changed where they have to be.
 
     Raises:
-        InvalidArgumentError: They are not programs, or they are in the clear.
+        InvalidArgumentError: They are not programs, or they are in the clear, or one is missing
+            that another follows.
         ParametersMismatchError: No parameter set serves all of them: they are of several kinds or
             rings, refresh values in several ways, or compute modulo several numbers.
         InsecureParametersError: The set that would do is not 128-bit secure in their ring.
@@ -69,7 +71,8 @@ def together(*programs: Program) -> tuple[Program, ...]:
                 f"cannot {_ACTION}: {each.name} is in the clear; give the programs that encrypt, "
                 "and take in_clear of what this gives"
             )
-    if len({each.scheme.key_set for each in programs}) <= 1:
+    _require_those_before(programs)
+    if len({each.scheme.key_set for each in programs}) <= 1 and not any(_lifts(programs)):
         return programs
     if len({each.scheme.name for each in programs}) > 1:
         raise _refusal(
@@ -92,18 +95,90 @@ def together(*programs: Program) -> tuple[Program, ...]:
             )
 
 
+def _require_those_before(programs: Sequence[Program]) -> None:
+    """Refuse programs that follow others which are not among them."""
+    given = {each.fingerprint for each in programs}
+    for each in programs:
+        for link in each.after:
+            if link.program.fingerprint not in given:
+                raise InvalidArgumentError(
+                    f"cannot {_ACTION}: expected {link.program.name} among them, whose result "
+                    f"{each.name} takes, got {', '.join(one.name for one in programs)}; give "
+                    f"{link.program.name} as it was given to cloakwork.result"
+                )
+
+
+def _lifts(programs: Sequence[Program]) -> list[int]:
+    """By how many levels each has to begin higher, so that those that follow have enough."""
+    lifts = dict.fromkeys((each.fingerprint for each in programs), 0)
+    for each in reversed(_in_order(programs)):
+        for link in each.after:
+            first = link.program.fingerprint
+            needed = link.lacking_levels(each) + lifts[each.fingerprint]
+            lifts[first] = max(lifts[first], needed)
+    return [lifts[each.fingerprint] for each in programs]
+
+
+def _in_order(programs: Sequence[Program]) -> list[Program]:
+    """Each program after those that it follows."""
+
+    def depth(program: Program) -> int:
+        return max((1 + depth(link.program) for link in program.after), default=0)
+
+    return sorted(programs, key=depth)
+
+
+def _require_raisable(programs: Sequence[Program]) -> None:
+    """Refuse further levels for programs whose parameters say where results stand."""
+    for each, levels in zip(programs, _lifts(programs), strict=True):
+        if levels and isinstance(each.body, SlotProgram) and bootstraps(each.body):
+            raise ParametersMismatchError(
+                f"cannot {_ACTION}: expected {levels} further levels of the results of "
+                f"{each.name}, got a program that refreshes values, whose parameters say where "
+                "they stand; compile what follows it in one function with it"
+            )
+
+
+def _moved(programs: Sequence[Program], scheme: Any) -> tuple[Program, ...]:
+    """The programs under the parameters of a scheme, each with the levels that others need."""
+    lifts = dict(zip((each.fingerprint for each in programs), _lifts(programs), strict=True))
+    made: dict[str, Program] = {}
+    for each in _in_order(programs):
+        body = each.body
+        if isinstance(body, SlotProgram):
+            body = with_raised_levels(body, lifts[each.fingerprint])
+        after = tuple(replace(link, program=made[link.program.fingerprint]) for link in each.after)
+        same = all(one.program is two.program for one, two in zip(after, each.after, strict=True))
+        if same and body is each.body and each.scheme.key_set == scheme.key_set:
+            made[each.fingerprint] = each
+        else:
+            own = _scheme_like(scheme, each.scheme)
+            made[each.fingerprint] = replace(each, scheme=own, body=body, after=after)
+    return tuple(made[each.fingerprint] for each in programs)
+
+
+def _scheme_like(scheme: Any, own: Any) -> Any:
+    """A program's scheme under the parameters of another."""
+    if own.key_set == scheme.key_set:
+        return own
+    if isinstance(scheme, Ckks):
+        return Ckks(scheme.parameters, scheme.refreshing, public_inputs=own.public_inputs)
+    return Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
+
+
 def _reals_together(programs: Sequence[Program]) -> tuple[Program, ...]:
     if len({each.scheme.parameters.log_n for each in programs}) > 1:
         rings = [each.scheme.parameters.log_n for each in programs]
         named = [f"log_n={ring}" for ring in rings]
         raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
+    _require_raisable(programs)
     schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs)
     reached = [_precision(each, each.scheme) for each in programs]
     for scheme in schemes:
         with suppress(InvalidProgramError):
-            moved = tuple(_under(each, scheme) for each in programs)
+            moved = _moved(programs, scheme)
             if all(
-                each.scheme.key_set == own.scheme.key_set or _precision(each, each.scheme) >= least
+                each is own or _precision(each, each.scheme) >= least
                 for each, own, least in zip(moved, programs, reached, strict=True)
             ):
                 return moved
@@ -135,8 +210,11 @@ def _refreshing_schemes(programs: Sequence[Program]) -> list[Ckks]:
 def _schemes_without_bootstraps(programs: Sequence[Program]) -> Iterator[Ckks]:
     """The set of a program that has the levels, scale and headroom of all; or a new one."""
     sets: list[Parameters] = [each.scheme.parameters for each in programs]
-    bodies = [each.body for each in programs if isinstance(each.body, SlotProgram)]
-    levels = max(map(highest_level, bodies))
+    levels = max(
+        highest_level(each.body) + lift
+        for each, lift in zip(programs, _lifts(programs), strict=True)
+        if isinstance(each.body, SlotProgram)
+    )
     scale, headroom = max(each.scale_bits for each in sets), max(e.headroom_bits for e in sets)
     word = min(each.word_bits for each in sets)
     for each in programs:
@@ -193,7 +271,7 @@ def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
         if min(each.failure_bits for each in scheme.parameter_sets) < failure:
             continue
         with suppress(InvalidProgramError, NoiseExhaustedError):
-            moved = tuple(_under(each, scheme) for each in programs)
+            moved = _moved(programs, scheme)
             for each in moved:
                 estimated_results(each.scheme, each.body)
             return moved
@@ -203,19 +281,6 @@ def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
         [str(each.scheme) for each in programs],
         "compile the one with the most levels with as many failure_bits and bits as the others",
     )
-
-
-def _under(program: Program, scheme: Any) -> Program:
-    """A program under the parameters of a scheme, where it fits them."""
-    if program.scheme.key_set == scheme.key_set:
-        return program
-    own = program.scheme
-    moved = (
-        Ckks(scheme.parameters, scheme.refreshing, public_inputs=own.public_inputs)
-        if isinstance(scheme, Ckks)
-        else Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
-    )
-    return replace(program, scheme=moved)
 
 
 def _refusal(

@@ -11,8 +11,8 @@ import numpy as np
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
-from cloakwork.plan.functions.approximate import Approximated
-from cloakwork.plan.functions.intervals import Interval
+from cloakwork.plan.functions.approximate import EXACT_BITS, Approximated
+from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.matmul.matrix_plan import MatrixPlan
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.plan.tensors.search import Plan, Task
@@ -31,6 +31,7 @@ from cloakwork.programs.packing.matrix import MatrixPacking, PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import DropLevel, Output, Polynomial, SlotProgram
+from cloakwork.programs.spec import PlacedSpec
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
 
@@ -56,7 +57,20 @@ class Lowering:
 def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Program:
     """The program of a plan of a function as it is."""
     packing = _packing(plan, function, _results(plan, task), task)
-    return Program(_scheme(plan, task), plan.lowered.program, packing)
+    carried = _carried_error(function)
+    error = carried + 2.0**-task.precision if carried else None
+    body = plan.lowered.program
+    return Program(_scheme(plan, task), body, packing, error=error, error_bound=error)
+
+
+def _carried_error(function: TensorFunction) -> float:
+    """How far results are off by what arguments are off by that lie in ciphertexts already."""
+    if not any(isinstance(spec, PlacedSpec) for spec in function.specs):
+        return 0.0
+    found = intervals_of(
+        in_order(function.results), lambda source: of_spec(function.spec_of[source]), EXACT_BITS
+    )
+    return max(found[each].largest_error for each in function.results)
 
 
 def program_with_functions(

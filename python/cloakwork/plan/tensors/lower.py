@@ -62,7 +62,7 @@ class Lowered:
         inputs = [
             bounds[source] * occupied
             for source, layout in self.inputs
-            for occupied in layout.occupied()
+            for occupied in layout.filled()
         ]
         ceilings = ceilings_of(self.ranges, polynomial_ceilings(self.program))
         return value_bounds(self.program, inputs, ceilings)

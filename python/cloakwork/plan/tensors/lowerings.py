@@ -79,7 +79,9 @@ def cheapest_program(
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
     task = Task(options, function.results, bounds)
     require_keys(task)
-    way = None if options.bootstrap or device != CPU else in_blocks(task)
+    # Blocks choose where their operands lie.
+    is_placed = any(source.layout is not None for source in function.sources)
+    way = None if options.bootstrap or device != CPU or is_placed else in_blocks(task)
     refusals: list[Exception] = []
     if way is not None:
         try:

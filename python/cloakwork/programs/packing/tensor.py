@@ -176,6 +176,13 @@ class TensorPacking(WholeTensorPacking):
         for port, layout in (*self.tensors_in, *self.tensors_out):
             self._require(port.shape == layout.shape, f"{port.name!r:.40} has another shape")
 
+    def input_bounds(self) -> list[Vector] | None:
+        if any(math.isinf(port.bound) for port in self.inputs):
+            return None
+        return [
+            port.bound * filled for port, layout in self.tensors_in for filled in layout.filled()
+        ]
+
     def _packed(self, place: Layout, rows: NDArray[np.float64]) -> list[Vector]:
         return place.pack(rows[0])
 

@@ -1,0 +1,156 @@
+"""Results of compiled programs as arguments of the next function that is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cloakwork.base.arguments import shown
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.spec import PlacedSpec, Spec
+from cloakwork.runtime.after import After, layout_of
+from cloakwork.runtime.program import Program
+
+_ACTION = "take a result"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSpec(PlacedSpec):
+    """What is known of an argument that is a result of a compiled program; see `result`."""
+
+    program: Program | None = None
+    result: str = ""
+
+    @property
+    def of(self) -> Program:
+        """The program."""
+        assert self.program is not None
+        return self.program
+
+
+def result(program: Program, which: int | str = 0) -> ResultSpec:
+    """A result of a compiled program as an argument of the next function.
+
+    The function that is compiled with it is planned from where the result lies, and its ranges and
+    errors follow from the result's. `cloakwork.together` brings both programs under one key, and
+    the evaluator of the second takes what the first one's run made: nothing is decrypted between.
+
+    Args:
+        program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`.
+        which: The number of the result, from 0 on, or its name.
+
+    Raises:
+        InvalidArgumentError: There is no such result, or it does not lie as tensors do.
+
+    Example:
+        >>> import numpy as np
+        >>> import cloakwork as cw
+        >>> first = cw.compile(lambda a, b: a @ b, (4, 8), (8, 2), log_n=14)
+        >>> second = cw.compile(lambda x: (x * x).sum(), cw.result(first))
+        >>> first, second = cw.together(first, second)
+        >>> client, evaluator = first.keygen()
+        >>> last = client.serving(second)
+        >>> server = evaluator.serving(second, last.evaluation_keys(first))
+        >>> made = evaluator.run(client.encrypt(np.full((4, 8), 0.5), np.full((8, 2), 0.25)))
+        >>> round(float(last.decrypt(server.run(made))), 4)
+        8.0
+    """
+    if not isinstance(program, Program):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a compiled program, got {shown(program)}"
+        )
+    port = _found(program, which)
+    layout = layout_of(program, port.name) if isinstance(program.body, SlotProgram) else None
+    if layout is None:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected {port.name} of {program.name} to be numbers that lie in "
+            f"slots as tensors do, got {program.packing.contents} in other places; compute it "
+            "by cloakwork.compile, or in one function with what follows"
+        )
+    error = _error(program)
+    bound = port.bound
+    if layout.garbage:
+        assert program.output_bounds is not None
+        bound = max(bound, *program.output_bounds)
+    ends = (port.low, port.high) if bound == port.bound else (-bound, bound)
+    assert ends[0] is not None
+    assert ends[1] is not None
+    return ResultSpec(
+        port.shape,
+        low=ends[0] - error,
+        high=ends[1] + error,
+        layout=layout,
+        error=error,
+        program=program,
+        result=port.name,
+    )
+
+
+def ring_of_results(specs: Sequence[Spec]) -> int | None:
+    """Base-2 logarithm of the ring degree of the first result among arguments; None without any."""
+    rings = (_ring(each) for each in specs if isinstance(each, ResultSpec))
+    return next(rings, None)
+
+
+def require_ring(specs: Sequence[Spec], log_n: int | None) -> None:
+    """Refuse results in another ring.
+
+    Raises:
+        InvalidArgumentError: There are some.
+    """
+    for each in specs:
+        if isinstance(each, ResultSpec) and _ring(each) != log_n:
+            raise InvalidArgumentError(
+                f"cannot compile: expected results in the ring of log_n={log_n}, got "
+                f"{each.result} of {each.of.name} in that of log_n={_ring(each)}; compile both "
+                "with one log_n"
+            )
+
+
+def _ring(spec: ResultSpec) -> int:
+    ring: int = spec.of.scheme.parameters.log_n
+    return ring
+
+
+def following(program: Program, graph: TensorFunction) -> Program:
+    """A program with the results that are inputs of it, where its function has some."""
+    used = {name for names in program.packing.held for name in names}
+    links = [
+        (After(source.name, spec.of, spec.result), spec)
+        for source, spec in zip(graph.sources, graph.specs, strict=True)
+        if isinstance(spec, ResultSpec) and source.name in used
+    ]
+    if not links:
+        return program
+    # Of networks the error that occurs is stated as well as the worst.
+    has_bound = all(spec.of.error_bound == spec.of.error for _, spec in links)
+    bound = program.error_bound if has_bound else None
+    return replace(program, after=tuple(link for link, _ in links), error_bound=bound)
+
+
+def _found(program: Program, which: object) -> Port:
+    """A result by its number or its name."""
+    for number, port in enumerate(program.outputs):
+        if which == port.name or (type(which) is int and which == number):
+            return port
+    names = ", ".join(port.name for port in program.outputs)
+    raise InvalidArgumentError(
+        f"cannot {_ACTION}: expected one of {names} of {program.name}, or its number from 0 to "
+        f"{len(program.outputs) - 1}, got {shown(which)}"
+    )
+
+
+def _error(program: Program) -> float:
+    """How far its results may be off: as stated, or by the estimates of ciphertexts."""
+    if program.error is not None:
+        return program.error
+    estimates = program.estimated_results
+    if estimates is None:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a program over reals that encrypts, got {program.name}; "
+            "give the program that compile returned"
+        )
+    return float(2.0 ** -min(each.precision for each in estimates))

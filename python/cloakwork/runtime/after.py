@@ -1,0 +1,186 @@
+"""Programs in a row: an input of one is a result of another, which stays encrypted between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
+from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.tensor import RealPacking
+from cloakwork.programs.places import Places
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.executor import run_in_order
+from cloakwork.schemes.base import levels_of
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
+
+# Where a bound lies above another by the rounding of doubles.
+_ROUNDING = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class After:
+    """Which input of a program is a result of another.
+
+    Args:
+        input: The name of the input.
+        program: The other program.
+        result: The name of its result.
+    """
+
+    input: str
+    program: Program
+    result: str
+
+    def misfit(self, program: Program) -> str:
+        """Why a program cannot follow; empty where it can, under parameters of both."""
+        inputs = {port.name: port for port in program.inputs}
+        results = {port.name: port for port in self.program.outputs}
+        if self.input not in inputs or self.result not in results:
+            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
+        wanted, given = inputs[self.input], results[self.result]
+        if (wanted.kind, wanted.shape) != ("real", given.shape) or given.kind != "real":
+            return f"its input {wanted} is not of the kind and shape of the result {given}"
+        places = [place for port, place in _tensors_in(program) if port.name == self.input]
+        if places != [layout_of(self.program, self.result)]:
+            return f"its input {self.input!r:.40} does not lie where the result does"
+        return ""
+
+    def pairs(self, program: Program) -> list[tuple[int, int]]:
+        """The numbers of the inputs of a program, each with that of the result that it is."""
+        inputs = _numbers_of(_tensors_in(program), self.input)
+        results = _numbers_of(_tensors_out(self.program), self.result)
+        return list(zip(inputs, results, strict=True))
+
+    def lacking_levels(self, program: Program) -> int:
+        """How many levels the result lacks to be that input of a program; 0 or less for none."""
+        body, first = program.body, self.program.body
+        assert isinstance(body, SlotProgram)
+        assert isinstance(first, SlotProgram)
+        wanted, given = levels_of(body, "inputs"), levels_of(first, "outputs")
+        return max(wanted[number] - given[result] for number, result in self.pairs(program))
+
+    def require_fit(self, program: Program, action: str) -> None:
+        """Refuse a program that follows under other parameters, or further up the chain.
+
+        Raises:
+            ParametersMismatchError: It does.
+        """
+        first = self.program
+        if first.scheme.key_set == program.scheme.key_set and self.lacking_levels(program) <= 0:
+            return
+        raise ParametersMismatchError(
+            f"cannot {action}: expected a result of {first.name} under parameters that leave the "
+            f"levels of {program.name}, got {first.scheme} for it and {program.scheme} for "
+            f"{program.name}; bring both together by cloakwork.together before keys are made"
+        )
+
+    def taken(
+        self, program: Program, backend: Any, values: Mapping[int, Any], action: str
+    ) -> dict[int, Any]:
+        """Results as the inputs of a program: values, or what is estimated of them.
+
+        Raises:
+            ValueOutOfRangeError: One may hold larger numbers than the first program's results do.
+        """
+        bounds, stated = program.input_bounds, self.program.output_bounds
+        assert bounds is not None
+        assert stated is not None
+        assert isinstance(program.body, SlotProgram)
+        levels = levels_of(program.body, "inputs")
+        taken: dict[int, Any] = {}
+        for number, result in self.pairs(program):
+            value = values[result]
+            if program.scheme.encrypts and value.bound > stated[result] * (1 + _ROUNDING):
+                raise ValueOutOfRangeError(
+                    f"cannot {action}: expected results of {self.program.name} to hold numbers of "
+                    f"absolute value up to {stated[result]:g}, and one is said to hold "
+                    f"{value.bound:g}; run {self.program.name} anew"
+                )
+            if value.level > levels[number]:
+                value = backend.drop_level(value, levels[number])
+            taken[number] = backend.bounded(value, bounds[number])
+        return taken
+
+
+def layout_of(program: Program, result: str) -> Layout | None:
+    """Where a result lies, if it lies as tensors do; of several evaluations the first one's.
+
+    Names of axes are those of the function that made it, and are left out.
+    """
+    place = next((place for port, place in _tensors_out(program) if port.name == result), None)
+    match program.packing, place:
+        case _, Layout():
+            found: Layout | None = place
+        case BatchPacking(pairs=False, lanes=lanes), Places():
+            (port,) = (port for port in program.outputs if port.name == result)
+            found = _in_strides(place, port.shape, lanes)
+        case _:
+            found = None
+    if found is None:
+        return None
+    axes, replicas = (
+        tuple(replace(axis, name="") for axis in each) for each in (found.axes, found.replicas)
+    )
+    return replace(found, axes=axes, replicas=replicas)
+
+
+def _in_strides(places: Places, shape: tuple[int, ...], lanes: int) -> Layout | None:
+    """The layout of the first tensor of a batch, where its elements lie at even distances."""
+    if places.ciphertexts > 1:
+        return None
+    slots = places.places.reshape(shape) * lanes
+    axes: list[Axis] = []
+    for axis, size in enumerate(shape):
+        steps = np.diff(slots, axis=axis)
+        stride = int(steps.flat[0]) if steps.size else 0
+        if (steps != stride).any():
+            return None
+        axes.append(Axis(size, stride))
+    return Layout(places.slots * lanes, tuple(axes), garbage=True, offset=int(slots.flat[0]))
+
+
+def _tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:
+    return program.packing.tensors_in if isinstance(program.packing, RealPacking) else ()
+
+
+def _tensors_out(program: Program) -> Sequence[tuple[Port, Any]]:
+    return program.packing.tensors_out if isinstance(program.packing, RealPacking) else ()
+
+
+def _numbers_of(tensors: Sequence[tuple[Port, Any]], name: str) -> list[int]:
+    """The numbers of the ciphertexts of a tensor."""
+    first = 0
+    for port, place in tensors:
+        if port.name == name:
+            return list(range(first, first + place.ciphertexts))
+        first += place.ciphertexts
+    return []
+
+
+def estimates_of(program: Program, action: str) -> Iterator[list[Any]]:
+    """Under each parameter set an estimate of every result, by the program and those before it.
+
+    Raises:
+        NoiseExhaustedError: Noise would destroy a result.
+        ParametersMismatchError: It follows a program that has other parameters.
+    """
+    for each in program.after:
+        each.require_fit(program, action)
+    before = [[*estimates_of(each.program, action)] for each in program.after]
+    for number, (backend, inputs) in enumerate(
+        program.scheme.estimators(program.body, program.input_bounds)
+    ):
+        for each, results in zip(program.after, before, strict=True):
+            made = dict(enumerate(results[number]))
+            for at, value in each.taken(program, backend, made, action).items():
+                inputs[at] = value
+        assert isinstance(program.body, SlotProgram)
+        yield run_in_order(program.body, backend, inputs, program.value_bounds)

@@ -1,0 +1,218 @@
+"""Programs in a row: a result is an input of the next program, and stays encrypted between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    KeyMismatchError,
+    ParametersMismatchError,
+    ProgramMismatchError,
+    ShapeMismatchError,
+)
+from cloakwork.runtime.after import After
+from tests.families import BITS
+from tests.thoroughness import part
+
+Function = Callable[..., Any]
+RING: dict[str, Any] = {"log_n": 9, "insecure": True}
+
+# Of a matrix of 3 x 4: what makes results that lie in many ways, some beside garbage.
+FIRST: tuple[Function, ...] = (
+    lambda x: x,
+    lambda x: x.sum(axis=0),
+    lambda x: x.sum(axis=1),
+    lambda x: x @ np.linspace(-1, 1, 20).reshape(4, 5),
+    lambda x: x.T * x.T,
+    cw.sigmoid,
+    lambda x: x[::-1, 1:] - 0.5,
+    lambda x: x @ x.T,
+)
+# Of any tensor.
+SECOND: tuple[Function, ...] = (
+    lambda y: y + 1,
+    lambda y: y * y,
+    lambda y: y.sum(),
+    lambda y: y.reshape(-1)[::-1],
+    cw.sigmoid,
+    lambda y: (y * y).sum(axis=0),
+)
+
+
+def in_numpy(function: Function, array: Any) -> Any:
+    # The sigmoid of a session's tensors has no arrays.
+    if function is cw.sigmoid:
+        return 1 / (1 + np.exp(-array))
+    return np.asarray(function(array))
+
+
+def row(*programs: cw.Program) -> tuple[list[cw.Client], list[cw.Evaluator]]:
+    """Clients and evaluators of several programs under one key."""
+    client, evaluator = programs[0].keygen()
+    clients, evaluators = [client], [evaluator]
+    for number, program in enumerate(programs[1:], start=1):
+        clients.append(client.serving(program))
+        lacking = clients[-1].evaluation_keys(*programs[:number])
+        evaluators.append(evaluators[-1].serving(program, lacking))
+    return clients, evaluators
+
+
+@pytest.mark.parametrize("seed", range(part(60)))
+def test_random_pairs(seed: int) -> None:
+    rng = np.random.default_rng([11, seed])
+    one, other = FIRST[seed % len(FIRST)], SECOND[rng.integers(len(SECOND))]
+    first = cw.compile(one, cw.Spec((3, 4)), precision=int(rng.integers(14, 22)), **RING)
+    second = cw.compile(other, cw.result(first), precision=14, **RING)
+    first, second = cw.together(first, second)
+    x = rng.uniform(-1, 1, (3, 4))
+    expected = in_numpy(other, in_numpy(one, x))
+    assert second.error is not None
+    for programs in ((first, second), (first.in_clear(), second.in_clear())):
+        clients, evaluators = row(*programs)
+        assert evaluators[0]._key is evaluators[1]._key
+        made = evaluators[0].run(clients[0].encrypt(x))
+        found = clients[1].decrypt(evaluators[1].run(made))
+        assert np.shape(found) == np.shape(expected)
+        assert np.abs(found - expected).max() <= second.error
+    assert np.abs(second.run_clear(in_numpy(one, x)) - expected).max() <= second.error
+
+
+def test_three_in_a_row_with_another_input_and_files(tmp_path: Path) -> None:
+    first = cw.compile(lambda x: (x @ x.T, x.sum(axis=0)), (3, 4), **RING)
+    second = cw.compile(
+        lambda y, w: y @ w, cw.result(first, "result 1"), cw.Spec((3,), bound=0.5), **RING
+    )
+    third = cw.compile(
+        lambda a, b: (a * a).sum() + b, cw.result(second), cw.result(first, 1), **RING
+    )
+    first, second, third = cw.together(first, second, third)
+    clients, evaluators = row(first, second, third)
+    rng = np.random.default_rng(5)
+    x, w = rng.uniform(-1, 1, (3, 4)), rng.uniform(-0.5, 0.5, 3)
+    clients[2].save(tmp_path / "client")
+    evaluators[2].save(tmp_path / "evaluator")
+
+    of_third = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    links = of_third.program.after
+    assert [(each.input, each.program.name, each.result) for each in links] == [
+        ("a", "<lambda>", "result"),
+        ("b", "<lambda>", "result 2"),
+    ]
+    of_second = of_third.serving(links[0].program)
+    of_first = of_third.serving(links[1].program)
+    made = of_first.run(clients[0].encrypt(x))
+    made.save(tmp_path / "made")
+    made = cw.load(tmp_path / "made", cw.Encrypted)
+    last = of_third.run([of_second.run([clients[1].encrypt(w=w), made]), made])
+    client = cw.load(tmp_path / "client", cw.Client, insecure=True)
+    product = (x @ x.T) @ w
+    expected = (product * product).sum() + x.sum(axis=0)
+    error = client.program.error
+    assert error is not None
+    assert np.abs(client.decrypt(last) - expected).max() <= error
+
+
+def test_a_function_follows_a_network() -> None:
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(8, 6), torch.nn.SiLU(), torch.nn.Linear(6, 4)
+    module = torch.nn.Sequential(*layers).eval()
+    samples = np.random.default_rng(2).uniform(-1, 1, (32, 8))
+    network = cw.nn.compile(module, samples, log_n=11, insecure=True)
+    spread = cw.compile(
+        lambda y: y - y.mean(), cw.result(network), log_n=11, insecure=True, precision=14
+    )
+    network, spread = cw.together(network, spread)
+    clients, evaluators = row(network, spread)
+    made = evaluators[0].run(clients[0].encrypt(samples[0]))
+    scores = module(torch.tensor(samples[0]).float()).detach().numpy()
+    found = clients[1].decrypt(evaluators[1].run(made))
+    assert spread.error is not None
+    assert np.abs(found - (scores - scores.mean())).max() <= spread.error
+    assert np.abs(clients[0].decrypt(made) - scores).max() <= network.error
+
+
+def pair() -> tuple[cw.Program, cw.Program]:
+    first = cw.compile(lambda x: x * x, (4,), **RING)
+    return first, cw.compile(lambda y, w: y * w, cw.result(first), (4,), **RING)
+
+
+def test_refusals_say_what_would_do() -> None:
+    one, two = pair()
+    client, evaluator = two.keygen()
+    x = np.full(4, 0.5)
+    with pytest.raises(InputNameError, match="the input 'y' is the result 'result' of"):
+        client.encrypt(x, x)
+    with pytest.raises(InvalidArgumentError, match="among them, whose result"):
+        cw.together(two)
+    alone = one.keygen()
+    made = alone[1].run(alone[0].encrypt(x))
+    with pytest.raises(KeyMismatchError):
+        evaluator.run([made, client.encrypt(w=x)])
+    first, second = cw.together(one, two)
+    clients, evaluators = row(first, second)
+    made, sent = evaluators[0].run(clients[0].encrypt(x)), clients[1].encrypt(w=x)
+    assert np.abs(clients[1].decrypt(evaluators[1].run([made, sent])) - 0.125).max() < 2.0**-12
+    with pytest.raises(InputNameError, match="got none for y; give what a run of"):
+        evaluators[1].run(sent)
+    with pytest.raises(ProgramMismatchError, match="expected inputs, or results of"):
+        evaluators[1].run([evaluators[1].run([made, sent]), sent])
+    with pytest.raises(InputNameError, match="got y twice"):
+        evaluators[1].run([made, made, sent])
+    with pytest.raises(InvalidArgumentError, match="expected inputs, got outputs"):
+        evaluators[0].run(made)
+    several = evaluators[0].run(clients[0].encrypt([x, x]))
+    with pytest.raises(ShapeMismatchError, match="expected as many evaluations"):
+        evaluators[1].run([several, sent])
+    both = evaluators[1].run([several, clients[1].encrypt(w=[x, x])])
+    assert clients[1].decrypt(both).shape == (2, 4)
+
+
+def test_programs_of_other_parameters_are_brought_together_first() -> None:
+    one, _ = pair()
+    deep = cw.compile(lambda y: y * y * y, cw.result(one), **RING)
+    client, _ = one.keygen()
+    assert one.scheme.key_set != deep.scheme.key_set
+    with pytest.raises(ParametersMismatchError, match=r"together before keys are made"):
+        _ = deep.estimated_results
+    with pytest.raises(ParametersMismatchError, match=r"together before keys"):
+        client.serving(deep)
+
+
+def test_specs_that_do_not_serve_are_refused() -> None:
+    one, two = pair()
+    for which in (1, -1, "other", None, True, 0.0):
+        with pytest.raises(InvalidArgumentError, match="expected one of result of"):
+            cw.result(one, which)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="expected a compiled program"):
+        cw.result("one")  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="compile both with one log_n"):
+        cw.compile(lambda y: y, cw.result(one), log_n=10, insecure=True)
+    spec = cw.Spec((4, 4), bound=9, kind="integer")
+    products = (
+        cw.compile(lambda a, b: a @ b, (200, 6), (6, 200), log_n=10, insecure=True),
+        cw.compile(lambda a, b: a @ b, spec, spec, log_n=11, insecure=True),
+        BITS.program,
+    )
+    for product in products:
+        with pytest.raises(InvalidArgumentError, match="that lie in slots as tensors do"):
+            cw.result(product)
+    wide = cw.compile(lambda x: x, (5,), **RING)
+    flipped = cw.compile(lambda x: x[::-1], (4,), **RING)
+    for link, reason in (
+        (After("z", one, "result"), "is not there"),
+        (After("y", one, "other"), "is not there"),
+        (After("y", wide, "result"), "is not of the kind and shape"),
+        (After("y", flipped, "result"), "does not lie where the result does"),
+    ):
+        with pytest.raises(InvalidProgramError, match=reason):
+            cw.Program(two.scheme, two.body, two.packing, after=(link,))
