@@ -22,7 +22,7 @@ from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Node
 from cloakwork.programs.keys import KeyRequirements, required_keys
-from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram
+from cloakwork.programs.slots import Constant, Mul, Rescale, Rotate, SlotProgram, SwitchProduct
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.schedule import degrees
 from cloakwork.schemes.base import SlotScheme
@@ -208,7 +208,7 @@ def rotations(programs: Iterable[SlotProgram]) -> int:
 
 
 def relinearisations(programs: Iterable[SlotProgram]) -> int:
-    """How often products are relinearised, which many of them may be together."""
+    """How often products are relinearised or switched, which many of them may be together."""
     return sum(map(_relinearisations, programs))
 
 
@@ -225,6 +225,8 @@ def _relinearisations(program: SlotProgram) -> int:
                 found += 1
             case Rotate(operand=operand) if degree[operand] == 2:
                 rotated.add(operand)
+            case SwitchProduct():
+                found += 1
             case _:
                 pass
     return found + len(rotated)
