@@ -32,6 +32,7 @@ KINDS: dict[str, type[Any]] = {
         cw.Client,
         cw.Encryptor,
         cw.Evaluator,
+        cw.EvaluationKeys,
         cw.Encrypted,
         cw.Session,
         cw.SessionEvaluator,

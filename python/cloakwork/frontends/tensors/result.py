@@ -48,15 +48,15 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
     Example:
         >>> import numpy as np
         >>> import cloakwork as cw
-        >>> first = cw.compile(lambda a, b: a @ b, (4, 8), (8, 2), log_n=14)
+        >>> first = cw.compile(lambda a, b: a * b, (4, 2), (4, 2), log_n=14)
         >>> second = cw.compile(lambda x: (x * x).sum(), cw.result(first))
         >>> first, second = cw.together(first, second)
         >>> client, evaluator = first.keygen()
         >>> last = client.serving(second)
         >>> server = evaluator.serving(second, last.evaluation_keys(first))
-        >>> made = evaluator.run(client.encrypt(np.full((4, 8), 0.5), np.full((8, 2), 0.25)))
+        >>> made = evaluator.run(client.encrypt(np.full((4, 2), 0.5), np.full((4, 2), 0.5)))
         >>> round(float(last.decrypt(server.run(made))), 4)
-        8.0
+        0.5
     """
     if not isinstance(program, Program):
         raise InvalidArgumentError(
@@ -67,8 +67,8 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
     if layout is None:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected {port.name} of {program.name} to be numbers that lie in "
-            f"slots as tensors do, got {program.packing.contents} in other places; compute it "
-            "by cloakwork.compile, or in one function with what follows"
+            f"slots as tensors do, got {program.packing.contents} in other places; compile it "
+            "in one function with what follows"
         )
     error = _error(program)
     bound = port.bound
