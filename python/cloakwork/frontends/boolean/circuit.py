@@ -417,8 +417,9 @@ def from_haskell(
     - `BitVector n` is bits, bit 0 first; other types with `BitPack` are bits as it packs them.
     - `Vec n` of others is a vector, `Vec m (Vec n a)` one of m rows after another.
 
-    Takes Clash, as `clash` on PATH or named by the environment variable `CLASH`, and Yosys as
-    `from_verilog` does. What Haskell leaves undefined is some bit.
+    Takes Clash, as `clash` on PATH or named by the environment variable `CLASH`, the package
+    `tree-sitter-haskell` of the extra `boolean`, and Yosys as `from_verilog` does. What Haskell
+    leaves undefined is some bit.
 
     Args:
         path: The file of the module.
@@ -436,7 +437,7 @@ def from_haskell(
             it that computes the same.
         VerilogError: Yosys refuses what Clash made, which may have a loop.
         SynthesisTimeoutError: Clash or Yosys took too long.
-        MissingDependencyError: There is no Clash, or no Yosys.
+        MissingDependencyError: There is no Clash, no parser of Haskell, or no Yosys.
         InvalidArgumentError: `top` is no name of a function, or the time is not positive.
         InvalidProgramError: The function has more bits than a gate program may, or two of its
             arguments have one name.

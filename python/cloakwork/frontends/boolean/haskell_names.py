@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
 from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from cloakwork.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 # A module that does not tell its name has this one.
 MAIN = "Main"
@@ -22,23 +29,7 @@ class Pattern:
 # A name, the names of a tuple's components or a constructor's, or None for what has no name.
 Name = str | list["Name"] | Pattern | None
 
-# Strings and characters are kept: what looks like a comment in them is none.
-_COMMENT = re.compile(
-    r'(?P<kept>"(?:\\.|[^"\\])*"|\'(?:\\.[^\']*|[^\'\\])\')'
-    r"|--+(?![!#$%&*+./<=>?@\\^|~:]).*|(?P<open>\{-)|(?P<close>-\})"
-)
-_MODULE = re.compile(r"^\s*module\s+([A-Z][\w']*(?:\.[A-Z][\w']*)*)", re.MULTILINE)
-_IMPORT = re.compile(
-    r"^\s*import\s+(?:safe\s+)?(?:qualified\s+)?(?:\"[^\"]*\"\s*)?([A-Z][\w'.]*)", re.MULTILINE
-)
-_TOKEN = re.compile(r"[\w']+|[()\[\]{},]|[^\s\w'()\[\]{},]+")
-_ALIAS = re.compile(r"\s*=\s*([a-z_][\w']*)(?=\s*\Z|\s*\n\S|\s+where\b)")
-_VARIABLE = re.compile(r"[a-z_][\w']*")
-_CONSTRUCTOR = re.compile(r"[A-Z][\w']*")
-_OPERATOR = re.compile(r"[^\w'()\[\]{},]+")
-_CLOSING = {"(": ")", "[": "]", "{": "}"}
-_LAZINESS = ("!", "~")
-_AS = "@"
+_NO_CODE = ("comment", "haddock", "pragma")
 
 
 def module_name(source: str) -> str:
@@ -48,13 +39,13 @@ def module_name(source: str) -> str:
         >>> module_name("-- | Ciphers.\\nmodule Ciphers.Aes (encrypt) where")
         'Ciphers.Aes'
     """
-    found = _MODULE.search(_code(source))
-    return found[1] if found else MAIN
+    headers = [each for each in _root(source).children if each.type == "header"]
+    return _part(headers[0], "module", "module") if headers else MAIN
 
 
 def has_header(source: str) -> bool:
     """Whether a source tells the name of its module."""
-    return _MODULE.search(_code(source)) is not None
+    return any(each.type == "header" for each in _root(source).children)
 
 
 def imported_modules(source: str) -> list[str]:
@@ -64,7 +55,9 @@ def imported_modules(source: str) -> list[str]:
         >>> imported_modules("import Clash.Prelude\\nimport qualified Ciphers.Aes as Aes (encrypt)")
         ['Clash.Prelude', 'Ciphers.Aes']
     """
-    return [found[1] for found in _IMPORT.finditer(_code(source))]
+    imports = _root(source).child_by_field_name("imports")
+    found = imports.named_children if imports else []
+    return [_part(each, "module", "module") for each in found if each.type == "import"]
 
 
 def code_start(source: str) -> int:
@@ -74,8 +67,9 @@ def code_start(source: str) -> int:
         >>> code_start("-- Doubles.\\nf x = 2 * x")
         12
     """
-    code = _code(source)
-    return len(code) - len(code.lstrip())
+    data = _encoded(source)
+    code = [each for each in _root(source).children if each.type not in _NO_CODE]
+    return len(data[: code[0].start_byte if code else len(data)].decode(errors="surrogateescape"))
 
 
 def argument_names(source: str, function: str) -> list[Name]:
@@ -92,17 +86,19 @@ def argument_names(source: str, function: str) -> list[Name]:
         >>> argument_names("top = pad\\npad (Key k) n = k", "top")
         [Pattern(constructor='Key', names=['k']), 'n']
     """
-    code = _code(source)
+    declarations = _root(source).child_by_field_name("declarations")
     seen: set[str] = set()
-    while function not in seen:
+    while declarations and function not in seen:
         seen.add(function)
-        equation = re.compile(rf"^{re.escape(function)}(?![\w'])", re.MULTILINE)
-        starts = [found.end() for found in equation.finditer(code)]
-        rows = [_patterns(_tokens(code[start:])) for start in starts]
-        if any(rows):
+        named = declarations.named_children
+        own = [each for each in named if _part(each, "name", "variable") == function]
+        patterns = [each.child_by_field_name("patterns") for each in own]
+        rows = [_names(each.named_children) for each in patterns if each]
+        if rows:
             return [_first(column) for column in zip_longest(*rows)]
-        aliases = [found[1] for start in starts if (found := _ALIAS.match(code, start))]
-        function = next(iter(aliases), function)
+        values = [each.child_by_field_name("match") for each in own]
+        aliases = [_part(each, "expression", "variable") for each in values]
+        function = next(filter(None, aliases), function)
     return []
 
 
@@ -112,119 +108,60 @@ def _first(column: Sequence[Name]) -> Name:
     return next((name for name in named if not isinstance(name, Pattern)), next(iter(named), None))
 
 
-def _code(source: str) -> str:
-    """The source with blanks for comments."""
-    parts, depth, end = [], 0, 0
-    for found in _COMMENT.finditer(source):
-        parts.append(_if_code(source[end : found.start()], depth))
-        parts.append(_if_code(found[0], depth) if found["kept"] else _blank(found[0]))
-        end = found.end()
-        depth = max(0, depth + bool(found["open"]) - bool(found["close"]))
-    return "".join([*parts, _if_code(source[end:], depth)])
+def _encoded(source: str) -> bytes:
+    return source.encode(errors="surrogateescape")
 
 
-def _if_code(text: str, depth: int) -> str:
-    return _blank(text) if depth else text
+@lru_cache(maxsize=8)
+def _root(source: str) -> Node:
+    if find_spec("tree_sitter_haskell") is None:
+        raise MissingDependencyError(
+            "cannot read Haskell: it takes a parser; install it by pip install "
+            "'cloakwork[boolean]' (the package tree-sitter-haskell)"
+        )
+    import tree_sitter_haskell  # noqa: PLC0415
+    from tree_sitter import Language, Parser  # noqa: PLC0415
+
+    return Parser(Language(tree_sitter_haskell.language())).parse(_encoded(source)).root_node
 
 
-def _blank(text: str) -> str:
-    return re.sub(r"[^\n]", " ", text)
+def _part(node: Node | None, field: str, kind: str) -> str:
+    """The text of a part of a node, empty where there is none of this kind."""
+    part = node.child_by_field_name(field) if node else None
+    return _text(part) if part and part.type == kind else ""
 
 
-def _tokens(code: str) -> list[str]:
-    """What stands before the first = or guard; nothing if that is no equation."""
-    tokens: list[str] = []
-    depth = 0
-    for found in _TOKEN.finditer(code):
-        token = found[0]
-        if not depth and token in ("=", "|"):
-            return tokens
-        if not depth and token == "::":
-            break
-        depth += _step(token)
-        tokens.append(token)
-    return []
+def _text(node: Node) -> str:
+    return (node.text or b"").decode(errors="surrogateescape")
 
 
-def _depth(tokens: list[str]) -> int:
-    return sum(map(_step, tokens))
-
-
-def _step(token: str) -> int:
-    return (token in _CLOSING) - (token in _CLOSING.values())
-
-
-def _patterns(tokens: list[str]) -> list[Name]:
+def _names(nodes: Sequence[Node]) -> list[Name]:
     """The names of patterns that stand one after another."""
-    names: list[Name] = []
-    place = 0
-    while place < len(tokens):
-        token = tokens[place]
-        end = _end(tokens, place)
-        if token in _LAZINESS:
-            place += 1
-            continue
-        if token == _AS and names:
-            # What is named as a whole keeps that name.
-            place = _end(tokens, place + 1)
-            continue
-        names.append(_name(tokens[place:end]))
-        place = end
-    return names
+    return [_name(each) for each in nodes if each.type not in _NO_CODE]
 
 
-def _end(tokens: list[str], start: int) -> int:
-    """Behind the pattern that begins here."""
-    depth = 0
-    for place in range(start, len(tokens)):
-        depth += _step(tokens[place])
-        # The fields of a record come after its constructor.
-        if depth <= 0 and tokens[place + 1 : place + 2] != ["{"]:
-            return place + 1
-    return len(tokens)
-
-
-def _name(pattern: list[str]) -> Name:
+def _name(pattern: Node) -> Name:
     """The name or names of one pattern."""
-    first = pattern[0]
-    if len(pattern) == 1:
-        return first if _VARIABLE.fullmatch(first) and first != "_" else None
-    if first != "(":
-        return None
-    parts = _parts(pattern[1:-1])
-    names = [_single(part) for part in parts]
-    return names[0] if len(names) == 1 else names
+    match pattern.type:
+        case "variable":
+            return _text(pattern)
+        case "as":
+            return _part(pattern, "bind", "variable")
+        case "tuple":
+            return _names(pattern.named_children)
+        case "apply":
+            return _constructor(pattern)
+        case "parens" | "strict" | "irrefutable" | "signature":
+            inner = pattern.child_by_field_name("pattern")
+            return _name(inner) if inner else None
+    return None
 
 
-def _single(tokens: list[str]) -> Name:
-    """The name of a pattern between brackets or commas, or those in a constructor's."""
-    if "::" in tokens:
-        tokens = tokens[: tokens.index("::")]
-    while tokens[1:2] == ["."]:
-        tokens = tokens[2:]
-    if tokens and _CONSTRUCTOR.fullmatch(tokens[0]):
-        return _constructor(tokens[0], tokens[1:])
-    names = _patterns(tokens)
-    return names[0] if len(names) == 1 else None
-
-
-def _constructor(name: str, tokens: list[str]) -> Name:
-    for place, token in enumerate(tokens):
-        if (
-            token not in (*_LAZINESS, _AS)
-            and _OPERATOR.fullmatch(token)
-            and not _depth(tokens[:place])
-        ):
-            return None
-    return Pattern(name, _patterns(tokens)) if tokens and tokens[0] != "{" else None
-
-
-def _parts(tokens: list[str]) -> list[list[str]]:
-    """What stands between the commas that are in no brackets."""
-    parts: list[list[str]] = [[]]
-    for place, token in enumerate(tokens):
-        if token == "," and _depth(tokens[:place]) == 0:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
+def _constructor(pattern: Node) -> Name:
+    """Of a constructor that is applied to one pattern after another."""
+    arguments: list[Node] = []
+    while pattern.type == "apply":
+        function, argument = pattern.named_children[0], pattern.named_children[-1]
+        arguments.insert(0, argument)
+        pattern = function
+    return Pattern(_text(pattern).rpartition(".")[2], _names(arguments))
