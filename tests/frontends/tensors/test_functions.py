@@ -18,6 +18,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     InvalidParametersError,
     LevelExhaustedError,
+    NotRealError,
     ShapeMismatchError,
     UnsupportedOperationError,
     ValueOutOfRangeError,
@@ -221,6 +222,10 @@ def test_products_and_traces_as_numpys() -> None:
         (lambda x: cw.relu(x, range=RANGE), InvalidArgumentError, "cannot relu: expected a range"),
         (lambda x: cw.relu(x, precision=0), InvalidArgumentError, "precision"),
         (lambda x: cw.softmax(LIST), InvalidArgumentError, "expected an encrypted tensor"),
+        *(
+            (lambda _, f=f: f(np.array([1j])), NotRealError, "expected real numbers, got an array")
+            for f in (cw.relu, cw.gelu, cw.softmax, lambda x: cw.within(x, 0, 1))
+        ),
         (lambda x: cw.layer_norm(x, eps=-1), InvalidArgumentError, "expected an eps from 0 on"),
     ],
 )

@@ -14,7 +14,7 @@ from typing import Any, TypeGuard, TypeVar, cast
 import numpy as np
 
 from cloakwork.base.arguments import integer, positive, shown
-from cloakwork.errors import InvalidArgumentError, ValueOutOfRangeError
+from cloakwork.errors import InvalidArgumentError, NotRealError, ValueOutOfRangeError
 from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
 from cloakwork.frontends.tensors.tracing import TracedTensor, planned_together
 from cloakwork.programs.functions import FUNCTIONS
@@ -288,4 +288,8 @@ def _require(x: Any, action: str) -> None:
     if not isinstance(x, TensorMethods) and not is_clear(x):
         raise InvalidArgumentError(
             f"cannot {action}: expected an encrypted tensor or an array of numpy, got {shown(x)}"
+        )
+    if is_clear(x) and x.dtype.kind not in "biuf":
+        raise NotRealError(
+            f"cannot {action}: expected real numbers, got an array of {x.dtype}; give numbers"
         )

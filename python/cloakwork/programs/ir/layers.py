@@ -138,7 +138,7 @@ class Activation:
     """A function of each element that is no polynomial; only before activations are fitted.
 
     Args:
-        function: Its name in `activations.FUNCTIONS`.
+        function: Its name in `programs.functions.FUNCTIONS`.
         parameters: Its further arguments.
         unit: What errors of polynomials near it are small beside, where that is less than its
             largest absolute value.
