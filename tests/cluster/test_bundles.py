@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,14 +23,30 @@ def layers(x: Any, w: Any, v: Any) -> Any:
 
 
 SHAPES = ((90, 300), (60, 90), (10, 60))
-CHAIN = cw.compile(layers, *(cw.Spec(shape, bound=0.1) for shape in SHAPES), precision=12)
-PRODUCT = real_product((70, 24), (24, 60), log_n=9, insecure=True)
-PROGRAMS = [CHAIN, PRODUCT, *(each.program for each in (TENSORS, NETWORKS, CIRCUITS))]
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_every_task_is_in_one_bundle_after_what_it_needs(program: cw.Program) -> None:
-    body = program.body
+@cache
+def chain() -> cw.Program:
+    return cw.compile(layers, *(cw.Spec(shape, bound=0.1) for shape in SHAPES), precision=12)
+
+
+@cache
+def block_product() -> cw.Program:
+    return real_product((70, 24), (24, 60), log_n=9, insecure=True)
+
+
+PROGRAMS: dict[str, Callable[[], cw.Program]] = {
+    "chain": chain,
+    "product": block_product,
+    "tensors": lambda: TENSORS.program,
+    "network": lambda: NETWORKS.program,
+    "circuit": lambda: CIRCUITS.program,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_task_is_in_one_bundle_after_what_it_needs(name: str) -> None:
+    body = PROGRAMS[name]().body
     assert isinstance(body, SlotProgram)
     plan = schedule(body)
     found = bundles(body, plan)
@@ -40,9 +58,9 @@ def test_every_task_is_in_one_bundle_after_what_it_needs(program: cw.Program) ->
     assert set(plan.outputs) <= there
 
 
-@pytest.mark.parametrize("program", [CHAIN, PRODUCT], ids=lambda program: program.name)
-def test_switches_are_where_their_products_are(program: cw.Program) -> None:
-    body = program.body
+@pytest.mark.parametrize("name", ["chain", "product"])
+def test_switches_are_where_their_products_are(name: str) -> None:
+    body = PROGRAMS[name]().body
     assert isinstance(body, SlotProgram)
     place = {
         value: number
@@ -58,8 +76,8 @@ def test_switches_are_where_their_products_are(program: cw.Program) -> None:
 
 
 def test_functions_of_products_are_shared_out() -> None:
-    assert CHAIN.packing.kind == "matrices"
-    body = CHAIN.body
+    assert chain().packing.kind == "matrices"
+    body = chain().body
     assert isinstance(body, SlotProgram)
     for each in bundles(body, schedule(body)):
         kinds = {type(body.operations[value]) for value in each.values}
@@ -67,7 +85,8 @@ def test_functions_of_products_are_shared_out() -> None:
 
 
 def test_blocks_are_counted_by_their_lists() -> None:
-    assert isinstance(PRODUCT.body, SlotProgram)
-    found = product_blocks(PRODUCT.body)
+    body = block_product().body
+    assert isinstance(body, SlotProgram)
+    found = product_blocks(body)
     rows, columns = ({each[side] for each in found.values()} for side in (0, 1))
     assert sorted(found.values()) == [(row, column) for row in sorted(rows) for column in columns]
