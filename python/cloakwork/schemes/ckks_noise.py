@@ -114,18 +114,10 @@ class NoiseModel:
         basis: Basis,
         values: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Of a polynomial of each value that ends at a scale, roughly: its last rescale and its
-        powers'.
-
-        Errors of powers add up as if they had nothing in common, which holds best within the range
-        of a Chebyshev polynomial and gives too much at its ends.
-        """
-        powers = _squares_of_powers(values, len(coefficients), basis)
-        gains = sum(
-            (c * c * power for c, power in zip(coefficients[2:], powers[2:], strict=True)),
-            np.zeros(1),
-        )
-        return self.rounding(scale) * np.sqrt(1 + gains)
+        """Of a polynomial of each value that ends at a scale: its last rescale and its powers'."""
+        slopes = _slopes_of_powers(values, coefficients, basis)
+        squares = sum((slope**2 for slope in slopes[2:]), np.zeros(1))
+        return self.rounding(scale) * np.sqrt(1 + squares)
 
     def _in_slots(self, deviation: float, scale: float) -> float:
         return deviation * math.sqrt(self.n / 2) / scale
@@ -142,25 +134,25 @@ def halves(n: int) -> tuple[int, int]:
     return high, n - high
 
 
-def _squares_of_powers(
-    values: NDArray[np.float64], count: int, basis: Basis
+def _slopes_of_powers(
+    values: NDArray[np.float64], coefficients: Sequence[float], basis: Basis
 ) -> list[NDArray[np.float64]]:
-    """Squares of the errors of the first powers of each value, in those of a rescale."""
+    """How a polynomial of each value changes with each of its powers, of which others are made."""
+    count, factor = len(coefficients), 2 if basis == "chebyshev" else 1
     powers = [np.ones_like(values), values]
-    squares: list[NDArray[np.float64]] = [np.zeros_like(values)] * min(2, count)
     for n in range(2, count):
         high, low = halves(n)
-        of_high, of_low = powers[low] ** 2 * squares[high], powers[high] ** 2 * squares[low]
-        # The errors of equal factors are one error.
-        product = 4 * of_high if high == low else of_high + of_low
-        power = powers[high] * powers[low]
+        power = factor * powers[high] * powers[low]
+        powers.append(power - powers[high - low] if basis == "chebyshev" else power)
+    slopes = [np.full_like(values, coefficient) for coefficient in coefficients]
+    for n in reversed(range(2, count)):
+        high, low = halves(n)
+        slopes[high] += factor * slopes[n] * powers[low]
+        slopes[low] += factor * slopes[n] * powers[high]
         if basis == "chebyshev":
             # T_n = 2 T_high T_low - T_(high - low).
-            product = 4 * product + squares[high - low]
-            power = 2 * power - powers[high - low]
-        squares.append(1 + product)
-        powers.append(power)
-    return squares
+            slopes[high - low] -= slopes[n]
+    return slopes
 
 
 def noise_of(

@@ -39,8 +39,9 @@ _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 
 # Numbers come with noise. Just beyond 1 a polynomial that is steep at 0 falls back through 0, and
 # takes the sign with it, so each is near 1 on so much more than the numbers it is made for; where
-# these lie in a narrow interval, on a part of it.
+# these lie in a narrow interval, on a part of it. Steeper ones take noise less well.
 _BEYOND = 2.0**-5
+_BEYOND_STEEP = 2.0**-7
 _BEYOND_NARROW = 2.0**-4
 
 # Errors are sampled on a grid; between its points they are larger by up to this factor.
@@ -57,7 +58,7 @@ def sign_stages(precision: float) -> Stages | None:
 
     >>> stages = sign_stages(2.0**-6)
     >>> [len(stage) - 1 for stage in stages]
-    [3, 3, 7]
+    [7, 15]
     """
     if precision < 2.0**-MAX_BITS:
         return None
@@ -103,7 +104,7 @@ def steep_stages(gap: float, precision: float) -> Stages | None:
             stages
             for degrees in _of_depth(depth, 0)
             if math.prod(degrees) >= least_slope
-            and (stages := _composed(degrees, gap)) is not None
+            and (stages := _composed(degrees, gap, beyond=_BEYOND_STEEP)) is not None
             and steep_error(stages, gap) <= precision
         ]
         if fitting:
@@ -142,17 +143,21 @@ def _of_depth(depth: int, first: int) -> Iterator[tuple[int, ...]]:
 
 
 def _composed(
-    degrees: tuple[int, ...], gap: float, exchanged: float = _LEAST_EXCHANGED_GAP
+    degrees: tuple[int, ...],
+    gap: float,
+    exchanged: float = _LEAST_EXCHANGED_GAP,
+    beyond: float = _BEYOND,
 ) -> Stages | None:
     """Polynomials of these degrees, each the nearest to 1 on the image of the one before.
 
-    Closer to 0 than `exchanged` they are the polynomials that are nearest beyond it.
+    Closer to 0 than `exchanged` they are the polynomials that are nearest beyond it. They are near
+    1 up to so much `beyond` 1.
     """
     stages: list[tuple[float, ...]] = []
     for degree in degrees:
         if gap > 1 - 1e-12:
             return None
-        end = 1.0 + min(_BEYOND, _BEYOND_NARROW * (1.0 - gap))
+        end = 1.0 + min(beyond, _BEYOND_NARROW * (1.0 - gap))
         gap /= end
         found = _stage(degree, max(gap, exchanged))
         if found is None:

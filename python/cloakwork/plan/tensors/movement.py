@@ -50,6 +50,7 @@ def movements(
     """For each target ciphertext, the diagonals that every source ciphertext gives to it.
 
     Example:
+        >>> from cloakwork.programs.layout import Axis
         >>> there = Layout(8, (Axis(2, 3, "i"), Axis(3, 1, "j")))
         >>> back = Layout(8, (Axis(2, 1, "i"), Axis(3, 2, "j")))
         >>> [parts[0].numbers.tolist() for parts in movements(there, back)]
@@ -124,6 +125,7 @@ def by_source(
     """The diagonals that every source ciphertext gives to one target.
 
     Example:
+        >>> from cloakwork.programs.layout import Axis
         >>> there = Layout(4, (Axis(8, 1, "i", tile=4),))
         >>> parts = by_source(there, np.array([0, 1]), np.array([1, 2]), np.array([0, 1]))
         >>> {tile: part.numbers.tolist() for tile, part in parts.items()}
