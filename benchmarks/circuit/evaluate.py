@@ -17,7 +17,7 @@ from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.frontends.circuit.compile_function import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import lane_programs
-from cloakwork.plan.parameters.bgv import IntegerOptions, top_level
+from cloakwork.plan.parameters.bgv import IntegerOptions
 from cloakwork.programs.ir.circuits import CircuitInput, ScalarCircuit, evaluate
 from cloakwork.programs.ir.vectors import LaneProgram
 from cloakwork.programs.keys import KeyExpansion
@@ -171,7 +171,7 @@ def evaluated(job: CircuitJob, effort: float = 1.0) -> CircuitEvaluation:
         job.name,
         job.replication,
         program.scheme.parameter_sets[0].n,
-        top_level(body),
+        body.top_level,
         _native.threads(),
         found["addition"],
         found["ciphertext product"],

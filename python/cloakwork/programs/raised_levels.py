@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cloakwork.programs.slots import Bootstrap, DropLevel, Input, Operation, SlotProgram
+from cloakwork.programs.operations.bootstrapping import refreshes
+from cloakwork.programs.slots import DropLevel, Input, Operation, SlotProgram
 
 
 def with_raised_levels(program: SlotProgram, levels: int) -> SlotProgram:
@@ -19,31 +20,11 @@ def with_raised_levels(program: SlotProgram, levels: int) -> SlotProgram:
         >>> [state.level for state in raised.states]
         [5, 3, 3]
     """
-    assert not levels or not bootstraps(program)
+    assert not levels or not refreshes(program)
     if not levels:
         return program
     raised = tuple(_raised(operation, levels) for operation in program.operations)
     return replace(program, operations=raised)
-
-
-def bootstraps(program: SlotProgram) -> bool:
-    """Whether a program refreshes values.
-
-    Example:
-        >>> bootstraps(SlotProgram("", 8, (Input("x", 3), Bootstrap(0, 1, 4)), (None,) * 2))
-        True
-    """
-    return any(isinstance(each, Bootstrap) for each in program.operations)
-
-
-def highest_level(program: SlotProgram) -> int:
-    """The highest level of any value of a program.
-
-    Example:
-        >>> highest_level(SlotProgram("", 8, (Input("x", 3), DropLevel(0, 1)), (None,) * 2))
-        3
-    """
-    return max((state.level for state in program.states if state.level is not None), default=0)
 
 
 def _raised(operation: Operation, levels: int) -> Operation:

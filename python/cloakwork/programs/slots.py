@@ -239,6 +239,16 @@ class SlotProgram:
         object.__setattr__(self, "stages", self._texts(self.stages, "stage"))
         object.__setattr__(self, "states", tuple(states))
 
+    @property
+    def top_level(self) -> int:
+        """The highest level of any value.
+
+        Example:
+            >>> SlotProgram("", 8, (Input("x", 3), DropLevel(0, 1)), (None,) * 2).top_level
+            3
+        """
+        return max((state.level for state in self.states if state.level is not None), default=0)
+
     def _texts(self, given: tuple[str, ...], what: str) -> tuple[str, ...]:
         texts = given or ("",) * len(self.operations)
         if len(texts) != len(self.operations):

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from cloakwork._native import Parameters, cached_bytes, set_cached_bytes
 from cloakwork.base.system_memory import return_large_blocks
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import Bootstrap, Linear, SlotProgram, WeightedSums
+from cloakwork.programs.slots import Linear, SlotProgram, WeightedSums
 from cloakwork.runtime.numbers import copied_bytes, number_bytes
 from cloakwork.runtime.workspace import workspace_of
 
@@ -138,14 +139,14 @@ def bootstrap_memory(program: SlotProgram, refreshing: Refreshing | None) -> Hel
 
     Example:
         >>> from cloakwork._native import BootstrappingParameters
-        >>> from cloakwork.programs.slots import Input, Output
+        >>> from cloakwork.programs.slots import Bootstrap, Input, Output
         >>> refreshing = Refreshing(BootstrappingParameters(8, insecure=True))
         >>> operations = (Input("x", 3), Bootstrap(0, 3, 13), Output(1))
         >>> memory = bootstrap_memory(SlotProgram("", 128, operations, (None,) * 3), refreshing)
         >>> memory.keys == refreshing.key_bytes, memory.encoded == refreshing.encoded_bytes
         (True, True)
     """
-    if refreshing is None or not any(isinstance(each, Bootstrap) for each in program.operations):
+    if refreshing is None or not refreshes(program):
         return HeldMemory()
     chain = refreshing.chain
     switching = required_keys(program).joined(refreshing.keys)

@@ -12,7 +12,8 @@ from typing import Any
 from cloakwork.base.system_memory import physical_bytes
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.programs.keys import KeyExpansion
-from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.programs.operations.bootstrapping import refreshes
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run
 from cloakwork.runtime.held_memory import HeldMemory, caching
 from cloakwork.runtime.memory import require_memory
@@ -156,7 +157,6 @@ class SlotRunner:
         """The engine caches as much as the limit leaves to it, where one counts."""
         if not memory.held.least:
             return nullcontext()
-        bootstraps = any(isinstance(each, Bootstrap) for each in program.operations)
-        if self.own_limit is None and not bootstraps:
+        if self.own_limit is None and not refreshes(program):
             return nullcontext()
         return caching(memory.held.within(self.memory_limit - memory.peak).cached)

@@ -561,11 +561,10 @@ def require_slots(body: Any, numbers: str, parameters: Parameters | BgvParameter
     """Refuse what is no slot program over these numbers, of these slots and levels."""
     if not isinstance(body, SlotProgram):
         raise InvalidProgramError("cannot use the program: it has no slots")
-    levels = [state.level for state in body.states if state.level is not None]
     for wrong, reason in (
         (body.numbers != numbers, f"it is over {body.numbers}s"),
         (body.slots != parameters.slots, "its slots are not those of the parameters"),
-        (max(levels, default=0) > parameters.levels, "it has more levels than the parameters"),
+        (body.top_level > parameters.levels, "it has more levels than the parameters"),
     ):
         if wrong:
             raise InvalidProgramError(f"cannot use {body.title}: {reason}")

@@ -10,8 +10,9 @@ deviation d sqrt(N / 2) / scale.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,15 +124,28 @@ class NoiseModel:
         return deviation * math.sqrt(self.n / 2) / scale
 
 
-def halves(n: int) -> tuple[int, int]:
-    """The powers whose product the engine makes power n of.
-
-    Example:
-        >>> halves(7)
-        (4, 3)
-    """
+def _halves(n: int) -> tuple[int, int]:
+    """The powers whose product the engine makes power n of."""
     high = 1 << ((n - 1).bit_length() - 1)
     return high, n - high
+
+
+def powers_of(
+    values: NDArray[Any], count: int, basis: Basis, finish: Callable[[NDArray[Any]], NDArray[Any]]
+) -> list[NDArray[Any]]:
+    """The first powers of each value, two at least, each finished before others are made of it.
+
+    Example:
+        >>> powers_of(np.array([0.5]), 4, "chebyshev", np.copy)[3].tolist()
+        [-1.0]
+    """
+    powers = [np.ones_like(values), values]
+    for n in range(2, count):
+        high, low = _halves(n)
+        power = powers[high] * powers[low]
+        # T_n = 2 T_high T_low - T_(high - low).
+        powers.append(finish(2 * power - powers[high - low] if basis == "chebyshev" else power))
+    return powers
 
 
 def _slopes_of_powers(
@@ -139,14 +153,10 @@ def _slopes_of_powers(
 ) -> list[NDArray[np.float64]]:
     """How a polynomial of each value changes with each of its powers, of which others are made."""
     count, factor = len(coefficients), 2 if basis == "chebyshev" else 1
-    powers = [np.ones_like(values), values]
-    for n in range(2, count):
-        high, low = halves(n)
-        power = factor * powers[high] * powers[low]
-        powers.append(power - powers[high - low] if basis == "chebyshev" else power)
+    powers = powers_of(values, count, basis, lambda power: power)
     slopes = [np.full_like(values, coefficient) for coefficient in coefficients]
     for n in reversed(range(2, count)):
-        high, low = halves(n)
+        high, low = _halves(n)
         slopes[high] += factor * slopes[n] * powers[low]
         slopes[low] += factor * slopes[n] * powers[high]
         if basis == "chebyshev":

@@ -46,7 +46,7 @@ from cloakwork.schemes.base import (
     levels_of,
     require_slots,
 )
-from cloakwork.schemes.ckks_noise import NoiseModel, halves, noise_of
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of, powers_of
 from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
 
 # What follows from a model of the noise and the scale of a value.
@@ -216,13 +216,7 @@ class ClearBackend(Backend[ClearVector]):
         def rounded(slots: NDArray[Any]) -> NDArray[Any]:
             return self._with_error(ClearVector(slots, level), NoiseModel.rounding).slots
 
-        powers = [np.ones_like(value.slots), value.slots]
-        for n in range(2, len(coefficients)):
-            high, low = halves(n)
-            power = powers[high] * powers[low]
-            if basis == "chebyshev":
-                power = 2 * power - powers[high - low]
-            powers.append(rounded(power))
+        powers = powers_of(value.slots, len(coefficients), basis, rounded)
         # A constant alone has no power of the value.
         total = sum(c * power for c, power in zip(coefficients, powers, strict=False))
         return ClearVector(rounded(np.asarray(total)), level)

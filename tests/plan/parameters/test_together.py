@@ -66,8 +66,8 @@ def test_pairs_share_keys_and_lose_no_precision(seed: int) -> None:
         strict=True,
     ):
         found = each.decrypt(made)
-        assert _precision(each.program, each.program.scheme) >= _precision(before, before.scheme)
-        error = before.error or 2.0 ** -_precision(before, before.scheme)
+        assert _precision(each.program) >= _precision(before)
+        error = before.error or 2.0 ** -_precision(before)
         assert np.abs(found - in_clear(function, x)).max() <= error
 
 

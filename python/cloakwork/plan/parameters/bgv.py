@@ -285,23 +285,13 @@ def limbs_of(parameters: BgvParameters) -> Limbs:
     return Limbs(counts, -(-counts[-1] // digits), parameters.key_prime_count - counts[-1])
 
 
-def top_level(program: SlotProgram) -> int:
-    """The highest level of a program.
-
-    Example:
-        >>> top_level(SlotProgram("", 8, (Input("x", 3),), (None,)))
-        3
-    """
-    return max((state.level for state in program.states if state.level is not None), default=0)
-
-
 def _parameter_sets(
     program: SlotProgram, chain: Chain, options: IntegerOptions, log_n: int
 ) -> tuple[BgvParameters, ...]:
     """The parameters of every prime, on which the engine lets the program through."""
     sets = tuple(
         BgvParameters(
-            levels=top_level(program),
+            levels=program.top_level,
             plaintext_modulus=modulus,
             level_bits=chain.level_bits,
             base_bits=chain.base_bits,

@@ -20,7 +20,8 @@ from cloakwork.errors import (
     ParametersMismatchError,
 )
 from cloakwork.plan.parameters.ckks import SCALE_BITS
-from cloakwork.programs.raised_levels import bootstraps, highest_level, with_raised_levels
+from cloakwork.programs.operations.bootstrapping import refreshes
+from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.program import Program
@@ -131,7 +132,7 @@ def _in_order(programs: Sequence[Program]) -> list[Program]:
 def _require_raisable(programs: Sequence[Program]) -> None:
     """Refuse further levels for programs whose parameters say where results stand."""
     for each, levels in zip(programs, _lifts(programs), strict=True):
-        if levels and isinstance(each.body, SlotProgram) and bootstraps(each.body):
+        if levels and isinstance(each.body, SlotProgram) and refreshes(each.body):
             raise ParametersMismatchError(
                 f"cannot {_ACTION}: expected {levels} further levels of the results of "
                 f"{each.name}, got a program that refreshes values, whose parameters say where "
@@ -166,19 +167,23 @@ def _scheme_like(scheme: Any, own: Any) -> Any:
     return Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
 
 
-def _reals_together(programs: Sequence[Program]) -> tuple[Program, ...]:
-    if len({each.scheme.parameters.log_n for each in programs}) > 1:
-        rings = [each.scheme.parameters.log_n for each in programs]
+def _require_one_ring(programs: Sequence[Program], rings: Sequence[int]) -> None:
+    """Refuse programs of several rings."""
+    if len(set(rings)) > 1:
         named = [f"log_n={ring}" for ring in rings]
         raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
+
+
+def _reals_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+    _require_one_ring(programs, [each.scheme.parameters.log_n for each in programs])
     _require_raisable(programs)
     schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs)
-    reached = [_precision(each, each.scheme) for each in programs]
+    reached = [_precision(each) for each in programs]
     for scheme in schemes:
         with suppress(InvalidProgramError):
             moved = _moved(programs, scheme)
             if all(
-                each is own or _precision(each, each.scheme) >= least
+                each is own or _precision(each) >= least
                 for each, own, least in zip(moved, programs, reached, strict=True)
             ):
                 return moved
@@ -211,7 +216,7 @@ def _schemes_without_bootstraps(programs: Sequence[Program]) -> Iterator[Ckks]:
     """The set of a program that has the levels, scale and headroom of all; or a new one."""
     sets: list[Parameters] = [each.scheme.parameters for each in programs]
     levels = max(
-        highest_level(each.body) + lift
+        each.body.top_level + lift
         for each, lift in zip(programs, _lifts(programs), strict=True)
         if isinstance(each.body, SlotProgram)
     )
@@ -246,19 +251,18 @@ def _schemes_without_bootstraps(programs: Sequence[Program]) -> Iterator[Ckks]:
         scale = math.floor(scale) + 1
 
 
-def _precision(program: Program, scheme: Any) -> float:
+def _precision(program: Program) -> float:
     """Bits after the binary point that are right in every result."""
-    (found,) = estimated_results(scheme, program.body, program.input_bounds, program.value_bounds)
+    (found,) = estimated_results(
+        program.scheme, program.body, program.input_bounds, program.value_bounds
+    )
     precision: float = min(each.precision for each in found)
     return precision
 
 
 def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
-    rings = [of_one[0].log_n for of_one in sets]
-    if len(set(rings)) > 1:
-        named = [f"log_n={ring}" for ring in rings]
-        raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
+    _require_one_ring(programs, [of_one[0].log_n for of_one in sets])
     if len({tuple(each.plaintext_modulus for each in of_one) for of_one in sets}) > 1:
         raise _refusal(
             programs,

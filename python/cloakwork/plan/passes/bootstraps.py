@@ -29,9 +29,9 @@ from cloakwork.errors import InvalidParametersError, KeyBudgetError
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.plan.passes.levels import Refreshed, groups_of, lowest_levels, sources_of
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
-    Bootstrap,
     Constant,
     DropLevel,
     Input,
@@ -161,8 +161,7 @@ def within_key_budget_beside(
         True
     """
     key_bytes_at = refreshing.chain.evaluation_key_bytes
-    bootstraps = any(isinstance(each, Bootstrap) for each in program.operations)
-    if budget is None or not bootstraps:
+    if budget is None or not refreshes(program):
         return within_key_budget(program, key_bytes_at, budget)
     own = refreshing.key_bytes
     added = required_keys(program).beyond(refreshing.keys)

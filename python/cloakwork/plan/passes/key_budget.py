@@ -140,8 +140,7 @@ def _is_within_reach(operation: Rotate | Linear, keys: _Keys, level: int) -> boo
 
 
 def _all_powers(program: SlotProgram) -> KeyRequirements:
-    top = max((state.level for state in program.states if state.level is not None), default=0)
-    return KeyRequirements(None, dict.fromkeys(powers_of_two(program.slots), top))
+    return KeyRequirements(None, dict.fromkeys(powers_of_two(program.slots), program.top_level))
 
 
 def _spacings(program: SlotProgram) -> KeyRequirements:

@@ -28,6 +28,7 @@ from cloakwork.base.itself import Itself
 from cloakwork.errors import DeviceOperationError, InvalidProgramError, MemoryBudgetError
 from cloakwork.programs.bsgs import split
 from cloakwork.programs.keys import required_keys
+from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     AddProducts,
@@ -185,7 +186,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def _beside_values(self, program: SlotProgram) -> int:
         """Bytes of the largest key, of two plaintexts and of the tables of a program's levels."""
         levels = {state.level for state in program.states if state.level is not None}
-        if _has_bootstraps(program):
+        if refreshes(program):
             # A bootstrap goes through all levels.
             levels = {*range(self.parameters.levels + 1)}
         for level in levels:
@@ -236,7 +237,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             for each in (needed.relinearisation_level, needed.conjugation_level)
             if each is not None
         ]
-        if not levels and not _has_bootstraps(program):
+        if not levels and not refreshes(program):
             return 0
         # Whoever made the keys may have made them for higher levels.
         return self.parameters.evaluation_key_bytes(self.parameters.levels)
@@ -424,10 +425,6 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
 def _lacking(kind: str) -> DeviceOperationError:
     """The refusal of an operation by a caller who has not asked `require_device_operations`."""
     return DeviceOperationError(f"cannot run {kind} on a device: devices lack it; use the CPU")
-
-
-def _has_bootstraps(program: SlotProgram) -> bool:
-    return any(isinstance(each, Bootstrap | PairedBootstrap) for each in program.operations)
 
 
 def _level(program: SlotProgram, operation: Operation) -> int:
