@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -165,8 +165,10 @@ def _numbers_of(tensors: Sequence[tuple[Port, Any]], name: str) -> list[int]:
     return []
 
 
-def estimates_of(program: Program, action: str) -> Iterator[list[Any]]:
-    """Under each parameter set an estimate of every result, by the program and those before it.
+def estimates_of(program: Program, action: str) -> list[Any] | None:
+    """An estimate of every result over reals, by the program and those before it.
+
+    None under schemes without estimates.
 
     Raises:
         NoiseExhaustedError: Noise would destroy a result.
@@ -174,13 +176,11 @@ def estimates_of(program: Program, action: str) -> Iterator[list[Any]]:
     """
     for each in program.after:
         each.require_fit(program, action)
-    before = [[*estimates_of(each.program, action)] for each in program.after]
-    for number, (backend, inputs) in enumerate(
-        program.scheme.estimators(program.body, program.input_bounds)
-    ):
-        for each, results in zip(program.after, before, strict=True):
-            made = dict(enumerate(results[number]))
-            for at, value in each.taken(program, backend, made, action).items():
-                inputs[at] = value
+    for backend, inputs in program.scheme.estimators(program.body, program.input_bounds):
+        for each in program.after:
+            before = dict(enumerate(each.program.estimated_results or ()))
+            for number, value in each.taken(program, backend, before, action).items():
+                inputs[number] = value
         assert isinstance(program.body, SlotProgram)
-        yield run_in_order(program.body, backend, inputs, program.value_bounds)
+        return run_in_order(program.body, backend, inputs, program.value_bounds)
+    return None

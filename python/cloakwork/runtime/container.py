@@ -403,7 +403,8 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 def _opened(source: Path) -> DirectFile:
     """A file to be read; a pipe, of which nobody knows when it ends, is none."""
     with named_reading(source):
-        if not stat.S_ISREG(os.stat(source).st_mode) and not source.is_dir():
+        mode = os.stat(source).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise MalformedBytesError(
                 f"cannot read {source}: expected a file, got a device, a pipe or a socket; write "
                 "what comes out of it to a file"

@@ -176,9 +176,8 @@ class Evaluator(KeyHolder):
             >>> client.decrypt(other.run(client.encrypt([0.5, 0.25, 1, -1]))).round(4).tolist()
             [1.0, 0.5, 2.0, -2.0]
         """
-        action = f"serve {program.name}" if hasattr(program, "name") else "serve another program"
-        self._require_served(program, action)
-        scheme, held = program.scheme, self._key
+        self._require_served(program, "serve another program")
+        action, scheme, held = f"serve {program.name}", program.scheme, self._key
         keys = optional(keys, EvaluationKeys, "keys", action)
         if keys is not None:
             further = keys.of(scheme, self._key_id, action)

@@ -36,7 +36,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.after import After, estimates_of
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluator import Evaluator
-from cloakwork.runtime.executor import MAX_THREADS
+from cloakwork.runtime.executor import MAX_THREADS, estimated_results
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.saved import Saved
 from cloakwork.runtime.simulate import extremes
@@ -226,8 +226,7 @@ class Program(Saved):
         """
         if self.scheme.exact:
             return None
-        found = [*estimates_of(self, f"estimate the results of {self.name}")]
-        return found[0] if found else None
+        return estimates_of(self, f"estimate the results of {self.name}")
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
@@ -527,8 +526,7 @@ class Program(Saved):
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
         if scheme.exact:
             # Noise that would destroy results is refused here.
-            for _ in estimates_of(made, f"read {fields.place}"):
-                pass
+            estimated_results(scheme, body)
         return made
 
     _of = from_fields
