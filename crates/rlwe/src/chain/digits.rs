@@ -2,12 +2,72 @@
 
 use std::ops::Range;
 
-use super::pool::{BIT, Bits};
+use super::moduli::Moduli;
+use super::pool::{BIT, Bits, Fit, PrimePool};
+use super::{Built, Chain, ChainRequest, log2_product};
+use crate::error::{Error, Result};
 
 /// How far log P stays above the largest digit: an error of deviation 3.2 per digit,
 /// divided by 2^4, is below the rounding of the division itself.
 pub(crate) const MARGIN_BITS: f64 = 4.0;
 pub(super) const MARGIN: Bits = 4 * BIT;
+
+impl ChainRequest {
+    /// Splits the primes into digits and adds the key-switching primes for them.
+    pub(super) fn with_digits(&self, pool: &mut PrimePool, moduli: Moduli) -> Result<Built> {
+        let sizes: Vec<Bits> = moduli.chosen.iter().map(|&i| pool.size(i)).collect();
+        let q_primes: Vec<u32> = moduli.chosen.iter().map(|&i| pool.prime(i)).collect();
+        let counts = match self.digits {
+            None => 1..=sizes.len(),
+            Some(digits) if digits <= sizes.len() => digits..=digits,
+            Some(digits) => {
+                return Err(Error::InvalidParameters(format!(
+                    "digits must be at most {}, the primes of the top level, got {digits}",
+                    sizes.len()
+                )));
+            }
+        };
+        let log_q = log2_product(&q_primes);
+        let mut needed = f64::INFINITY;
+        let mut best: Option<(f64, Vec<Range<usize>>, Vec<u32>)> = None;
+        for count in counts {
+            let runs = split(&sizes, count);
+            let largest = runs.iter().map(|run| sizes[run.clone()].iter().sum::<Bits>()).max();
+            let target = largest.unwrap_or(0) + MARGIN;
+            let Some(mut special) = pool.largest_exceeding(target) else { continue };
+            let log_qp_with = |special: &[usize]| {
+                log_q + log2_product(&special.iter().map(|&i| pool.prime(i)).collect::<Vec<_>>())
+            };
+            let mut log_qp = log_qp_with(&special);
+            if log_qp > self.budget() {
+                let Some(smaller) = pool.clone().sum_near(special.len(), target, Fit::NotBelow)
+                else {
+                    continue;
+                };
+                log_qp = log_qp_with(&smaller);
+                special = smaller;
+            }
+            needed = needed.min(log_qp);
+            let cost = rotation_cost(&runs, special.len());
+            if log_qp <= self.budget() && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                let p_primes = special.iter().map(|&i| pool.prime(i)).collect();
+                best = Some((cost, runs, p_primes));
+            }
+        }
+        if needed.is_infinite() {
+            return Err(self.too_few_primes());
+        }
+        Ok(match best {
+            None => Built::TooLarge { needed },
+            Some((_, runs, p_primes)) => Built::Fits(Chain {
+                q_primes,
+                p_primes,
+                levels: moduli.levels,
+                digits: runs.into_iter().map(Iterator::collect).collect(),
+            }),
+        })
+    }
+}
 
 /// Splits primes in order into at most `count` runs so that the largest is least.
 ///

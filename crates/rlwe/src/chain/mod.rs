@@ -19,15 +19,13 @@ mod pattern;
 mod pool;
 mod stack;
 
-use std::ops::Range;
-
 use crate::error::{Error, Result};
 use crate::security::{MAX_SECURE_LOG_N, max_log_qp};
 
 pub(crate) use check::check_nominal_bits;
 pub(crate) use digits::MARGIN_BITS;
 use moduli::Moduli;
-use pool::{Bits, Fit, PrimePool};
+use pool::PrimePool;
 pub(crate) use stack::RESCALE_BITS;
 
 /// The least and largest ring degree, as log2.
@@ -286,61 +284,6 @@ impl ChainRequest {
         let moduli = Moduli::find(self, &words).ok_or_else(|| self.too_few_primes())?;
         pool.take(&moduli.chosen);
         self.with_digits(&mut pool, moduli)
-    }
-
-    /// Splits the primes into digits and adds the key-switching primes for them.
-    fn with_digits(&self, pool: &mut PrimePool, moduli: Moduli) -> Result<Built> {
-        let sizes: Vec<Bits> = moduli.chosen.iter().map(|&i| pool.size(i)).collect();
-        let q_primes: Vec<u32> = moduli.chosen.iter().map(|&i| pool.prime(i)).collect();
-        let counts = match self.digits {
-            None => 1..=sizes.len(),
-            Some(digits) if digits <= sizes.len() => digits..=digits,
-            Some(digits) => {
-                return Err(Error::InvalidParameters(format!(
-                    "digits must be at most {}, the primes of the top level, got {digits}",
-                    sizes.len()
-                )));
-            }
-        };
-        let log_q = log2_product(&q_primes);
-        let mut needed = f64::INFINITY;
-        let mut best: Option<(f64, Vec<Range<usize>>, Vec<u32>)> = None;
-        for count in counts {
-            let runs = digits::split(&sizes, count);
-            let largest = runs.iter().map(|run| sizes[run.clone()].iter().sum::<Bits>()).max();
-            let target = largest.unwrap_or(0) + digits::MARGIN;
-            let Some(mut special) = pool.largest_exceeding(target) else { continue };
-            let log_qp_with = |special: &[usize]| {
-                log_q + log2_product(&special.iter().map(|&i| pool.prime(i)).collect::<Vec<_>>())
-            };
-            let mut log_qp = log_qp_with(&special);
-            if log_qp > self.budget() {
-                let Some(smaller) = pool.clone().sum_near(special.len(), target, Fit::NotBelow)
-                else {
-                    continue;
-                };
-                log_qp = log_qp_with(&smaller);
-                special = smaller;
-            }
-            needed = needed.min(log_qp);
-            let cost = digits::rotation_cost(&runs, special.len());
-            if log_qp <= self.budget() && best.as_ref().is_none_or(|(least, ..)| cost < *least) {
-                let p_primes = special.iter().map(|&i| pool.prime(i)).collect();
-                best = Some((cost, runs, p_primes));
-            }
-        }
-        if needed.is_infinite() {
-            return Err(self.too_few_primes());
-        }
-        Ok(match best {
-            None => Built::TooLarge { needed },
-            Some((_, runs, p_primes)) => Built::Fits(Chain {
-                q_primes,
-                p_primes,
-                levels: moduli.levels,
-                digits: runs.into_iter().map(Iterator::collect).collect(),
-            }),
-        })
     }
 
     fn too_few_primes(&self) -> Error {
