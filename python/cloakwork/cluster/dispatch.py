@@ -18,6 +18,7 @@ from cloakwork.cluster.job import Order
 from cloakwork.cluster.moved import Receipt, fill
 from cloakwork.cluster.placing import Placed
 from cloakwork.cluster.scheduler import Scheduler
+from cloakwork.cluster.settings import ATTEMPTS
 from cloakwork.cluster.wire import plain_bytes
 from cloakwork.cluster.worker import Send, done
 from cloakwork.errors import (
@@ -28,8 +29,6 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.profile import Profile
 
-# Attempts at a task beside the first, where its worker breaks down in it.
-_RETRIES = 2
 # Seconds after which the wait looks whether the run was cancelled.
 _LONGEST_WAIT = 0.2
 # Seconds from one look for workers to the next, and without any until the cluster counts as lost:
@@ -120,7 +119,7 @@ def _submit(
             # A worker that is lost leaves its tasks to others.
             "allow_other_workers": True,
             "priority": priorities.get,
-            "retries": _RETRIES,
+            "retries": ATTEMPTS - 1,
         },
     )
 

@@ -23,5 +23,9 @@ SETTINGS: Mapping[str, Any] = {
     "distributed.admin.system-monitor.interval": "2s",
 }
 
+# Attempts at a grain: on one worker where a file or a connection fails, and on workers one after
+# the other where each breaks down in it.
+ATTEMPTS = 3
+
 # The part of a worker's memory for inputs that further grains take.
 KEPT_OF_LIMIT = 0.25

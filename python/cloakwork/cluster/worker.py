@@ -19,12 +19,10 @@ from cloakwork.cluster.grains import grain_found, grain_made
 from cloakwork.cluster.inputs import InputFiles
 from cloakwork.cluster.job import Job, Order, own_version
 from cloakwork.cluster.moved import Moved
-from cloakwork.cluster.settings import KEPT_OF_LIMIT
+from cloakwork.cluster.settings import ATTEMPTS, KEPT_OF_LIMIT
 from cloakwork.errors import CloakworkError, WorkerVersionError
 from cloakwork.schemes.base import ReadLimits
 
-# Attempts at a grain where a file or a connection fails.
-_ATTEMPTS = 3
 # Evaluators that a process keeps; with one more, the one used longest ago goes.
 _KEPT = 2
 
@@ -76,7 +74,7 @@ def done(order: Order, given: Sequence[Moved | Failure]) -> Moved | Failure:
         if isinstance(each, Failure):
             return each
     try:
-        for _ in range(_ATTEMPTS - 1):
+        for _ in range(ATTEMPTS - 1):
             with suppress(OSError):
                 return _done(order, made)
         return _done(order, made)
