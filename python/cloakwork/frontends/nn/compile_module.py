@@ -17,6 +17,7 @@ from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.module_ports import module_inputs
 from cloakwork.frontends.nn.required_module import results_of
+from cloakwork.plan.networks.calibration import MARGIN
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
@@ -37,7 +38,7 @@ def compile(
     *,
     precision: int = 16,
     batch: int | Literal["throughput"] = 1,
-    margin: float = 0.25,
+    margin: float = MARGIN,
     degrees: Mapping[str, int] | None = None,
     key_budget: int | None = None,
     log_n: int | None = None,

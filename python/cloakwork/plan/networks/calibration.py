@@ -13,6 +13,10 @@ from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import Compute, by_parts, computed_layers, values
 
+# By how much inputs and activations may exceed the calibration data if nothing else is asked for,
+# as a part of half the width of their ranges.
+MARGIN = 0.25
+
 # Numbers as small beside the largest are those of errors.
 _NEXT_TO_ZERO = 2.0**-40
 # Inputs that are retained, spread evenly over all.

@@ -12,7 +12,7 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
 from cloakwork.plan.fitting.minimax import MAX_DEGREE, Approximation, least_degree, nearest
 from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
-from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.calibration import MARGIN, Calibration
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.slots import polynomial_depth
@@ -69,7 +69,7 @@ def fit(
     graph: g.Graph,
     calibration: Calibration,
     precision: float = 16.0,
-    margin: float = 0.25,
+    margin: float = MARGIN,
     degrees: Mapping[str, int] | None = None,
 ) -> Fitted:
     """Replace activations by polynomials, and give each polynomial and product its range.

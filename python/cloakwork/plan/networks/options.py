@@ -9,6 +9,7 @@ from typing import ClassVar, Final, Literal
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.plan.networks.calibration import MARGIN
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.layout import power_of_two
@@ -43,7 +44,7 @@ class NetworkOptions(RealOptions):
     title: str = "network"
     precision: int = 16
     batch: int | Literal["throughput"] = 1
-    margin: float = 0.25
+    margin: float = MARGIN
     degrees: Mapping[str, int] | None = None
 
     def __post_init__(self) -> None:
