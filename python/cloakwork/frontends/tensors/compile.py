@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 from cloakwork._native import Parameters
@@ -149,10 +150,6 @@ def compile(
     return program
 
 
-# Of options that numbers of one kind alone have.
-_DEFAULTS = {"precision": 20, "costs": comparable, "device": CPU}
-
-
 def _are_integers(specs: Sequence[Spec]) -> bool:
     """Whether all arguments are integers; refused where some are."""
     kinds = {each.kind for each in specs}
@@ -166,8 +163,9 @@ def _are_integers(specs: Sequence[Spec]) -> bool:
 
 def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> None:
     """Refuse options that only other numbers have."""
+    parameters = signature(compile).parameters
     for name, value in given.items():
-        if value != _DEFAULTS.get(name):
+        if value != parameters[name].default:
             raise InvalidArgumentError(
                 f"cannot compile: {name} is an option of {numbers}, and the {instead}"
             )
