@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
-from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.wide_network import WideNetwork

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
-from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.sum_tests import (
     Condition,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cloakwork.plan.boolean.cuts import with_fewer_ands
+from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.tables import fewest_ands
 from cloakwork.plan.boolean.xag import XorAndGraph, and_count, network_of
 from cloakwork.programs.gates import GateProgram

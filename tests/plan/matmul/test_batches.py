@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import cloakwork as cw
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.batches import Batch, batches
+from cloakwork.plan.matmul.chain_order import Ordering
 from cloakwork.plan.matmul.expression import MatrixChain, matrix_expression
 from cloakwork.plan.matmul.lanes import lane_choices
-from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified

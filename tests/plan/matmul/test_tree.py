@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.batches import Batch
 from cloakwork.plan.matmul.chain import bounds_in
+from cloakwork.plan.matmul.chain_order import Ordering
 from cloakwork.plan.matmul.expression import Combination, Expression, MatrixChain, matrix_expression
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
-from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.tree import lowered_expressions
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::pool::SMALLEST_BITS;
 use super::{
     Chain, MAX_HEADROOM_BITS, MAX_LOG_N, MAX_LOG_Q, MAX_SCALE_BITS, MIN_HEADROOM_BITS, MIN_LOG_N,
-    MIN_SCALE_BITS, MIN_WORD_BITS, digits, log2_product,
+    MIN_SCALE_BITS, MIN_WORD_BITS, log2_product,
 };
 use crate::ring::primes::{WORD_BITS, is_prime};
 use crate::{Error, Result};
@@ -16,6 +16,9 @@ const MAX_LEVELS: usize = 256;
 const MAX_MOVING: usize = 8;
 /// How far scales may lie from 20 to 60 bits, and moduli above what was asked of them.
 pub(super) const SLACK_BITS: f64 = 8.0;
+/// How far log P stays above the largest digit: an error of deviation 3.2 per digit,
+/// divided by 2^4, is below the rounding of the division itself.
+pub(crate) const MARGIN_BITS: f64 = 4.0;
 /// How near a scale comes to what the level above makes of it, as a part of itself.
 const SCALE_TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 
@@ -154,7 +157,7 @@ impl Chain {
         for (number, digit) in self.digits.iter().enumerate() {
             let primes: Vec<u32> = digit.iter().map(|&p| self.q_primes[p]).collect();
             let (size, log_p) = (log2_product(&primes), self.log_p());
-            if log_p < size + digits::MARGIN_BITS - 1e-4 {
+            if log_p < size + MARGIN_BITS - 1e-4 {
                 return Err(format!(
                     "the key-switching primes have {log_p:.1} bits, too few for the {size:.1} of digit {number}"
                 ));

@@ -2,15 +2,13 @@
 
 use std::ops::Range;
 
+use super::check::MARGIN_BITS;
 use super::moduli::Moduli;
 use super::pool::{BIT, Bits, Fit, PrimePool};
 use super::{Built, Chain, ChainRequest, log2_product};
 use crate::error::{Error, Result};
 
-/// How far log P stays above the largest digit: an error of deviation 3.2 per digit,
-/// divided by 2^4, is below the rounding of the division itself.
-pub(crate) const MARGIN_BITS: f64 = 4.0;
-pub(super) const MARGIN: Bits = 4 * BIT;
+const MARGIN: Bits = MARGIN_BITS as Bits * BIT;
 
 impl ChainRequest {
     /// Splits the primes into digits and adds the key-switching primes for them.

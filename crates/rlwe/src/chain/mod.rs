@@ -22,8 +22,7 @@ mod stack;
 use crate::error::{Error, Result};
 use crate::security::{MAX_SECURE_LOG_N, max_log_qp};
 
-pub(crate) use check::check_nominal_bits;
-pub(crate) use digits::MARGIN_BITS;
+pub(crate) use check::{MARGIN_BITS, check_nominal_bits};
 use moduli::Moduli;
 use pool::PrimePool;
 pub(crate) use stack::RESCALE_BITS;

@@ -33,13 +33,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*", re.ASCII)
 # The name of the module, beside that of the design, whose gates ABC has not seen.
 BEFORE_ABC = "{top}$before_abc"
 
-_FEWER_ANDS = Path(__file__).with_name("fewer_ands.v")
+_ADDERS_AND_MUXES = Path(__file__).with_name("adders_and_muxes.v")
 
 # Memory that is only read becomes gates; what is still undefined at the end becomes 0.
 _SCRIPT = (
     "hierarchy -check -top {top}{parameters}; proc; flatten; opt; memory; opt; "
-    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
-    'techmap -map "{fewer_ands}" -map +/techmap.v; opt; '
+    'techmap -map "{adders_and_muxes}" -map +/techmap.v; opt; '
+    'techmap -map "{adders_and_muxes}" -map +/techmap.v; opt; '
     "check -assert; setundef -zero; opt_clean; "
     "copy {top} {before_abc}; select {top}; abc -g AND,OR,XOR,NAND,NOR,XNOR,MUX; opt_clean"
 )
@@ -110,12 +110,12 @@ def netlist_of(
     include = [_relative(each, folder) for each in options.include]
     with TemporaryDirectory(prefix="cloakwork") as scratch:
         written = Path(scratch).resolve() / "netlist.json"
-        fewer_ands = Path(shutil.copy(_FEWER_ANDS, written.parent))
+        adders_and_muxes = Path(shutil.copy(_ADDERS_AND_MUXES, written.parent))
         script = _SCRIPT.format(
             top=top,
             parameters="" if is_slang else _parameters(options),
             before_abc=BEFORE_ABC.format(top=top),
-            fewer_ands=os.path.relpath(fewer_ands, folder),
+            adders_and_muxes=os.path.relpath(adders_and_muxes, folder),
         )
         command = [*_program(yosys), "-q", "-b", "json", "-o", os.path.relpath(written, folder)]
         if is_slang:

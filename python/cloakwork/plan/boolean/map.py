@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
-from cloakwork.plan.boolean.cuts import with_fewer_ands
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.exclusive import with_exclusive_ors
+from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.steps import Cover
 from cloakwork.plan.boolean.sum_tests import LEAST_MESSAGE_BITS

@@ -22,11 +22,11 @@ from cloakwork.plan.matmul.chain import (
     geometries,
     lowered_chain,
 )
+from cloakwork.plan.matmul.chain_order import Ordering
+from cloakwork.plan.matmul.chain_order_search import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.choose import cheapest_choice
 from cloakwork.plan.matmul.claims import element_ceilings, followed_claims, whole_ceilings
 from cloakwork.plan.matmul.expression import Expression
-from cloakwork.plan.matmul.order import Ordering
-from cloakwork.plan.matmul.orders import cheapest_orders, typical_parameters
 from cloakwork.plan.matmul.parameters import (
     require_levels_of_products,
     shortest_parameters,

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.batches import Batch, BatchedSource
-from cloakwork.plan.matmul.brackets import bracketed_part
 from cloakwork.plan.matmul.chain import LoweredChain
+from cloakwork.plan.matmul.chain_order import ChainSplit, Ordering, Part
+from cloakwork.plan.matmul.chain_order_text import bracketed_part
 from cloakwork.plan.matmul.expression import (
     Combination,
     Expression,
@@ -32,7 +33,6 @@ from cloakwork.plan.matmul.expression import (
 )
 from cloakwork.plan.matmul.lanes import Digit
 from cloakwork.plan.matmul.lower import entered, given_out, switched
-from cloakwork.plan.matmul.order import ChainSplit, Ordering, Part
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import Source

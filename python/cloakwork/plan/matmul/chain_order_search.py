@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
-from cloakwork.plan.matmul.brackets import bracketed
+from cloakwork.plan.matmul.chain_order import Ordering
+from cloakwork.plan.matmul.chain_order_text import bracketed
 from cloakwork.plan.matmul.expression import (
     Combination,
     Expression,
@@ -18,7 +19,6 @@ from cloakwork.plan.matmul.expression import (
     operands,
 )
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
-from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS
 from cloakwork.runtime.costs import Costs
 

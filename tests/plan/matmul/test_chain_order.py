@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cloakwork.plan.matmul.batches import Batch
-from cloakwork.plan.matmul.brackets import bracketed
+from cloakwork.plan.matmul.chain_order import Ordering
+from cloakwork.plan.matmul.chain_order_text import bracketed
 from cloakwork.plan.matmul.expression import Matrix, MatrixChain
 from cloakwork.plan.matmul.lanes import Lanes, lane_choices
-from cloakwork.plan.matmul.order import Ordering
 from cloakwork.plan.matmul.product import HANDLING, KEY
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.plan.matmul.tree import lowered_expressions

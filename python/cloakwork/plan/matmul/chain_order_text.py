@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cloakwork.plan.matmul.chain_order import Ordering, Part
 from cloakwork.plan.matmul.expression import (
     Combination,
     Expression,
@@ -13,7 +14,6 @@ from cloakwork.plan.matmul.expression import (
     Weighted,
 )
 from cloakwork.plan.matmul.lanes import Digit
-from cloakwork.plan.matmul.order import Ordering, Part
 
 
 def bracketed(ordering: Ordering) -> str:
