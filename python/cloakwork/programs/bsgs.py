@@ -118,10 +118,8 @@ def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[N
     yield np.where(numbers > slots // 2, below, numbers)
     up, down = numbers % width, below % width
     yield np.where((up != 0) & (down == 0), below, numbers)
-    _, places, frequencies = np.unique(
-        np.concatenate([up, down]), return_inverse=True, return_counts=True
-    )
-    popularity = frequencies[places.ravel()]
+    both = np.concatenate([up, down])
+    popularity = np.bincount(both)[both]
     yield np.where(popularity[len(numbers) :] > popularity[: len(numbers)], below, numbers)
 
 

@@ -46,7 +46,7 @@ def least_degree(
         (4, True)
     """
     # The sum of the terms left out bounds the error of a section of Chebyshev's series.
-    series = interpolated(function, 2 * highest + 1).coefficients
+    series = Chebyshev.interpolate(function, 2 * highest + 1).coef
     tails = np.cumsum(np.abs(series[::-1]))[::-1]
     small = np.flatnonzero(tails[1:] <= allowed)
     degree = min(int(small[0]) if len(small) else highest, highest)
