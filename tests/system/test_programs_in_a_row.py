@@ -20,6 +20,7 @@ from cloakwork.errors import (
     ProgramMismatchError,
     ShapeMismatchError,
 )
+from cloakwork.programs.layout import Layout
 from cloakwork.runtime.after import After
 from tests.families import BITS
 from tests.thoroughness import part
@@ -122,6 +123,70 @@ def test_three_in_a_row_with_another_input_and_files(tmp_path: Path) -> None:
     assert np.abs(client.decrypt(last) - expected).max() <= error
 
 
+def matrices(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def squares(a: Any, b: Any) -> Any:
+    return (a @ b) ** 2
+
+
+# What makes a result in blocks, and of matrices of which shapes and bound.
+BLOCKS: dict[str, tuple[Function, tuple[tuple[int, ...], ...], float]] = {
+    "in strides": (squares, ((30, 1), (1, 30)), 1.0),
+    "with imaginary parts": (matrices, ((4, 2), (2, 5)), 1.0),
+    "beside garbage": (matrices, ((5, 7), (7, 3)), 0.5),
+    "in diagonals": (squares, ((24, 24), (24, 24)), 0.5),
+    "two columns a slot": (matrices, ((60, 3), (3, 60)), 1.0),
+    "of a batch": (matrices, ((3, 4, 2), (3, 2, 5)), 1.0),
+}
+
+
+@pytest.mark.parametrize("case", BLOCKS)
+def test_all_follows_a_result_in_blocks(case: str) -> None:
+    rng = np.random.default_rng(3)
+    function, shapes, bound = BLOCKS[case]
+    ring = {**RING, "log_n": 10}
+    first = cw.compile(function, *(cw.Spec(each, bound=bound) for each in shapes), **ring)
+    assert first.packing.kind == "matrices"
+    assert isinstance(cw.result(first).place, Layout) == (case == "in strides")
+    a, b = (rng.uniform(-bound, bound, shape) for shape in shapes)
+    of_first = function(a, b)
+    for other in (
+        cw.sigmoid,
+        lambda y: y[..., ::-1, 1:] - 0.5,
+        lambda y: (y * y).sum(axis=0),
+        lambda y: y @ np.linspace(-1, 1, 2 * y.shape[-1]).reshape(-1, 2),
+    ):
+        second = cw.compile(other, cw.result(first), precision=12, **ring)
+        one, two = cw.together(first, second)
+        expected = in_numpy(other, of_first)
+        assert two.error is not None
+        for programs in ((one, two), (one.in_clear(), two.in_clear())):
+            clients, evaluators = row(*programs)
+            made = evaluators[0].run(clients[0].encrypt(a, b))
+            found = clients[1].decrypt(evaluators[1].run(made))
+            assert np.abs(found - expected).max() <= two.error
+        assert np.abs(two.run_clear(of_first) - expected).max() <= two.error
+
+
+def test_products_of_several_ciphertexts_follow_one_another(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    a, b, c = (rng.uniform(-1, 1, shape) for shape in ((40, 24), (24, 40), (40, 24)))
+    ring = {**RING, "log_n": 10}
+    first = cw.compile(lambda a, b: a @ b, a.shape, b.shape, **ring)
+    second = cw.compile(lambda y, c: y @ c, cw.result(first), c.shape, precision=12, **ring)
+    first, second = cw.together(first, second)
+    assert first.packing.vector_counts[1] > 1
+    clients, evaluators = row(first, second)
+    evaluators[1].save(tmp_path / "evaluator")
+    last = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
+    made = evaluators[0].run(clients[0].encrypt(a, b))
+    found = clients[1].decrypt(last.run([clients[1].encrypt(c=c), made]))
+    assert second.error is not None
+    assert np.abs(found - a @ b @ c).max() <= second.error
+
+
 def test_a_function_follows_a_network() -> None:
     torch.manual_seed(0)
     layers = torch.nn.Linear(8, 6), torch.nn.SiLU(), torch.nn.Linear(6, 4)
@@ -199,7 +264,6 @@ def test_specs_that_do_not_serve_are_refused() -> None:
         cw.compile(lambda y: y, cw.result(one), log_n=10, insecure=True)
     spec = cw.Spec((4, 4), bound=9, kind="integer")
     products = (
-        cw.compile(lambda a, b: a @ b, (200, 6), (6, 200), log_n=10, insecure=True),
         cw.compile(lambda a, b: a @ b, spec, spec, log_n=11, insecure=True),
         BITS.program,
     )

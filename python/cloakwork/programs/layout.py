@@ -300,6 +300,39 @@ def default_layout(shape: Sequence[int], slots: int) -> Layout:
     )
 
 
+def in_strides(
+    slots: int, tiles: NDArray[np.int64], places: NDArray[np.int64], *, garbage: bool
+) -> tuple[Layout, list[int]] | None:
+    """The layout of elements in these ciphertexts and slots, and which ciphertexts it is of.
+
+    None where no layout says where they are.
+
+    Example:
+        >>> tiles, places = np.array([[3, 3], [1, 1]]), np.array([[0, 2], [0, 2]])
+        >>> layout, chosen = in_strides(4, tiles, places, garbage=False)
+        >>> print(layout, chosen)
+        0:2@0/1 1:2@2 [3, 1]
+    """
+    first = (0,) * tiles.ndim
+    axes: list[Axis] = []
+    for number, size in enumerate(tiles.shape):
+        along = tuple(slice(None) if axis == number else 0 for axis in range(tiles.ndim))
+        changes = np.flatnonzero(np.diff(tiles[along]))
+        extent = int(changes[0]) + 1 if len(changes) else size
+        stride = int(places[along][1] - places[first]) if extent > 1 else 0
+        axes.append(Axis(size, stride, tile=extent if extent < size else 0))
+    try:
+        layout = Layout(slots, tuple(axes), garbage=garbage, offset=int(places[first]))
+    except InvalidLayoutError:
+        return None
+    starts = tuple(slice(None, None, axis.extent) for axis in axes)
+    chosen = tiles[starts].ravel()
+    numbers, found = layout.tile_places()
+    if not (np.array_equal(found, places) and np.array_equal(chosen[numbers], tiles)):
+        return None
+    return layout, chosen.tolist()
+
+
 def power_of_two(size: int) -> int:
     """The least power of two that is not below a size.
 

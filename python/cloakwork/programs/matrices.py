@@ -499,6 +499,97 @@ class BlockLayout:
         return f"{_NAMES[self.role]} of {self.tensor_text()}, {self.blocks}{halves}"
 
 
+@dataclass(frozen=True)
+class MatrixPlace:
+    """Where a tensor lies, seen as a batch of matrices.
+
+    Args:
+        layout: The layout of the matrices.
+        order: The axes of the tensor, those of the batch, of rows and of columns in turn.
+        sizes: The sizes of the axes in that order.
+
+    Example:
+        >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 2, 3))
+        >>> place = MatrixPlace(layout, (1, 0), (2, 3))
+        >>> place.pack(np.arange(6.0).reshape(3, 2))[0].tolist()
+        [0.0, 4.0, 2.0, 0.0]
+    """
+
+    layout: BlockLayout
+    order: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    @property
+    def slots(self) -> int:
+        """Slots of a row of a vector."""
+        return self.layout.slots
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many vectors there are."""
+        return self.layout.ciphertexts
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor."""
+        return tuple(self.sizes[self.order.index(axis)] for axis in range(len(self.order)))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the order is one of all axes, and the sizes are those of the matrices."""
+        axes = sorted(self.order) == [*range(len(self.sizes))]
+        return axes and math.prod(self.sizes) == math.prod(self.layout.shape)
+
+    def matrices(self, tensor: NDArray[Any]) -> NDArray[Any]:
+        """A tensor as matrices, which share its memory where axes that are one lie in a row."""
+        return tensor.transpose(self.order).reshape(self.layout.shape)
+
+    def pack(self, tensor: NDArray[Any]) -> NDArray[Any]:
+        """The vectors of a tensor, a row each."""
+        return self.layout.pack(self.matrices(tensor))
+
+    def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The tensor of its vectors."""
+        matrices = self.layout.unpack(vectors).reshape(self.sizes)
+        return matrices.transpose(np.argsort(self.order))
+
+    @property
+    def parts(self) -> int:
+        """Numbers in a slot, of which the second is the imaginary part."""
+        return self.layout.parts
+
+    @property
+    def is_real(self) -> bool:
+        """Whether no slot holds anything in its imaginary part."""
+        return self.layout.blocks.parts == 1
+
+    def part_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The part, the ciphertext and the slot of every element, in the tensor's shape.
+
+        Example:
+            >>> pair = BlockLayout(Blocks(4, side=2, tall=2), "product", (1, 4, 2))
+            >>> place = MatrixPlace(pair, (0, 1), (4, 2))
+            >>> [each.tolist() for each in place.part_places()[1:]]
+            [[[0, 1], [1, 0], [0, 1], [1, 0]], [[0, 2], [0, 2], [1, 3], [1, 3]]]
+        """
+        found = np.zeros((3, math.prod(self.layout.shape)), dtype=np.int64)
+        numbers = np.arange(self.ciphertexts)
+        for part in range(self.parts):
+            elements = self.layout.elements(numbers, part)
+            vectors, slots = np.nonzero(elements >= 0)
+            found[:, elements[vectors, slots]] = np.full_like(slots, part), vectors, slots
+        back = np.argsort(self.order)
+        of_part, in_vector, in_slot = (each.reshape(self.sizes).transpose(back) for each in found)
+        return of_part, in_vector, in_slot
+
+    def filled(self) -> list[NDArray[np.float64]]:
+        """For each vector 1 in the slots that may hold other numbers than 0: in all of them."""
+        return [np.ones(self.layout.blocks.rows * self.slots)] * self.ciphertexts
+
+    def __str__(self) -> str:
+        return str(self.layout)
+
+
 def _taken(matrices: NDArray[Any], elements: NDArray[np.int64]) -> NDArray[Any]:
     """Elements by their number in C order, zero for what is `EMPTY` or `GARBAGE`."""
     known = elements >= 0

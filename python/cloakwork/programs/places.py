@@ -13,14 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.record import Limits
 from cloakwork.errors import InvalidLayoutError
-from cloakwork.programs.layout import MAX_SLOTS, power_of_two
+from cloakwork.programs.layout import MAX_SLOTS, Layout, power_of_two
+from cloakwork.programs.matrices import MatrixPlace
+
+# Where a whole tensor lies that goes into a program, or comes out of it.
+TensorPlace: TypeAlias = Layout | MatrixPlace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

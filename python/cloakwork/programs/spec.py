@@ -10,8 +10,8 @@ import numpy as np
 
 from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.programs.layout import Layout
 from cloakwork.programs.operations.base import MAX_INTEGER
+from cloakwork.programs.places import TensorPlace
 
 SpecKind: TypeAlias = Literal["real", "integer"]
 
@@ -90,11 +90,11 @@ class PlacedSpec(Spec):
     """What is known of an argument that lies in ciphertexts already.
 
     Args:
-        layout: Where its elements lie.
+        place: Where its elements lie.
         error: How far each may be off.
     """
 
-    layout: Layout | None = None
+    place: TensorPlace | None = None
     error: float = 0.0
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
-from cloakwork.programs.layout import Axis, Layout
+from cloakwork.programs.layout import Layout, in_strides
+from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.tensor import RealPacking
-from cloakwork.programs.places import Places
+from cloakwork.programs.places import Places, TensorPlace
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run_in_order
@@ -49,7 +50,7 @@ class After:
         if (wanted.kind, wanted.shape) != ("real", given.shape) or given.kind != "real":
             return f"its input {wanted} is not of the kind and shape of the result {given}"
         places = [place for port, place in _tensors_in(program) if port.name == self.input]
-        if places != [layout_of(self.program, self.result)]:
+        if places != [place_of(self.program, self.result)]:
             return f"its input {self.input!r:.40} does not lie where the result does"
         return ""
 
@@ -110,8 +111,10 @@ class After:
         return taken
 
 
-def layout_of(program: Program, result: str) -> Layout | None:
-    """Where a result lies, if it lies as tensors do; of several evaluations the first one's.
+def place_of(program: Program, result: str) -> TensorPlace | None:
+    """Where a result lies, if another program can take it; of several evaluations the first one's.
+
+    In strides, where it lies so and no slot has an imaginary part.
 
     Names of axes are those of the function that made it, and are left out.
     """
@@ -119,6 +122,10 @@ def layout_of(program: Program, result: str) -> Layout | None:
     match program.packing, place:
         case _, Layout():
             found: Layout | None = place
+        case _, MatrixPlace():
+            found = _matrix_in_strides(place)
+            if found is None:
+                return place
         case BatchPacking(pairs=False, lanes=lanes), Places():
             (port,) = (port for port in program.outputs if port.name == result)
             found = _in_strides(place, port.shape, lanes)
@@ -134,17 +141,24 @@ def layout_of(program: Program, result: str) -> Layout | None:
 
 def _in_strides(places: Places, shape: tuple[int, ...], lanes: int) -> Layout | None:
     """The layout of the first tensor of a batch, where its elements lie at even distances."""
-    if places.ciphertexts > 1:
+    tiles, slots = np.divmod(places.places.reshape(shape), places.slots)
+    return _whole(in_strides(places.slots * lanes, tiles, slots * lanes, garbage=True))
+
+
+def _matrix_in_strides(place: MatrixPlace) -> Layout | None:
+    """The layout of a matrix in blocks, where its elements lie at even distances."""
+    _, tiles, slots = place.part_places()
+    if not place.is_real:
         return None
-    slots = places.places.reshape(shape) * lanes
-    axes: list[Axis] = []
-    for axis, size in enumerate(shape):
-        steps = np.diff(slots, axis=axis)
-        stride = int(steps.flat[0]) if steps.size else 0
-        if (steps != stride).any():
-            return None
-        axes.append(Axis(size, stride))
-    return Layout(places.slots * lanes, tuple(axes), garbage=True, offset=int(slots.flat[0]))
+    garbage = bool(place.layout.garbage or place.layout.is_copy().any())
+    return _whole(in_strides(place.slots, tiles, slots, garbage=garbage))
+
+
+def _whole(found: tuple[Layout, list[int]] | None) -> Layout | None:
+    """A layout, where it is of all ciphertexts in their order."""
+    if found is None or found[1] != [*range(len(found[1]))]:
+        return None
+    return found[0]
 
 
 def _tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:

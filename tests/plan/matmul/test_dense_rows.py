@@ -88,7 +88,7 @@ A, B = matrix("a", (64, 64), SLOTS), matrix("b", (64, 64), SLOTS)
         A,
         product(A, B, ("ki", "kj")),
         product(A, matrix("b", (64, 64), SLOTS, level=1)),
-        product(A, replace(B, layout=replace(default_layout((64, 64), SLOTS), offset=64))),
+        product(A, replace(B, place=replace(default_layout((64, 64), SLOTS), offset=64))),
         product(matrix("a", (32, 32), SLOTS), matrix("b", (32, 32), SLOTS)),
         product(matrix("a", (60, 64), SLOTS), B),
         product(matrix("a", (1, 64), SLOTS), B),

@@ -3,11 +3,10 @@ import pytest
 
 from cloakwork.base.record import Fields, record_of
 from cloakwork.errors import InvalidProgramError, MalformedBytesError
-from cloakwork.programs.matrices import BlockLayout, Blocks, Role
+from cloakwork.programs.matrices import BlockLayout, Blocks, MatrixPlace, Role
 from cloakwork.programs.packing.matrix import (
     IntegerMatrixPacking,
     MatrixPacking,
-    MatrixPlace,
     PlacedMatrix,
 )
 from cloakwork.programs.packing.results import Leaf

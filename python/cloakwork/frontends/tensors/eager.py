@@ -35,7 +35,7 @@ from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.ir.tensors import Evaluate, Node, Source, are_truths, with_sources
-from cloakwork.programs.layout import Layout
+from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Bootstrap,
@@ -251,7 +251,7 @@ class _Given:
         largest: What no slot of a result exceeds.
     """
 
-    inputs: tuple[tuple[Layout, tuple[float, ...]], ...]
+    inputs: tuple[tuple[TensorPlace, tuple[float, ...]], ...]
     largest: float
 
     @classmethod
@@ -260,18 +260,16 @@ class _Given:
         if not all(source.tensor.encrypted for source, _ in lowered.inputs):
             return None
         inputs = (
-            (layout, tuple(value.bound for value in source.tensor.values))
-            for source, layout in lowered.inputs
+            (place, tuple(value.bound for value in source.tensor.values))
+            for source, place in lowered.inputs
         )
         return cls(tuple(inputs), largest)
 
     def slot_bounds(self) -> list[Vector]:
         """For each input ciphertext, the largest absolute value of each slot."""
         bounds: list[Vector] = []
-        for layout, known in self.inputs:
-            whole = (len(known), layout.slots)
-            filled = np.ones(whole) if layout.garbage else layout.occupied()
-            bounds += [bound * each for bound, each in zip(known, filled, strict=True)]
+        for place, known in self.inputs:
+            bounds += [bound * each for bound, each in zip(known, place.filled(), strict=True)]
         return bounds
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import SlotProgram
 from cloakwork.programs.spec import PlacedSpec, Spec
-from cloakwork.runtime.after import After, layout_of
+from cloakwork.runtime.after import After, place_of
 from cloakwork.runtime.program import Program
 
 _ACTION = "take a result"
@@ -35,8 +35,9 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
     """A result of a compiled program as an argument of the next function.
 
     The function that is compiled with it is planned from where the result lies, and its ranges and
-    errors follow from the result's. `cloakwork.together` brings both programs under one key, and
-    the evaluator of the second takes what the first one's run made: nothing is decrypted between.
+    errors follow from the result's. What lies in blocks is brought into slots first, for
+    a level. `cloakwork.together` brings both programs under one key, and the evaluator of the
+    second takes what the first one's run made: nothing is decrypted between.
 
     Args:
         program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`.
@@ -63,8 +64,8 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
             f"cannot {_ACTION}: expected a compiled program, got {shown(program)}"
         )
     port = _found(program, which)
-    layout = layout_of(program, port.name) if isinstance(program.body, SlotProgram) else None
-    if layout is None:
+    place = place_of(program, port.name)
+    if place is None:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected {port.name} of {program.name} to be numbers that lie in "
             f"slots as tensors do, got {program.packing.contents} in other places; compile it "
@@ -72,7 +73,7 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
         )
     error = _error(program)
     bound = port.bound
-    if layout.garbage:
+    if not isinstance(place, Layout) or place.garbage:
         assert program.output_bounds is not None
         bound = max(bound, *program.output_bounds)
     ends = (port.low, port.high) if bound == port.bound else (-bound, bound)
@@ -82,7 +83,7 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
         port.shape,
         low=ends[0] - error,
         high=ends[1] + error,
-        layout=layout,
+        place=place,
         error=error,
         program=program,
         result=port.name,

@@ -129,7 +129,7 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
     """
     names = _names(function, len(specs))
     sources = tuple(
-        Source(name, spec.shape, spec.layout if isinstance(spec, PlacedSpec) else None)
+        Source(name, spec.shape, spec.place if isinstance(spec, PlacedSpec) else None)
         for name, spec in zip(names, specs, strict=True)
     )
     pairs = zip(sources, specs, strict=True)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum
-from cloakwork.programs.matrices import BlockLayout
-from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.matrices import BlockLayout, MatrixPlace
 
 _MATRIX_AXES = 2
 _T = TypeVar("_T")

@@ -39,8 +39,7 @@ from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
 from cloakwork.plan.tensors.placed import at_one_level
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, Within
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.matrices import BlockLayout, Blocks, Role
-from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.matrices import BlockLayout, Blocks, MatrixPlace, Role
 from cloakwork.programs.slots import (
     Add,
     Builder,

@@ -129,8 +129,8 @@ def _spread_product(
 
 
 def _layout(source: Source) -> Layout:
-    assert source.layout is not None
-    return source.layout
+    assert isinstance(source.place, Layout)
+    return source.place
 
 
 def _of_rows(contraction: MatrixContraction) -> MatrixContraction:
@@ -156,7 +156,7 @@ def _lies_by_rows(contraction: MatrixContraction, slots: int) -> bool:
         fits
         and as_it_is
         and all(
-            source.layout == default_layout(source.shape, slots) and (source.level or 0) >= _LEVELS
+            source.place == default_layout(source.shape, slots) and (source.level or 0) >= _LEVELS
             for source in contraction.sources
         )
     )

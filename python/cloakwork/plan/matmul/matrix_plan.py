@@ -46,7 +46,7 @@ from cloakwork.programs.activation_range import ActivationRange
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.keys import required_keys
-from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime.costs import total_seconds
 from cloakwork.schemes.ckks import Ckks

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from cloakwork.plan.matmul.budgets import require_plannable
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied
 from cloakwork.plan.matmul.recognise import MatrixContraction
-from cloakwork.programs.matrices import BlockLayout, Blocks
-from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.matrices import BlockLayout, Blocks, MatrixPlace
 from cloakwork.programs.slots import Builder, Numbers, SlotProgram
 
 

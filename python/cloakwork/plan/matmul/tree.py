@@ -36,8 +36,7 @@ from cloakwork.plan.matmul.lower import entered, given_out, switched
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor
 from cloakwork.programs.ir.tensors import Source
-from cloakwork.programs.matrices import BlockLayout
-from cloakwork.programs.packing.matrix import MatrixPlace
+from cloakwork.programs.matrices import BlockLayout, MatrixPlace
 from cloakwork.programs.slots import (
     Add,
     AddProducts,

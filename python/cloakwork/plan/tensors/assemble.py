@@ -136,8 +136,7 @@ def _packing(
 ) -> TensorPacking:
     """How arguments and results lie in ciphertexts."""
     placed = tuple(
-        PlacedInput(function.sources.index(source), layout)
-        for source, layout in plan.lowered.inputs
+        PlacedInput(function.sources.index(source), place) for source, place in plan.lowered.inputs
     )
     _require_more_than_noise(outputs, function, task)
     return TensorPacking(

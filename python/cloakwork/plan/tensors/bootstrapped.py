@@ -70,7 +70,7 @@ def _planned(
     found = chain.refreshed(
         Candidate(
             lowered.changed(simplified),
-            together=[layout.ciphertexts for _, layout in lowered.inputs],
+            together=[place.ciphertexts for _, place in lowered.inputs],
             among=[None],
             bounds=lambda program: program.value_bounds(task.bounds),
             precise_error=precise_error,

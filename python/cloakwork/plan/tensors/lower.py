@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import InvalidLayoutError, ProgramTooLargeError
+from cloakwork.errors import ProgramTooLargeError
 from cloakwork.plan.cost import price
 from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.plan.tensors.addition import added
@@ -29,8 +29,18 @@ from cloakwork.programs.ir.tensors import (
     Within,
     operand_nodes,
 )
-from cloakwork.programs.layout import Axis, Layout, default_layout
-from cloakwork.programs.slots import Builder, Input, Output, SlotProgram
+from cloakwork.programs.layout import Axis, Layout, default_layout, in_strides
+from cloakwork.programs.matrices import MatrixPlace
+from cloakwork.programs.places import TensorPlace
+from cloakwork.programs.slots import (
+    AnyLayout,
+    Builder,
+    Input,
+    Output,
+    SlotProgram,
+    TimesI,
+    TwiceReal,
+)
 
 # Of one tensor: planning them takes minutes, and all of them together tens of gigabytes.
 MAX_CIPHERTEXTS = 1 << 15
@@ -42,13 +52,13 @@ class Lowered:
 
     Args:
         program: The program. Its inputs are the ciphertexts of `inputs`, in order.
-        inputs: Every tensor that goes in, and its layout.
+        inputs: Every tensor that goes in, and where it lies.
         outputs: Layouts of the results, whose ciphertexts are the program's outputs in order.
         ranges: What the user says of numbers on the way.
     """
 
     program: SlotProgram
-    inputs: tuple[tuple[Source, Layout], ...]
+    inputs: tuple[tuple[Source, TensorPlace], ...]
     outputs: tuple[Layout, ...]
     ranges: tuple[ActivationRange, ...] = ()
 
@@ -61,8 +71,8 @@ class Lowered:
         """The largest absolute value of each of the program's values; see `programs.bounds`."""
         inputs = [
             bounds[source] * occupied
-            for source, layout in self.inputs
-            for occupied in layout.filled()
+            for source, place in self.inputs
+            for occupied in place.filled()
         ]
         ceilings = ceilings_of(self.ranges, polynomial_ceilings(self.program))
         return value_bounds(self.program, inputs, ceilings)
@@ -143,15 +153,17 @@ class _TensorWork:
     choices: Mapping[int, int]
     level_price: float
     lift: int
-    inputs: list[tuple[Source, Layout]] = field(default_factory=list)
+    inputs: list[tuple[Source, TensorPlace]] = field(default_factory=list)
     contractions: int = 0
     done: dict[Node, Placed | _Unpacked] = field(default_factory=dict)
 
     def place(self, node: Node) -> None:
         """Append what one node needs, its operands being there."""
         match node:
-            case Source(layout=Layout() as layout):
+            case Source(place=Layout() as layout):
                 self.done[node] = self.enter(self.builder, node, layout)
+            case Source(place=MatrixPlace() as place):
+                self.done[node] = self.brought(node, place)
             case Source():
                 self.done[node] = _Unpacked(node, self)
             case Contract():
@@ -213,13 +225,40 @@ class _TensorWork:
 
     def enter(self, builder: Builder, source: Source, layout: Layout) -> Placed:
         """An input in the given layout."""
-        name, count = source.name or f"operand{len(self.inputs)}", layout.ciphertexts
-        self.inputs.append((source, layout))
+        return Placed(self._entered(builder, source, layout, layout), layout)
+
+    def _entered(
+        self, builder: Builder, source: Source, place: TensorPlace, layout: AnyLayout
+    ) -> tuple[int, ...]:
+        name, count = source.name or f"operand{len(self.inputs)}", place.ciphertexts
+        self.inputs.append((source, place))
         at = self.top if source.level is None else source.level + self.lift
         self.builder.stage = "input"
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
-        values = tuple(builder.append(Input(each, at), layout) for each in names)
-        return Placed(values, layout)
+        return tuple(builder.append(Input(each, at), layout) for each in names)
+
+    def brought(self, source: Source, place: MatrixPlace) -> Placed:
+        """An input that lies elsewhere, brought into a layout; it takes a level."""
+        builder = self.builder
+        values = self._entered(builder, source, place, place.layout)
+        parts, tiles, slots = place.part_places()
+        factors = None
+        if not place.is_real:
+            builder.stage = "take parts of slots"
+            halves = [builder.append(TwiceReal(value)) for value in values]
+            if place.parts > 1:
+                turned = [builder.append(TimesI(value)) for value in values]
+                halves += [builder.append(TwiceReal(value)) for value in turned]
+            values = tuple(halves)
+            # The real part of i (a + i b) is -b.
+            factors = np.where(parts > 0, -0.5, 0.5)
+            tiles = tiles + len(values) * parts // place.parts
+        flat = Layout(builder.slots, (Axis(len(values) * builder.slots, 1, tile=builder.slots),))
+        held = Placed(values, replace(flat, garbage=True))
+        found = in_strides(builder.slots, tiles, slots, garbage=False)
+        # In strides nothing moves but garbage.
+        target = default_layout(source.shape, builder.slots) if found is None else found[0]
+        return moved_freely(builder, held, tiles, slots, target, factors)
 
 
 @dataclass(slots=True)
@@ -268,23 +307,10 @@ def rearranged(builder: Builder, placed: Placed, elements: NDArray[np.int64]) ->
 
 def _view(placed: Placed, tiles: NDArray[np.int64], slots: NDArray[np.int64]) -> Placed | None:
     """The tensor where it lies, if a layout can say so."""
-    first = (0,) * tiles.ndim
-    axes: list[Axis] = []
-    for number, size in enumerate(tiles.shape):
-        along = tuple(slice(None) if axis == number else 0 for axis in range(tiles.ndim))
-        changes = np.flatnonzero(np.diff(tiles[along]))
-        extent = int(changes[0]) + 1 if len(changes) else size
-        stride = int(slots[along][1] - slots[first]) if extent > 1 else 0
-        axes.append(Axis(size, stride, tile=extent if extent < size else 0))
     untouched = tiles.size == np.prod(placed.layout.shape, dtype=np.int64)
     garbage = placed.has_garbage or not untouched
-    try:
-        layout = Layout(placed.layout.slots, tuple(axes), garbage=garbage, offset=int(slots[first]))
-    except InvalidLayoutError:
+    found = in_strides(placed.layout.slots, tiles, slots, garbage=garbage)
+    if found is None:
         return None
-    starts = tuple(slice(None, None, axis.extent) for axis in axes)
-    chosen = tiles[starts].ravel()
-    numbers, places = layout.tile_places()
-    if not (np.array_equal(places, slots) and np.array_equal(chosen[numbers], tiles)):
-        return None
+    layout, chosen = found
     return Placed(tuple(placed.values[tile] for tile in chosen), layout)

@@ -80,7 +80,7 @@ def cheapest_program(
     task = Task(options, function.results, bounds)
     require_keys(task)
     # Blocks choose where their operands lie.
-    is_placed = any(source.layout is not None for source in function.sources)
+    is_placed = any(source.place is not None for source in function.sources)
     way = None if options.bootstrap or device != CPU or is_placed else in_blocks(task)
     refusals: list[Exception] = []
     if way is not None:

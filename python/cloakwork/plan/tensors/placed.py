@@ -249,10 +249,11 @@ def moved_freely(
     tiles: NDArray[np.int64],
     slots: NDArray[np.int64],
     target: Layout,
+    factors: NDArray[np.float64] | None = None,
 ) -> Placed:
     """The tensor whose elements lie in these ciphertexts and slots, moved to a layout.
 
-    Takes a level.
+    Each is multiplied by a factor, if there are any. Takes a level.
     """
     require_levels(builder, placed, 1)
     builder.stage = _stage(f"rearrange into {target}")
@@ -261,7 +262,8 @@ def moved_freely(
     for number in range(target.ciphertexts):
         arriving = target_tiles == number
         origins, there = tiles.ravel()[arriving], target_slots[arriving]
-        parts = by_source(placed.layout, origins, slots.ravel()[arriving], there)
+        by = None if factors is None else factors.ravel()[arriving]
+        parts = by_source(placed.layout, origins, slots.ravel()[arriving], there, by)
         values.append(_collected(builder, placed, parts))
     return Placed(tuple(values), target)
 

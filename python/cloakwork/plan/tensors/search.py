@@ -233,7 +233,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     lowered = lower(
         task.title, task.results, slots, top=_TOP, choices=choices, level_price=level_price
     )
-    together = [layout.ciphertexts for _, layout in lowered.inputs]
+    together = [place.ciphertexts for _, place in lowered.inputs]
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
     known = lowered.value_bounds(task.bounds)
     parameters = parameters_of(task, lowered.program, known, log_n)

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.results import Form
+from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
 
@@ -26,14 +26,14 @@ class Source:
     Args:
         name: Its name; empty to number it among the inputs.
         shape: Its shape.
-        layout: Where its elements sit; None where the planner may choose.
+        place: Where its elements sit; None where the planner may choose.
         level: Its level; None where the planner may choose.
         tensor: The tensor itself, where there is one.
     """
 
     name: str
     shape: tuple[int, ...]
-    layout: Layout | None = None
+    place: TensorPlace | None = None
     level: int | None = None
     tensor: Any = None
 

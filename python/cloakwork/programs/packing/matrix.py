@@ -15,69 +15,13 @@ from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
 from cloakwork.base.record import Limits
-from cloakwork.programs.matrices import BlockLayout
+from cloakwork.programs.matrices import BlockLayout, MatrixPlace
 from cloakwork.programs.packing import Allocate, Maker, Packing
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import MAX_INTEGER, Numbers, Vector
-
-
-@dataclass(frozen=True)
-class MatrixPlace:
-    """Where a tensor lies, seen as a batch of matrices.
-
-    Args:
-        layout: The layout of the matrices.
-        order: The axes of the tensor, those of the batch, of rows and of columns in turn.
-        sizes: The sizes of the axes in that order.
-
-    Example:
-        >>> from cloakwork.programs.matrices import Blocks
-        >>> layout = BlockLayout(Blocks(4, side=2, wide=2), "right", (1, 2, 3))
-        >>> place = MatrixPlace(layout, (1, 0), (2, 3))
-        >>> place.pack(np.arange(6.0).reshape(3, 2))[0].tolist()
-        [0.0, 4.0, 2.0, 0.0]
-    """
-
-    layout: BlockLayout
-    order: tuple[int, ...]
-    sizes: tuple[int, ...]
-
-    @property
-    def slots(self) -> int:
-        """Slots of a row of a vector."""
-        return self.layout.slots
-
-    @property
-    def ciphertexts(self) -> int:
-        """How many vectors there are."""
-        return self.layout.ciphertexts
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the tensor."""
-        return tuple(self.sizes[self.order.index(axis)] for axis in range(len(self.order)))
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the order is one of all axes, and the sizes are those of the matrices."""
-        axes = sorted(self.order) == [*range(len(self.sizes))]
-        return axes and math.prod(self.sizes) == math.prod(self.layout.shape)
-
-    def matrices(self, tensor: NDArray[Any]) -> NDArray[Any]:
-        """A tensor as matrices, which share its memory where axes that are one lie in a row."""
-        return tensor.transpose(self.order).reshape(self.layout.shape)
-
-    def pack(self, tensor: NDArray[Any]) -> NDArray[Any]:
-        """The vectors of a tensor, a row each."""
-        return self.layout.pack(self.matrices(tensor))
-
-    def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        """The tensor of its vectors."""
-        matrices = self.layout.unpack(vectors).reshape(self.sizes)
-        return matrices.transpose(np.argsort(self.order))
 
 
 @dataclass(frozen=True, slots=True)

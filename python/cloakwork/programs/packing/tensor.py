@@ -17,6 +17,7 @@ from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
+from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import Numbers, Vector
 
@@ -141,7 +142,7 @@ class PlacedInput:
     """Which argument a tensor is that goes in, and where it lies; one may go in twice."""
 
     argument: int
-    layout: Layout
+    layout: TensorPlace
 
 
 @dataclass(frozen=True)
@@ -173,18 +174,16 @@ class TensorPacking(WholeTensorPacking):
         self._require(known, "a tensor is of no argument")
         inputs = [(self.inputs[each.argument], each.layout) for each in self.placed]
         self._place(inputs, self.results)
-        for port, layout in (*self.tensors_in, *self.tensors_out):
-            self._require(port.shape == layout.shape, f"{port.name!r:.40} has another shape")
+        for port, place in (*self.tensors_in, *self.tensors_out):
+            self._require(port.shape == place.shape, f"{port.name!r:.40} has another shape")
 
     def input_bounds(self) -> list[Vector] | None:
         if any(math.isinf(port.bound) for port in self.inputs):
             return None
-        return [
-            port.bound * filled for port, layout in self.tensors_in for filled in layout.filled()
-        ]
+        return [port.bound * filled for port, place in self.tensors_in for filled in place.filled()]
 
-    def _packed(self, place: Layout, rows: NDArray[np.float64]) -> list[Vector]:
-        return place.pack(rows[0])
+    def _packed(self, place: TensorPlace, rows: NDArray[np.float64]) -> list[Vector]:
+        return [*place.pack(rows[0])]
 
     def _unpacked(self, place: Layout, vectors: Sequence[Vector]) -> NDArray[np.float64]:
         return place.unpack([np.real(vector) for vector in vectors])[np.newaxis]
