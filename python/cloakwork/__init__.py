@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.encrypted import Encrypted
     from cloakwork.runtime.evaluation_keys import EvaluationKeys
     from cloakwork.runtime.evaluator import Evaluator
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.load import load
     from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
@@ -53,6 +54,7 @@ _PLACES = {
     "Encryptor": "runtime.client",
     "EvaluationKeys": "runtime.evaluation_keys",
     "Evaluator": "runtime.evaluator",
+    "Interface": "runtime.interface",
     "Port": "programs.port",
     "Profile": "runtime.profile",
     "Program": "runtime.program",
@@ -91,6 +93,7 @@ __all__ = [
     "Encryptor",
     "EvaluationKeys",
     "Evaluator",
+    "Interface",
     "Port",
     "Profile",
     "Program",

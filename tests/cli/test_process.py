@@ -71,6 +71,27 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     assert "differs   by up to" in command("bench", "p.cw", "--runs", "1")
 
 
+def test_keys_of_an_interface_from_source_to_result(command: Cloakwork) -> None:
+    shapes = "--shape", "2x4", "--shape", "3x4"
+    command("compile", "score.py:scores", *shapes, "-o", "p.cw")
+    assert "clients check ranges of inputs alone" in command("interface", "p.cw", "-o", "p.if")
+    assert command("inspect", "p.if").startswith("interface file")
+    expected = "expected the whole program, got its interface"
+    keygen = ("keygen", "p.if", "--client", "c")
+    assert expected in command.refusal(*keygen, "--evaluator", "e")
+    assert "one of --evaluator and --keys" in command.refusal(*keygen)
+    command(*keygen, "--keys", "k")
+    assert "holds     the secret key" in command("inspect", "c")
+    assert "decrypt nothing" in command("inspect", "k")
+    command("evaluator", "p.cw", "k", "-o", "e")
+    x, w = np.random.default_rng(0).uniform(-1, 1, (2, 3, 4))
+    np.savez(command.folder / "in.npz", x=x[:2], w=w)
+    command("encrypt", "c", "in.npz", "-o", "i")
+    command("run", "e", "i", "-o", "o")
+    found = json.loads(command("decrypt", "c", "o"))
+    np.testing.assert_allclose(found, x[:2] @ w.T, atol=2**-20)
+
+
 def test_integers_from_source_to_result(command: Cloakwork) -> None:
     (command.folder / "in.csv").write_text("a,b\n1,4\n2,6\n3,8\n")
     command("compile", "score.py:distance", "--bits", "24", "--public-inputs", "-o", "p.cw")

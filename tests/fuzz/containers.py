@@ -78,7 +78,7 @@ def seeds() -> tuple[Seed, ...]:
             client, evaluator = family.keys()
             inputs = family.encrypted()
             things: list[Any] = [family.program, client, client.public_key(), evaluator]
-            things.append(client.evaluation_keys())
+            things += [client.evaluation_keys(), cw.Interface.of(family.program)]
             things += [inputs, evaluator.run(inputs)]
             for thing in things:
                 add(family, type(thing), thing)
@@ -139,6 +139,10 @@ def _use(loaded: Any, family: Family) -> None:
             cw.explain(loaded)
             if sum(port.count * max(port.width, 1) for port in loaded.inputs) <= _MOST_NUMBERS:
                 loaded.run_clear(**family.arguments)
+        case cw.Interface():
+            own = loaded.client()
+            server = family.program.evaluator(own.evaluation_keys())
+            own.decrypt(server.run(own.encrypt(**family.arguments)))
         case cw.Client():
             loaded.decrypt(evaluator.run(loaded.encrypt(**family.arguments)))
         case cw.Encryptor():

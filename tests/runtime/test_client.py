@@ -262,12 +262,13 @@ PRIVATE = {
 def test_a_public_key_is_refused_where_none_was_asked_for(
     make: Callable[[], cw.Program], tmp_path: Path
 ) -> None:
-    client, _ = make().keygen()
+    program = make()
+    client, _ = program.keygen()
     client.save(tmp_path / "client")
     for each in (
         client,
         cw.load(tmp_path / "client", cw.Client, insecure=True),
-        client.program.in_clear().keygen()[0],
+        program.in_clear().keygen()[0],
     ):
         with pytest.raises(NoiseBudgetError, match="compile with public_inputs=True"):
             each.public_key()

@@ -518,7 +518,7 @@ def test_random_programs_do_on_ciphertexts_what_they_do_in_the_clear(
         return
     made = client.decrypt(evaluator.run(client.encrypt(**hidden), known, threads=2))
     assert same(made, Circuit(program).run_clear(**values), 0.0)
-    assert same(made, client.program.run_clear(**values), 0.0)
+    assert same(made, evaluator.program.run_clear(**values), 0.0)
 
 
 @pytest.mark.parametrize("name", sorted(SECONDS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,8 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 @cloakwork.command()
 @click.argument("program", type=_FILE)
 @click.option("--client", type=_FILE, required=True, help="Where the secret key goes.")
-@click.option("--evaluator", type=_FILE, required=True, help="Where the evaluation keys go.")
+@click.option("--evaluator", type=_FILE, help="Where the evaluator goes, with its keys.")
+@click.option("--keys", type=_FILE, help="Where the evaluation keys go by themselves.")
 @click.option("--public-key", type=_FILE, help="Where a key goes with which another encrypts.")
 @click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
 @_PASSPHRASE_FD
@@ -184,7 +186,8 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 def keygen(
     program: Path,
     client: Path,
-    evaluator: Path,
+    evaluator: Path | None,
+    keys: Path | None,
     public_key: Path | None,
     passphrase: bool,
     passphrase_fd: int | None,
@@ -193,35 +196,77 @@ def keygen(
 ) -> None:
     """Make a secret key and the evaluation keys that go with it.
 
+    PROGRAM is a program, or its interface, of which there are --keys alone: whoever has the program
+    makes the evaluator of them.
+
     A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
     """
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.key_files import load_for_clients  # noqa: PLC0415
     from cloakwork.cli.outputs import (  # noqa: PLC0415
         require_new_key,
         require_replaceable,
         require_separate,
     )
     from cloakwork.cli.passphrase import new_passphrase  # noqa: PLC0415
-    from cloakwork.runtime.saved import save_all, save_new  # noqa: PLC0415
+    from cloakwork.runtime.saved import Saved, save_all, save_new  # noqa: PLC0415
 
-    kinds = {"--client": cw.Client, "--evaluator": cw.Evaluator, "--public-key": cw.Encryptor}
-    files = {"--client": client, "--evaluator": evaluator}
-    if public_key is not None:
-        files["--public-key"] = public_key
+    if (evaluator is None) == (keys is None):
+        raise click.UsageError("expected one of --evaluator and --keys.")
+    asked: dict[str, tuple[Path | None, type[Saved], Callable[[cw.Client], Saved]]] = {
+        "--client": (client, cw.Client, lambda made: made),
+        "--evaluator": (evaluator, cw.Evaluator, cw.Client.evaluator),
+        "--keys": (keys, cw.EvaluationKeys, cw.Client.evaluation_keys),
+        "--public-key": (public_key, cw.Encryptor, cw.Client.public_key),
+    }
+    files = {option: path for option, (path, _, _) in asked.items() if path is not None}
     require_separate(files, [program])
     for option, path in files.items():
-        require_replaceable(path, kinds[option])
+        require_replaceable(path, asked[option][1])
         if not overwrite:
             require_new_key(path)
     sealed_by = None
     if passphrase or passphrase_fd is not None:
         sealed_by = new_passphrase(passphrase_fd)
-    key_holder, runner = cw.load(program, cw.Program, insecure=insecure).keygen()
-    keys: dict[str, Any] = {"--client": key_holder, "--evaluator": runner}
-    if public_key is not None:
-        keys["--public-key"] = key_holder.public_key()
+    key_holder = cw.Client.generate(load_for_clients(program, insecure))
     save = save_all if overwrite else save_new
-    save({path: keys[each] for each, path in files.items()}, {client: sealed_by})
+    made = {path: asked[option][2](key_holder) for option, path in files.items()}
+    save(made, {client: sealed_by})
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@_RESULT
+@_INSECURE
+def interface(program: Path, output: Path, insecure: bool) -> None:
+    """Write what clients need of a program, without its operations and weights.
+
+    A client of it checks that inputs lie within their ranges, and nothing else.
+    """
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+
+    require_separate({"--output": output}, [program])
+    require_replaceable(output, cw.Interface)
+    made = cw.Interface.of(cw.load(program, cw.Program, insecure=insecure))
+    made.save(output)
+    click.echo(made)
+
+
+@cloakwork.command()
+@click.argument("program", type=_FILE)
+@click.argument("keys", type=_FILE)
+@_RESULT
+@_INSECURE
+def evaluator(program: Path, keys: Path, output: Path, insecure: bool) -> None:
+    """Make an evaluator of a program and the keys that keygen made of its interface."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+
+    require_separate({"--output": output}, [program, keys])
+    require_replaceable(output, cw.Evaluator)
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    loaded.evaluator(cw.load(keys, cw.EvaluationKeys, insecure=insecure)).save(output)
 
 
 @cloakwork.command()

@@ -14,9 +14,12 @@ from cloakwork.runtime.client import ENCRYPTOR_KIND
 from cloakwork.runtime.client import KIND as CLIENT_KIND
 from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
 from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluation_keys import KIND as EVALUATION_KEYS_KIND
 from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
 from cloakwork.runtime.fingerprint import warning_of
-from cloakwork.runtime.load import load
+from cloakwork.runtime.interface import KIND as INTERFACE_KIND
+from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.load import load, program_of
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
 from cloakwork.schemes import read_scheme
@@ -29,7 +32,9 @@ _KEY_HOLDERS = {
     ENCRYPTOR_KIND: "a public key, which encrypts, and a key that signs",
     PROGRAM_EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
 }
-_SESSIONS = {
+# What has keys and no program.
+_KEYS = {
+    EVALUATION_KEYS_KIND: "evaluation keys, which decrypt nothing",
     SESSION_KIND: "the secret key: keep it to yourself",
     EVALUATOR_KIND: "evaluation keys, which decrypt nothing",
 }
@@ -52,12 +57,14 @@ def inspected(path: Path) -> str:
     lines = [f"{kind}, {size(path.stat().st_size)}"]
     if kind == PROGRAM_KIND:
         lines += _program(Program.from_fields(fields, _ANY))
+    elif kind == INTERFACE_KIND:
+        lines += _program(Interface.from_fields(fields, _ANY))
     elif kind in _KEY_HOLDERS:
         lines += [f"holds     {_KEY_HOLDERS[kind]}"]
-        lines += _program(Program.from_fields(fields.within("program"), _ANY))
+        lines += _program(program_of(fields, _ANY))
         lines += [f"key       {fields.data('key_id').hex()}"]
-    elif kind in _SESSIONS:
-        lines += [f"holds     {_SESSIONS[kind]}"]
+    elif kind in _KEYS:
+        lines += [f"holds     {_KEYS[kind]}"]
         lines += [f"security  {read_scheme(fields.within('scheme'), _ANY)}"]
         lines += [f"key       {fields.data('key_id').hex()}"]
     elif kind == ENCRYPTED_KIND:
@@ -67,7 +74,7 @@ def inspected(path: Path) -> str:
     return "\n".join(lines)
 
 
-def _program(program: Program) -> list[str]:
+def _program(program: Program | Interface) -> list[str]:
     lines = [f"program   {program.name}, {program.fingerprint}"]
     lines += [f"input     {port}" for port in program.inputs]
     lines += [f"output    {port}" for port in program.outputs]

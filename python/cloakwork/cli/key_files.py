@@ -10,6 +10,8 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.client import ENCRYPTOR_KIND, Client, Encryptor
 from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.interface import KIND as INTERFACE_KIND
+from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 
@@ -38,6 +40,22 @@ def load_encrypting(
         f"cannot encrypt with {path}: expected a {CLIENT_KIND} or a {ENCRYPTOR_KIND}, which "
         f"keygen writes, got the {kind} of this name"
     )
+
+
+def load_for_clients(path: Path, insecure: bool) -> Program | Interface:
+    """The program of a file, or the interface of one, for either of which keys are made.
+
+    Example:
+        >>> import tempfile
+        >>> import cloakwork as cw
+        >>> path = Path(tempfile.mkdtemp()) / "p"
+        >>> cw.Interface.of(cw.compile(lambda x: x.sum(), (4,))).save(path)
+        >>> type(load_for_clients(path, insecure=False)).__name__
+        'Interface'
+    """
+    if container.kind_of(path) == INTERFACE_KIND:
+        return load(path, Interface, insecure=insecure)
+    return load(path, Program, insecure=insecure)
 
 
 def require_layers(program: Program) -> None:

@@ -40,6 +40,11 @@ class After:
     program: Program
     result: str
 
+    @property
+    def name(self) -> str:
+        """What the other program computes."""
+        return self.program.name
+
     def misfit(self, program: Program) -> str:
         """Why a program cannot follow; empty where it can, under parameters of both."""
         inputs = {port.name: port for port in program.inputs}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from cloakwork.schemes.base import (
 )
 
 if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.program import Program
 
 KIND = "client file"
@@ -69,7 +70,11 @@ class _Encrypting(KeyHolder):
     """
 
     def __init__(
-        self, program: Program, key: Any, key_id: bytes, signing: SigningKey | None = None
+        self,
+        program: Program | Interface,
+        key: Any,
+        key_id: bytes,
+        signing: SigningKey | None = None,
     ) -> None:
         super().__init__(program, key, key_id)
         self._signing = SigningKey.generate() if signing is None else signing
@@ -188,7 +193,7 @@ class _Encrypting(KeyHolder):
         return {**super()._record(), "signing_key": stored_bytes(self._signing)}
 
     @classmethod
-    def _with(cls, program: Program, fields: Fields) -> Self:
+    def _with(cls, program: Program | Interface, fields: Fields) -> Self:
         made = super()._with(program, fields)
         made._signing = SigningKey.from_bytes(fields.secret("signing_key"))
         return made
@@ -201,7 +206,7 @@ class _Encrypting(KeyHolder):
             if each.input in arguments:
                 raise InputNameError(
                     f"cannot {action}: the input {each.input!r} is the result {each.result!r} of "
-                    f"{each.program.name}; give what its run made to the run of this one"
+                    f"{each.name}; give what its run made to the run of this one"
                 )
         if program.inputs and not arguments:
             names = ", ".join(port.name for port in program.inputs)
@@ -283,7 +288,11 @@ class Client(_Encrypting):
     _key_kind = "secret_key"
 
     def __init__(
-        self, program: Program, key: Any, key_id: bytes, signing: SigningKey | None = None
+        self,
+        program: Program | Interface,
+        key: Any,
+        key_id: bytes,
+        signing: SigningKey | None = None,
     ) -> None:
         super().__init__(program, key, key_id, signing)
         self._ledger = Ledger(KIND, Given(key_id.hex()))
@@ -292,7 +301,7 @@ class Client(_Encrypting):
         return {**super()._record(), **self._ledger.record()}
 
     @classmethod
-    def _with(cls, program: Program, fields: Fields) -> Self:
+    def _with(cls, program: Program | Interface, fields: Fields) -> Self:
         made = super()._with(program, fields)
         made._ledger = Ledger.of(KIND, fields)
         return made
@@ -313,7 +322,7 @@ class Client(_Encrypting):
 
     @classmethod
     @names_memory("make a secret key")
-    def generate(cls, program: Program) -> Self:
+    def generate(cls, program: Program | Interface) -> Self:
         """A client with a new secret key; `Program.keygen` adds an evaluator.
 
         Args:
@@ -417,6 +426,8 @@ class Client(_Encrypting):
         """
         action = f"decrypt for others for {self.program.name}"
         asked = flooding(statistical_bits, decryptions, action)
+        # What noise is to be hidden follows from the operations.
+        self._whole("decrypt for others")
         honest_inputs = truth(honest_inputs, "honest_inputs", action)
         if not honest_inputs:
             self._ledger.require_own_inputs(action)
@@ -581,13 +592,24 @@ class Client(_Encrypting):
             >>> round(float(client.decrypt(evaluator.run(client.encrypt([0.5] * 4)))), 4)
             2.0
         """
+        program = self._whole("make an evaluator")
         self._require_key_memory()
-        keys = self.program.scheme.evaluation_keys(self._key, self.program.body)
-        return Evaluator(self.program, keys, self._key_id)
+        keys = program.scheme.evaluation_keys(self._key, program.body)
+        return Evaluator(program, keys, self._key_id)
+
+    def _whole(self, action: str) -> Program:
+        """The program, where it is here as a whole."""
+        if self.program.held_as != "program":
+            raise InvalidArgumentError(
+                f"cannot {action} for {self.program.name}: expected the whole program, got its "
+                "interface; make keys by evaluation_keys, from which whoever has the program makes "
+                "an evaluator, and have results that others see decrypted by a client of it"
+            )
+        return cast("Program", self.program)
 
     def _require_key_memory(self) -> None:
         """Refuse to make more keys than there is memory for."""
-        needed, most = self.program.scheme.generated_key_bytes(self.program.body), physical_bytes()
+        needed, most = self.program.generated_key_bytes, physical_bytes()
         if needed > most:
             raise MemoryBudgetError(
                 f"cannot make keys for {self.program.name}: expected evaluation keys of {most} "
@@ -595,7 +617,7 @@ class Client(_Encrypting):
                 "compile it with a key_budget, or let it bootstrap"
             )
 
-    def serving(self, program: Program) -> Client:
+    def serving(self, program: Program | Interface) -> Client:
         """The client of another program, with this secret key and what it has given out.
 
         Both keep what they give out in one place, so that one file serves both: load the client
@@ -624,7 +646,7 @@ class Client(_Encrypting):
         return made
 
     @names_memory("make evaluation keys")
-    def evaluation_keys(self, *served: Program) -> EvaluationKeys:
+    def evaluation_keys(self, *served: Program | Interface) -> EvaluationKeys:
         """The evaluation keys that this program needs, beyond those of programs served already.
 
         Args:
@@ -646,9 +668,9 @@ class Client(_Encrypting):
         action = f"make evaluation keys for {self.program.name}"
         for each in served:
             self._require_served(each, action)
-        scheme, body = self.program.scheme, self.program.body
+        scheme, needed = self.program.scheme, self.program.required_keys
         self._require_key_memory()
-        keys = scheme.further_keys(self._key, body, [each.body for each in served])
+        keys = scheme.further_keys(self._key, needed, [each.required_keys for each in served])
         return EvaluationKeys(scheme, keys, self._key_id)
 
     @names_memory("make a public key")

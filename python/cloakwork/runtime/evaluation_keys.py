@@ -41,7 +41,7 @@ class EvaluationKeys(Unpicklable, Saved):
     def __init__(self, scheme: Any, keys: Any, key_id: bytes) -> None:
         self.scheme = scheme
         self._keys = keys
-        self._key_id = key_id
+        self.key_id = key_id
 
     @property
     def names(self) -> frozenset[str]:
@@ -67,7 +67,7 @@ class EvaluationKeys(Unpicklable, Saved):
             raise ParametersMismatchError(
                 f"cannot {action}: expected evaluation keys of {scheme}, got keys of {self.scheme}"
             )
-        if key_id != self._key_id:
+        if key_id != self.key_id:
             raise KeyMismatchError(
                 f"cannot {action}: the evaluation keys were made by another client than those that "
                 "are here; have this one's client make them"
@@ -76,7 +76,7 @@ class EvaluationKeys(Unpicklable, Saved):
 
     def _record(self) -> Record:
         keys = {} if self._keys is None else {_KEYS: self.scheme.dump(self._keys)}
-        return {"scheme": self.scheme.to_record(), "key_id": self._key_id, **keys}
+        return {"scheme": self.scheme.to_record(), "key_id": self.key_id, **keys}
 
     @classmethod
     def _of(cls, fields: Fields, limits: ReadLimits) -> Self:

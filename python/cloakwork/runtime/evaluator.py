@@ -8,14 +8,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from cloakwork.base.arguments import bytes_limit, integer, optional, shown
 from cloakwork.base.progress import shows_bars
+from cloakwork.base.record import Fields
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    MalformedBytesError,
     ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
@@ -38,6 +40,7 @@ from cloakwork.schemes.device.devices import CPU, device_name
 from cloakwork.schemes.device.staying import on_host
 
 if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.program import Program
 
 KIND = "evaluator file"
@@ -77,10 +80,20 @@ class Evaluator(KeyHolder):
 
     _kind = KIND
     _key_kind = "evaluation_keys"
+    program: Program
 
     def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
         super().__init__(program, key, key_id)
         self._runner = SlotRunner(program.scheme, key, program.device)
+
+    @classmethod
+    def _with(cls, program: Program | Interface, fields: Fields) -> Self:
+        if program.held_as != "program":
+            raise MalformedBytesError(
+                f"cannot read {fields.place}: expected an evaluator of a program, got one of an "
+                "interface, which has no operations"
+            )
+        return super()._with(program, fields)
 
     @property
     def key_bytes(self) -> int:
@@ -178,6 +191,11 @@ class Evaluator(KeyHolder):
         """
         self._require_served(program, "serve another program")
         action, scheme, held = f"serve {program.name}", program.scheme, self._key
+        if program.held_as != "program":
+            raise InvalidArgumentError(
+                f"cannot {action}: expected the whole program, got its interface, which has no "
+                "operations; give the program"
+            )
         keys = optional(keys, EvaluationKeys, "keys", action)
         if keys is not None:
             further = keys.of(scheme, self._key_id, action)

@@ -20,7 +20,21 @@ from cloakwork.runtime.encrypted import Encrypted, Role, read_key_id
 from cloakwork.runtime.saved import Saved
 
 if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.program import Program
+
+
+class Served(Saved):
+    """What keys are made for: a program, or the interface of one."""
+
+    # What files of key holders call it.
+    held_as: ClassVar[str]
+    scheme: Any
+
+    @property
+    def name(self) -> str:
+        """What the program computes."""
+        raise NotImplementedError
 
 
 class KeyHolder(Unpicklable, Saved):
@@ -29,7 +43,9 @@ class KeyHolder(Unpicklable, Saved):
     # What `Scheme.read_key` calls it, in files too.
     _key_kind: ClassVar[str]
 
-    def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
+    program: Program | Interface
+
+    def __init__(self, program: Program | Interface, key: Any, key_id: bytes) -> None:
         self.program = program
         self._key = key
         self._key_id = key_id
@@ -73,8 +89,7 @@ class KeyHolder(Unpicklable, Saved):
 
     def _require_served(self, program: object, action: str) -> None:
         """Refuse what is not a program of the same parameters, which this key serves."""
-        # The class of programs makes key holders.
-        if not isinstance(program, type(self.program)):
+        if not isinstance(program, Served):
             raise InvalidArgumentError(f"cannot {action}: expected a program, got {shown(program)}")
         if program.scheme.key_set != self.program.scheme.key_set:
             raise ParametersMismatchError(
@@ -106,13 +121,13 @@ class KeyHolder(Unpicklable, Saved):
 
     def _record(self) -> Record:
         return {
-            "program": self.program.to_record(),
+            self.program.held_as: self.program.to_record(),
             self._key_kind: self.program.scheme.dump(self._key),
             "key_id": self._key_id,
         }
 
     @classmethod
-    def _with(cls, program: Program, fields: Fields) -> Self:
+    def _with(cls, program: Program | Interface, fields: Fields) -> Self:
         """What a record holds beside its program."""
         key = program.scheme.read_key(cls._key_kind, fields.within(cls._key_kind))
         return cls(program, key, read_key_id(fields))

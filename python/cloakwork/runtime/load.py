@@ -6,10 +6,12 @@ import os
 from typing import TypeVar, cast
 
 from cloakwork.base.arguments import file_path, integer, shown, truth
+from cloakwork.base.record import Fields
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import Encrypted, require_files
+from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.saved import Saved, read_passphrase
@@ -32,7 +34,7 @@ def load(
     Args:
         path: The file; of `Encrypted` also the folder that `Client.encrypt_into` or a run wrote
             them to, a path or a URL of fsspec's, in which they stay.
-        kind: What it has to hold: `Program`, `Client`, `Encryptor`, `Evaluator`,
+        kind: What it has to hold: `Program`, `Interface`, `Client`, `Encryptor`, `Evaluator`,
             `EvaluationKeys`, `Encrypted`, `Session` or `SessionEvaluator`. A server that asks for
             an evaluator never gets a client.
         insecure: Whether parameters below 128-bit security are allowed, and schemes that hide
@@ -82,12 +84,18 @@ def load(
     fields = container.read(path, kind._kind, read_passphrase(passphrase, action))
     limits = ReadLimits(insecure, max_log_n)
     if issubclass(kind, KeyHolder):
-        program = Program.from_fields(fields.within("program"), limits)
-        made: Saved = kind._with(program, fields)
+        made: Saved = kind._with(program_of(fields, limits), fields)
     else:
         made = kind._of(fields, limits)
     made._settle(file_path(path, "read"))
     return cast(T, made)
+
+
+def program_of(fields: Fields, limits: ReadLimits) -> Program | Interface:
+    """The program that a key holder's file has, or the interface of one."""
+    if fields.has(Interface.held_as):
+        return Interface.from_fields(fields.within(Interface.held_as), limits)
+    return Program.from_fields(fields.within(Program.held_as), limits)
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from cloakwork.base.arguments import integer
+from cloakwork.base.arguments import integer, shown
 from cloakwork.base.arrays import real_array
 from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.base.system_memory import names_memory
@@ -19,26 +19,30 @@ from cloakwork.errors import (
     CloakworkError,
     InputNameError,
     InsecureParametersError,
+    InvalidArgumentError,
     InvalidProgramError,
     MalformedBytesError,
+    MissingKeyError,
     ResultOverflowError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
-from cloakwork.programs.packing import Packed, Packing, bound_arguments
-from cloakwork.programs.packing.kinds import PACKINGS
+from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.packing import LEAST_BOUND, Packed, Packing, bound_arguments
+from cloakwork.programs.packing.kinds import packing_record, read_packing
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime.after import After, estimates_of
 from cloakwork.runtime.client import Client
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.executor import MAX_THREADS, estimated_results
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
-from cloakwork.runtime.saved import Saved
+from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.simulate import extremes
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, value_count
@@ -52,8 +56,6 @@ MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
 _ANY = ReadLimits(insecure=True, max_log_n=17)
 _GAP_ADVICE = "compare by cloakwork.greater(x, y, gap) where results between 0 and 1 will do"
-# A value that is always 0 comes out of ciphertexts as a small number.
-_LEAST_BOUND = 2.0**-20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +75,7 @@ class Simulation:
 
 
 @dataclass(eq=False, repr=False)
-class Program(Saved):
+class Program(Served):
     """What runs on encrypted data: operations, parameters, and how inputs and results lie in them.
 
     It is public: a client makes keys for it, an evaluator runs it. `cloakwork.compile`,
@@ -108,6 +110,7 @@ class Program(Saved):
     """
 
     _kind = KIND
+    held_as: ClassVar[str] = "program"
 
     scheme: Any
     body: Body
@@ -231,10 +234,7 @@ class Program(Saved):
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
         """For each input of a slot program over reals the largest absolute value of any slot."""
-        bounds = self.packing.input_bounds()
-        if bounds is None:
-            return None
-        return tuple(max(float(each.max()), _LEAST_BOUND) for each in bounds)
+        return self.packing.slot_bounds
 
     @cached_property
     def value_bounds(self) -> tuple[float | None, ...] | None:
@@ -260,6 +260,43 @@ class Program(Saved):
             for operation, bound in zip(self.body.operations, bounds, strict=True)
             if isinstance(operation, Output)
         )
+
+    @property
+    def generated_key_bytes(self) -> int:
+        """Bytes of the evaluation keys as a client makes them, some halves of which stay seeds."""
+        return int(self.scheme.generated_key_bytes(self.body))
+
+    @property
+    def required_keys(self) -> KeyRequirements | None:
+        """The evaluation keys that it needs; None where all programs take the same."""
+        needed: KeyRequirements | None = self.scheme.requirements(self.body)
+        return needed
+
+    def evaluator(self, keys: EvaluationKeys) -> Evaluator:
+        """An evaluator with the evaluation keys of a client that has the interface alone.
+
+        Args:
+            keys: What `Client.evaluation_keys` made; see `Interface`.
+
+        Raises:
+            InvalidArgumentError: They are not keys.
+            ParametersMismatchError: They are of other parameters.
+            MissingKeyError: They lack one.
+        """
+        action = f"make an evaluator of {self.name}"
+        if not isinstance(keys, EvaluationKeys):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected evaluation keys, got {shown(keys)}; give what "
+                "Client.evaluation_keys made, for any program alone"
+            )
+        held = keys.of(self.scheme, keys.key_id, action)
+        if held is None:
+            raise MissingKeyError(
+                f"cannot {action}: expected the evaluation keys of a program, got none beyond "
+                "those of others; have the client make them by evaluation_keys()"
+            )
+        self.scheme.require_keys(held, self.body)
+        return Evaluator(self, held, keys.key_id)
 
     def keygen(self) -> tuple[Client, Evaluator]:
         """A client with a new secret key, and an evaluator with exactly the keys needed.
@@ -400,14 +437,9 @@ class Program(Saved):
                 "compile with ranges of inputs, such as cw.scalar(bits=8), that allow no more bits"
             )
         if missing:
-            apart = {*self.packing.vectors_of(packed.ports), *self.packing.vectors_of(missing)}
             # Nobody knows beforehand what results of another program come to.
             checked = self.ranges and self.packing.checked_together and not self.after
-            if len(apart) != self.packing.vector_counts[0] or checked:
-                raise InputNameError(
-                    f"cannot {action}: expected all inputs, which share ciphertexts or are "
-                    f"checked together, got none for {', '.join(missing)}"
-                )
+            self.packing.require_apart(packed.ports, action, checked=bool(checked))
             return packed
         if self.packing.is_checked and self.scheme.encrypts:
             self._require_bits(arguments, action)
@@ -464,7 +496,7 @@ class Program(Saved):
             "scheme": self.scheme.to_record(),
             "form": "slots" if isinstance(self.body, SlotProgram) else "bootstraps",
             "body": body,
-            "packing": {"kind": self.packing.kind, **record_of(self.packing)},
+            "packing": packing_record(self.packing),
             "ranges": record_of(self.ranges),
             "error": self.error,
             "error_bound": self.error_bound,
@@ -495,7 +527,6 @@ class Program(Saved):
             body = read_slots(fields.within("body"))
         else:
             body = fields.value("body", BootstrapProgram)
-        packing = fields.within("packing")
         error, error_bound = (
             None if fields.raw(name) is None else fields.positive(name)
             for name in ("error", "error_bound")
@@ -513,7 +544,7 @@ class Program(Saved):
             made = cls(
                 scheme,
                 body,
-                packing.made(PACKINGS[packing.choice("kind", tuple(PACKINGS))]),
+                read_packing(fields.within("packing")),
                 ranges=fields.value("ranges", tuple[ActivationRange, ...]),
                 error=error,
                 error_bound=error_bound,
@@ -568,4 +599,4 @@ def bounds_of_values(
         known: What else no slot of some values exceeds, by their numbers.
     """
     found = value_bounds(body, inputs, ceilings_of(ranges, known))
-    return tuple(None if each is None else max(each, _LEAST_BOUND) for each in found)
+    return tuple(None if each is None else max(each, LEAST_BOUND) for each in found)

@@ -26,6 +26,7 @@ from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.base import ReadLimits
 
 if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.program import Program
 
 HEAD_KIND = "encrypted values folder"
@@ -342,7 +343,7 @@ def write_values(
     return write_head(folder, f"{prefix}head", like, found, total, digest)
 
 
-def parts_of(program: Program, numbers: Iterable[int]) -> list[tuple[int, ...]]:
+def parts_of(program: Program | Interface, numbers: Iterable[int]) -> list[tuple[int, ...]]:
     """The numbers of inputs that a file takes each: such as the same tasks work on.
 
     Example:

@@ -338,12 +338,21 @@ class Scheme(Protocol):
         """What keys are made for: one secret key serves all schemes of which it is equal."""
         return self.name
 
-    def further_keys(self, secret: Any, body: Any, served: Sequence[Any]) -> Any | None:
-        """The evaluation keys of a body beyond those of bodies that are served; None for none.
+    def requirements(self, body: Any) -> KeyRequirements | None:
+        """The evaluation keys that a body needs; None where all bodies take the same."""
+        return None
+
+    def further_keys(
+        self,
+        secret: Any,
+        needed: KeyRequirements | None,
+        served: Sequence[KeyRequirements | None],
+    ) -> Any | None:
+        """Evaluation keys beyond those that are served; None for none.
 
         By default all bodies take the same keys.
         """
-        return None if served else self.evaluation_keys(secret, body)
+        return None if served else self.evaluation_keys(secret, None)
 
     def extend_keys(self, keys: Any, further: Any) -> None:
         """Take further evaluation keys of the same secret key in, of which there may be some.
@@ -502,11 +511,21 @@ class SlotScheme(Scheme, Protocol):
     def keys_for(self, secret: Any, needed: KeyRequirements) -> Any:
         """Evaluation keys at the levels asked for."""
 
-    def further_keys(self, secret: Any, body: SlotProgram, served: Sequence[SlotProgram]) -> Any:
-        needed = self.required_keys(body)
+    def requirements(self, body: SlotProgram) -> KeyRequirements:
+        return self.required_keys(body)
+
+    def further_keys(
+        self,
+        secret: Any,
+        needed: KeyRequirements | None,
+        served: Sequence[KeyRequirements | None],
+    ) -> Any | None:
+        assert needed is not None
+        lacking = needed
         for each in served:
-            needed = needed.beyond(self.required_keys(each))
-        return self.keys_for(secret, needed) if needed else None
+            assert each is not None
+            lacking = lacking.beyond(each)
+        return self.keys_for(secret, lacking) if lacking or not served else None
 
     def require_keys(self, keys: Any, body: SlotProgram) -> None:
         needed = self.required_keys(body)

@@ -66,6 +66,7 @@ def test_pairs_share_keys_and_lose_no_precision(seed: int) -> None:
         strict=True,
     ):
         found = each.decrypt(made)
+        assert isinstance(each.program, cw.Program)
         assert _precision(each.program) >= _precision(before)
         error = before.error or 2.0 ** -_precision(before)
         assert np.abs(found - in_clear(function, x)).max() <= error

@@ -74,6 +74,11 @@ impl CkksEstimate {
         self.0.precision()
     }
 
+    /// The same with another deviation.
+    fn with_deviation(&self, py: Python<'_>, deviation: Real) -> PyResult<Self> {
+        result(py, self.0.with_deviation(deviation.0))
+    }
+
     /// The plaintext encrypted by a secret key.
     fn encrypted(&self, py: Python<'_>) -> PyResult<Self> {
         result(py, self.0.encrypted())

@@ -197,6 +197,18 @@ impl Estimate {
         Ok(self.bounded(bound))
     }
 
+    /// The same with another deviation, which whoever has the program has worked out by it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for one that is negative or not finite.
+    pub fn with_deviation(&self, deviation: f64) -> Result<Self> {
+        if deviation.is_finite() && deviation >= 0.0 {
+            return Ok(self.with(deviation, self.bound));
+        }
+        let reason = format!("expected a finite deviation of 0 or more, got {deviation}");
+        Err(Error::InvalidArgument { operation: "state a deviation", reason })
+    }
+
     pub(crate) fn bounded(&self, bound: f64) -> Self {
         self.with(self.deviation, bound.min(self.bound))
     }

@@ -31,6 +31,8 @@ Maker: TypeAlias = Callable[[Sequence[int]], Sequence[NDArray[Any]]]
 # Makes an array of a shape and a type whose elements are anything, as `numpy.empty` does.
 Allocate: TypeAlias = Callable[[tuple[int, ...], Any], NDArray[Any]]
 
+# A value that is always 0 comes out of ciphertexts as a small number.
+LEAST_BOUND = 2.0**-20
 # numpy's own functions take no more.
 _MOST_AXES = 32
 
@@ -150,6 +152,33 @@ class Packing(ABC):
         return tuple(
             number for number, names in enumerate(self.held) if all(name in ports for name in names)
         )
+
+    def require_apart(self, given: Sequence[str], action: str, *, checked: bool = False) -> None:
+        """Refuse some inputs without others whose numbers lie beside theirs.
+
+        Args:
+            given: The names of those that are given.
+            action: What is attempted.
+            checked: Whether all are checked together.
+
+        Raises:
+            InputNameError: One is missing.
+        """
+        missing = [port.name for port in self.inputs if port.name not in given]
+        apart = {*self.vectors_of(given), *self.vectors_of(missing)}
+        if missing and (checked or len(apart) != self.vector_counts[0]):
+            raise InputNameError(
+                f"cannot {action}: expected all inputs, which share ciphertexts or are checked "
+                f"together, got none for {', '.join(missing)}"
+            )
+
+    @property
+    def slot_bounds(self) -> tuple[float, ...] | None:
+        """For each vector that goes in the largest absolute value of any slot, if known."""
+        bounds = self.input_bounds()
+        if bounds is None:
+            return None
+        return tuple(max(float(each.max()), LEAST_BOUND) for each in bounds)
 
     @abstractmethod
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:

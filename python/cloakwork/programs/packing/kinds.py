@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.programs.packing import Packing
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.bits import BitPacking
@@ -12,3 +13,17 @@ from cloakwork.programs.packing.tensor import TensorPacking
 _OF_REALS = (TensorPacking, MatrixPacking, BatchPacking)
 _OF_OTHERS = (IntegerMatrixPacking, ScalarPacking, BitPacking)
 PACKINGS: Mapping[str, type[Packing]] = {each.kind: each for each in (*_OF_REALS, *_OF_OTHERS)}
+
+
+def packing_record(packing: Packing) -> Record:
+    """A packing as files hold it."""
+    return {"kind": packing.kind, **record_of(packing)}
+
+
+def read_packing(fields: Fields) -> Packing:
+    """The packing of a record.
+
+    Raises:
+        MalformedBytesError: The record is of another kind.
+    """
+    return fields.made(PACKINGS[fields.choice("kind", tuple(PACKINGS))])
