@@ -5,6 +5,7 @@ Files of tests that took long in the last run go first, so that no core waits at
 
 from __future__ import annotations
 
+import gc
 from collections import defaultdict
 
 import pytest
@@ -45,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """Watch what files take, in the process that hears of all of them."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Seconds(config))
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is loaded alone from here on: tests that count memory collect garbage often."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

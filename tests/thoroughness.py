@@ -11,8 +11,8 @@ ALL = os.environ.get("CLOAKWORK_TEST_EXAMPLES") == "all"
 
 
 def part(cases: int) -> int:
-    """A quarter of so many random cases, and no fewer than three; all in `make test-slow`."""
-    return cases if ALL else max(min(cases, 3), cases // 4)
+    """A tenth of so many random cases, and no fewer than three; all in `make test-slow`."""
+    return cases if ALL else max(min(cases, 3), cases // 10)
 
 
 def slow(*cases: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 from tests.plan.boolean import circuits
 from tests.plan.boolean.test_map import MIXES, require_same
-from tests.thoroughness import part, slow
+from tests.thoroughness import slow
 
 THREADS = (1, 2, 8, 64)
 MOST_GATES = 5000
@@ -74,12 +74,12 @@ def test_designs_that_sums_once_outgrew(design: str, threads: int, tmp_path: Pat
     require_mapped(from_verilog(path, "design"), threads, 64)
 
 
-@pytest.mark.parametrize("seed", range(part(24)))
+@pytest.mark.parametrize("seed", [*range(6), *slow(*range(6, 24))])
 def test_random_circuits(seed: int) -> None:
     require_mapped(random_circuit(seed, 400), THREADS[seed % 4], (64, 128)[seed // 4 % 2])
 
 
-@pytest.mark.parametrize("seed", range(part(40)))
+@pytest.mark.parametrize("seed", [*range(10), *slow(*range(10, 40))])
 def test_long_sums_are_inputs_of_others(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # What else takes thousands of gates.
     monkeypatch.setattr(xag, "MAX_FORM", (3, 6, 12)[seed % 3])
