@@ -52,8 +52,11 @@ class _GateWriter:
         values: list[_Bit] = [
             (self._builder.input(bit, _ENCODING), 0) for bit in range(program.input_bits)
         ]
-        for kind, operands, table in program.gates():
-            values.append(self._gate(kind, [values[operand] for operand in operands], table))
+        used = _used(program)
+        for number, (kind, operands, table) in enumerate(program.gates(), start=len(values)):
+            given = [values[operand] for operand in operands]
+            # Nothing reads what stands for a gate that is not used.
+            values.append(self._gate(kind, given, table) if used[number] else (None, 0))
         leaving = [self._signal(values[value]) for value in program.output_values.tolist()]
         end = 0
         for port in program.outputs:
@@ -120,3 +123,16 @@ class _GateWriter:
             return signal
         terms = [] if signal is None else [(signal, -1)]
         return self._builder.linear(terms, _ENCODING * inverted)
+
+
+def _used(program: GateProgram) -> list[bool]:
+    """Whether an output follows from each input bit and each gate."""
+    gates = [*program.gates()]
+    used = [False] * (program.input_bits + len(gates))
+    for value in program.output_values.tolist():
+        used[value] = True
+    for number in reversed(range(len(gates))):
+        if used[program.input_bits + number]:
+            for operand in gates[number][1]:
+                used[operand] = True
+    return used
