@@ -47,7 +47,7 @@ from tests.families import (
 from tests.thoroughness import part, slow
 
 ROOT = Path(__file__).parents[2]
-FLIPS = part(500)
+FLIPS = part(1000)
 
 ENCRYPT = """
 import pickle, sys
