@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.tensors.matmul import matmul
     from cloakwork.frontends.tensors.result import result
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
+    from cloakwork.frontends.tensors.state import state
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
     from cloakwork.plan.parameters.together import together
@@ -45,12 +46,14 @@ if TYPE_CHECKING:
     from cloakwork.runtime.load import load
     from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
+    from cloakwork.runtime.state import EncryptedState
 
     __version__: str
 
 _PLACES = {
     "Client": "runtime.client",
     "Encrypted": "runtime.encrypted",
+    "EncryptedState": "runtime.state",
     "Encryptor": "runtime.client",
     "EvaluationKeys": "runtime.evaluation_keys",
     "Evaluator": "runtime.evaluator",
@@ -82,6 +85,7 @@ _PLACES = {
     "select": "frontends.circuit.selection",
     "sigmoid": "frontends.tensors.functions",
     "softmax": "frontends.tensors.functions",
+    "state": "frontends.tensors.state",
     "together": "plan.parameters.together",
     "vector": "frontends.circuit.inputs",
     "within": "frontends.tensors.functions",
@@ -90,6 +94,7 @@ _PLACES = {
 __all__ = [
     "Client",
     "Encrypted",
+    "EncryptedState",
     "Encryptor",
     "EvaluationKeys",
     "Evaluator",
@@ -124,6 +129,7 @@ __all__ = [
     "select",
     "sigmoid",
     "softmax",
+    "state",
     "together",
     "vector",
     "within",

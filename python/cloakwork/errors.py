@@ -171,6 +171,20 @@ class ProgramMismatchError(CloakworkError, ValueError):
     """
 
 
+class StepMismatchError(CloakworkError, ValueError):
+    """A state is of another step than the one that is to follow.
+
+    Raised when it is given to a run. Load the state that the run before left.
+    """
+
+
+class StepsSpentError(CloakworkError, PermissionError):
+    """A state has been through as many steps as keep its range and the errors of its numbers.
+
+    Raised when it is given to a run. Start anew, or compile with more steps.
+    """
+
+
 class MissingKeyError(CloakworkError, LookupError):
     """The evaluation keys lack one that the operation needs.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
 
 # Where a bound lies above another by the rounding of doubles.
-_ROUNDING = 2.0**-40
+ROUNDING = 2.0**-40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +105,7 @@ class After:
         taken: dict[int, Any] = {}
         for number, result in self.pairs(program):
             value = values[result]
-            if program.scheme.encrypts and value.bound > stated[result] * (1 + _ROUNDING):
+            if program.scheme.encrypts and value.bound > stated[result] * (1 + ROUNDING):
                 raise ValueOutOfRangeError(
                     f"cannot {action}: expected results of {self.program.name} to hold numbers of "
                     f"absolute value up to {stated[result]:g}, and one is said to hold "
@@ -166,6 +167,10 @@ def _whole(found: tuple[Layout, list[int]] | None) -> Layout | None:
     return found[0]
 
 
+def _run(body: SlotProgram, backend: Any, bounds: Any, inputs: Sequence[Any]) -> list[Any]:
+    return run_in_order(body, backend, inputs, bounds)
+
+
 def _tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:
     return program.packing.tensors_in if isinstance(program.packing, RealPacking) else ()
 
@@ -184,10 +189,18 @@ def _numbers_of(tensors: Sequence[tuple[Port, Any]], name: str) -> list[int]:
     return []
 
 
-def estimates_of(program: Program, action: str) -> list[Any] | None:
+def estimates_of(
+    program: Program, action: str, at_worst: Callable[..., list[Any]]
+) -> list[Any] | None:
     """An estimate of every result over reals, by the program and those before it.
 
     None under schemes without estimates.
+
+    Args:
+        program: The program.
+        action: What is attempted.
+        at_worst: Gives the inputs of the step with the largest errors; see
+            `runtime.state.worst_inputs`.
 
     Raises:
         NoiseExhaustedError: Noise would destroy a result.
@@ -200,6 +213,8 @@ def estimates_of(program: Program, action: str) -> list[Any] | None:
             before = dict(enumerate(each.program.estimated_results or ()))
             for number, value in each.taken(program, backend, before, action).items():
                 inputs[number] = value
-        assert isinstance(program.body, SlotProgram)
-        return run_in_order(program.body, backend, inputs, program.value_bounds)
+        body, bounds = program.body, program.value_bounds
+        assert isinstance(body, SlotProgram)
+        made = partial(_run, body, backend, bounds)
+        return made(at_worst(program, backend, inputs, made, action))
     return None

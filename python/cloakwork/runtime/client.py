@@ -38,6 +38,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
+from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import (
     Flooding,
     advice_on_precision,
@@ -208,6 +209,12 @@ class _Encrypting(KeyHolder):
                     f"cannot {action}: the input {each.input!r} is the result {each.result!r} of "
                     f"{each.name}; give what its run made to the run of this one"
                 )
+        for own in program.kept if program.scheme.encrypts else ():
+            if own.input in arguments:
+                raise InputNameError(
+                    f"cannot {action}: the input {own.input!r} is the state, which stays with the "
+                    "evaluator; start() encrypts the first"
+                )
         if program.inputs and not arguments:
             names = ", ".join(port.name for port in program.inputs)
             raise InputNameError(
@@ -332,6 +339,44 @@ class Client(_Encrypting):
             RandomnessError: The operating system gave no random bytes.
         """
         return cls(program, program.scheme.secret_key(), secrets.token_bytes(KEY_ID_BYTES))
+
+    @names_memory("encrypt")
+    def start(self) -> EncryptedState:
+        """The state before the first step, encrypted, for the evaluator to keep.
+
+        Raises:
+            InvalidArgumentError: The program keeps no state.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.compile(lambda sum, x: sum + x, cw.state((), bound=9, steps=9), ())
+            >>> client, evaluator = program.keygen()
+            >>> state = client.start()
+            >>> made = evaluator.run(client.encrypt(x=0.5), state=state)
+            >>> round(float(client.decrypt(made)), 4), state.step
+            (0.5, 1)
+        """
+        program, action = self.program, f"start {self.program.name}"
+        if not program.kept:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a program that keeps state, got one whose inputs are "
+                "all encrypted anew; compile it with cloakwork.state"
+            )
+        ports = {port.name: port for port in program.inputs}
+        initial = {
+            each.input: np.full(ports[each.input].shape, each.initial) for each in program.kept
+        }
+        packed = program.packing.pack(initial, action)
+        runs = [self._encrypted_run(vectors) for vectors in packed.runs]
+        return EncryptedState(
+            program.fingerprint,
+            "inputs",
+            packed.ports,
+            runs,
+            None,
+            self._key_id,
+            program.scheme.dump,
+        )
 
     @names_memory("decrypt")
     def decrypt(self, outputs: Encrypted) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from cloakwork._native import SigningKey, verify
 from cloakwork.base.record import Fields, Limits, Record, digest_of, record_of
@@ -228,10 +228,10 @@ class Encrypted(Saved):
             >>> Encrypted.from_bytes(data).to_bytes() == data
             True
         """
-        return container.to_bytes(KIND, self._record())
+        return container.to_bytes(self._kind, self._record())
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Encrypted:
+    def from_bytes(cls, data: bytes) -> Self:
         """Read what `to_bytes` made.
 
         Args:
@@ -241,7 +241,7 @@ class Encrypted(Saved):
             InvalidArgumentError: They are not bytes.
             MalformedBytesError: They are damaged, or of something else.
         """
-        return cls._of(container.read_bytes(data, KIND), ReadLimits())
+        return cls._of(container.read_bytes(data, cls._kind), ReadLimits())
 
     def described(self) -> Record:
         """What a file says of the values beside themselves."""
@@ -273,7 +273,7 @@ class Encrypted(Saved):
         ]
 
     @classmethod
-    def _of(cls, fields: Fields, _: ReadLimits) -> Encrypted:
+    def _of(cls, fields: Fields, _: ReadLimits) -> Self:
         ports = fields.items("ports", most=_MAX_PORTS)
         if not all(isinstance(name, str) and name.isprintable() for name in ports):
             raise fields.wrong("ports", "names")
@@ -299,7 +299,7 @@ class Encrypted(Saved):
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encrypted.from_bytes, (self.to_bytes(),)
+        return type(self).from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         names = ", ".join(self.ports)

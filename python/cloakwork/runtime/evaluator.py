@@ -20,6 +20,8 @@ from cloakwork.errors import (
     MalformedBytesError,
     ProgramMismatchError,
     ShapeMismatchError,
+    StepMismatchError,
+    StepsSpentError,
     ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -35,6 +37,7 @@ from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
+from cloakwork.runtime.state import EncryptedState, next_run
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.device.devices import CPU, device_name
 from cloakwork.schemes.device.staying import on_host
@@ -214,6 +217,8 @@ class Evaluator(KeyHolder):
         profile: Profile | None = None,
         cancel: threading.Event | None = None,
         on: Host | None = None,
+        state: EncryptedState | None = None,
+        step: int | None = None,
     ) -> Encrypted:
         """Run the program; on a terminal a bar shows how far it is.
 
@@ -226,6 +231,9 @@ class Evaluator(KeyHolder):
             cancel: Set from another thread, it stops the run between operations.
             on: Where it runs, if not in the memory of this process: `cloakwork.cluster.Files` or
                 `cloakwork.cluster.Dask`.
+            state: Of a program that keeps state, what `Client.start` made or the run before left.
+                Once the run has succeeded it is the state of the next step; save it then.
+            step: The step that the state has to be of, where the caller knows it.
 
         Raises:
             InvalidArgumentError: They are not encrypted inputs, or an argument is invalid.
@@ -237,6 +245,8 @@ class Evaluator(KeyHolder):
                 compiled for.
             NoiseExhaustedError: Noise would destroy an exact result.
             MemoryBudgetError: By prediction the run takes more memory than it may.
+            StepMismatchError: The state is of another step.
+            StepsSpentError: It has been through as many steps as keep its range and its errors.
             RunCancelledError: The run was cancelled.
             MalformedBytesError: The ciphertexts are damaged.
             DeviceUnavailableError: The device that it is to run on is missing.
@@ -259,10 +269,13 @@ class Evaluator(KeyHolder):
         profile = asked or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)
         known = self._clear_inputs(clear, action)
-        several = self._several(inputs, known, action)
+        self._require_state(state, step, action)
+        several = self._several(inputs, known, action, state)
         profile.clear()
         if on is not None:
-            return self._run_on(on, several, known, threads, profile, cancel)
+            elsewhere = self._run_on(on, several, known, threads, profile, cancel)
+            self._keep(state, elsewhere, action)
+            return elsewhere
         runs = self._given(several)
         threads = self._runner.threads(self._memory, threads, action)
         made: list[dict[int, Any]] = []
@@ -279,7 +292,46 @@ class Evaluator(KeyHolder):
             finally:
                 # Of a run that fails, too, what was measured until then is told.
                 profile.append(own)
-        return self._results(made, several[0].count)
+        results = self._results(made, several[0].count)
+        self._keep(state, results, action)
+        return results
+
+    def _require_state(self, state: object, step: object, action: str) -> None:
+        """Refuse a state that is missing, of another key, program or step."""
+        program = self.program
+        kept = program.kept if program.scheme.encrypts else ()
+        if not kept and state is None and step is None:
+            return
+        if not kept or not isinstance(state, EncryptedState):
+            expected = "the state that start() or the run before made" if kept else "no state"
+            raise InvalidArgumentError(
+                f"cannot {action}: expected {expected}, got {shown(state)}; give it by state= to "
+                "programs that keep one, and to no others"
+            )
+        self._require_own(state, "inputs", action)
+        if set(state.ports) != {each.input for each in kept}:
+            raise InputNameError(f"cannot {action}: the state lacks a part; start anew")
+        if step is not None and state.step != step:
+            raise StepMismatchError(
+                f"cannot {action}: expected the state of step {shown(step)}, got that of step "
+                f"{state.step}; load the one that the run before left"
+            )
+        if program.steps is not None and state.step >= program.steps:
+            raise StepsSpentError(
+                f"cannot {action}: expected a state of up to {program.steps - 1} steps, got one of "
+                f"{state.step}, beyond which its range or its errors are not known; start anew, or "
+                "compile with more steps="
+            )
+
+    def _keep(self, state: EncryptedState | None, results: Encrypted, action: str) -> None:
+        """Turn a state into the next one by the results of a step."""
+        if state is None:
+            return
+        program = self.program
+        (made,) = results.values(program.scheme, program.body)
+        taken = next_run(program, self._backend, made, action)
+        run = {number: on_host(value) for number, value in taken.items()}
+        state.become(run, program.scheme.dump)
 
     def _run_on(
         self,
@@ -373,7 +425,11 @@ class Evaluator(KeyHolder):
         return dict(packed.runs[0])
 
     def _several(
-        self, inputs: Encrypted | Sequence[Encrypted], known: Mapping[int, Any], action: str
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        known: Mapping[int, Any],
+        action: str,
+        state: EncryptedState | None,
     ) -> list[Encrypted]:
         """What was given, where together it is every input once, of one key and this program."""
         several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
@@ -383,6 +439,8 @@ class Evaluator(KeyHolder):
                 f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"
             )
         several = [self._as_inputs(each, action) for each in several]
+        if state is not None:
+            several.append(state)
         if len(several) > 1 and len({(each.runs, each.count) for each in several}) > 1:
             counts = ", ".join(
                 f"{'one' if each.count is None else each.count} of {', '.join(each.ports)}"
@@ -400,6 +458,12 @@ class Evaluator(KeyHolder):
     def _as_inputs(self, given: Encrypted, action: str) -> Encrypted:
         """Inputs of this program as they are; results of one that it follows as its inputs."""
         program = self.program
+        kept = {each.input for each in program.kept if program.scheme.encrypts}
+        if isinstance(given, EncryptedState) or kept & set(given.ports):
+            raise InputNameError(
+                f"cannot {action}: expected inputs other than its state, got "
+                f"{', '.join(given.ports)}; give the state by state="
+            )
         links = [
             each
             for each in program.after

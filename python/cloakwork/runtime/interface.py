@@ -26,6 +26,7 @@ from cloakwork.runtime.client import Client
 from cloakwork.runtime.fingerprint import warning_of
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.program import MAX_LINKS, Body, Program
+from cloakwork.runtime.state import Kept
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
 
@@ -92,6 +93,7 @@ class Interface(Served):
         error: See `Program`.
         error_bound: See `Program`.
         after: The inputs that are results of other programs.
+        kept: The inputs that are results of the step before.
 
     Example:
         >>> import numpy as np
@@ -117,6 +119,7 @@ class Interface(Served):
     error: float | None
     error_bound: float | None
     after: tuple[Taken, ...] = ()
+    kept: tuple[Kept, ...] = ()
 
     def __post_init__(self) -> None:
         self.scheme.require_fitting(self.body)
@@ -166,6 +169,7 @@ class Interface(Served):
             program.error,
             program.error_bound,
             tuple(Taken(each.input, each.name, each.result) for each in program.after),
+            program.kept,
         )
 
     @property
@@ -245,6 +249,7 @@ class Interface(Served):
             "error": self.error,
             "error_bound": self.error_bound,
             "after": record_of(self.after),
+            "kept": record_of(self.kept),
         }
 
     _record = to_record
@@ -279,6 +284,7 @@ class Interface(Served):
                 error,
                 error_bound,
                 tuple(each.made(Taken) for each in fields.several("after", most=MAX_LINKS)),
+                tuple(each.made(Kept) for each in fields.several("kept", most=MAX_LINKS)),
             )
         except InsecureParametersError:
             raise

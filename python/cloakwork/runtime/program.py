@@ -44,6 +44,7 @@ from cloakwork.runtime.executor import MAX_THREADS, estimated_results
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.simulate import extremes
+from cloakwork.runtime.state import Kept, misfit, worst_inputs
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, value_count
 
@@ -51,6 +52,7 @@ Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
 _AFTER = "after"
+_KEPT = "kept"
 # Inputs of a program that are results of others, at most.
 MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
@@ -96,6 +98,7 @@ class Program(Served):
         threads: How many threads it was made for; None for any number.
         device: Where its evaluators run it; see `Evaluator.device`. Files do not say it.
         after: The inputs that are results of other programs, which a client does not encrypt.
+        kept: The inputs that are results of the step before; see `cloakwork.state`.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -122,6 +125,7 @@ class Program(Served):
     threads: int | None = None
     device: str = "cpu"
     after: tuple[After, ...] = ()
+    kept: tuple[Kept, ...] = ()
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
 
@@ -145,6 +149,10 @@ class Program(Served):
                 return f"its input {port.name!r:.40} has no range"
         for link in self.after:
             reason = link.misfit(self)
+            if reason:
+                return reason
+        if self.kept:
+            reason = misfit(self)
             if reason:
                 return reason
         modulus = self.scheme.modulus
@@ -189,6 +197,11 @@ class Program(Served):
         return int(self.scheme.key_bytes(self.body))
 
     @property
+    def steps(self) -> int | None:
+        """How many steps of its state keep ranges and errors; None for any number of them."""
+        return min((each.steps for each in self.kept), default=0) or None
+
+    @property
     def warning(self) -> str:
         """Why numbers are not safe; empty where they are."""
         if not self.scheme.encrypts:
@@ -229,7 +242,7 @@ class Program(Served):
         """
         if self.scheme.exact:
             return None
-        return estimates_of(self, f"estimate the results of {self.name}")
+        return estimates_of(self, f"estimate the results of {self.name}", worst_inputs)
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:
@@ -333,7 +346,8 @@ class Program(Served):
         if self._own is None:
             self._own = self.keygen()
         client, evaluator = self._own
-        return client.decrypt(evaluator.run(client.encrypt(*args, **named)))
+        state = client.start() if self.kept and self.scheme.encrypts else None
+        return client.decrypt(evaluator.run(client.encrypt(*args, **named), state=state))
 
     @names_memory("run in the clear")
     def run_clear(self, /, *args: Any, **named: Any) -> Any:
@@ -502,6 +516,7 @@ class Program(Served):
             "error_bound": self.error_bound,
             "threads": self.threads,
             **self._after_record(),
+            **({_KEPT: record_of(self.kept)} if self.kept else {}),
         }
 
     def _after_record(self) -> Record:
@@ -540,6 +555,9 @@ class Program(Served):
         if fields.has(_AFTER):
             links = fields.several(_AFTER, most=MAX_LINKS)
             after = tuple(_read_after(each, limits) for each in links)
+        kept: tuple[Kept, ...] = ()
+        if fields.has(_KEPT):
+            kept = tuple(each.made(Kept) for each in fields.several(_KEPT, most=MAX_LINKS))
         try:
             made = cls(
                 scheme,
@@ -550,6 +568,7 @@ class Program(Served):
                 error_bound=error_bound,
                 threads=threads,
                 after=after,
+                kept=kept,
             )
         except (InsecureParametersError, ArithmeticError):
             raise

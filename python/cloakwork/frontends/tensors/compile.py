@@ -12,6 +12,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.result import following, require_ring, ring_of_results
 from cloakwork.frontends.tensors.self_check import require_function
+from cloakwork.frontends.tensors.state import StateSpec, keeping
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
@@ -56,7 +57,8 @@ def compile(
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
             use einsum, the methods of tensors, and clear arrays.
         specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument; or what
-            `cloakwork.result` says of a result of another program.
+            `cloakwork.result` says of a result of another program, or `cloakwork.state` of what
+            stays with the evaluator.
         precision: Bits after the binary point that results should have, of reals.
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations or ciphertexts.
         memory_limit: Bytes that the ciphertexts of a run may take; by default any.
@@ -92,6 +94,8 @@ def compile(
         ShapeMismatchError: Shapes do not fit.
         DeviceUnavailableError: The device, or what it takes, is missing.
         DeviceOperationError: The function cannot be planned without operations that devices lack.
+        InvalidProgramError: A step leaves its state otherwise than the next one takes it.
+        NoiseBudgetError: The errors of a state grow, and no number of steps was said.
         PlanMismatchError: The plan computes something else than the function, or results of
             another number or shape.
 
@@ -144,8 +148,11 @@ def compile(
         # A device that is not there is refused before anything is planned.
         open_device(device)
     require_ring(described, log_n)
-    graph = traced(function, described)
-    program = following(cheapest_program(graph, options, device), graph)
+    if isinstance(options, RealOptions) and any(isinstance(each, StateSpec) for each in described):
+        program, graph = keeping(function, described, options, device)
+    else:
+        graph = traced(function, described)
+        program = following(cheapest_program(graph, options, device), graph)
     require_function(program, function, graph, options)
     return program
 

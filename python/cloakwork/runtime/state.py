@@ -1,0 +1,196 @@
+"""State: results that stay with the evaluator, encrypted, and are inputs of the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from cloakwork.base.record import Fields, Limits, Record, Word
+from cloakwork.errors import NoiseBudgetError
+from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.slots import Output, SlotProgram
+from cloakwork.runtime.after import ROUNDING, After
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.schemes.base import ReadLimits
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
+
+KIND = "state file"
+# Of a program whose ranges or errors grow from step to step.
+MAX_STEPS = 1 << 12
+# A bound on errors that no step exceeds is looked for from that of fresh inputs on.
+_DOUBLINGS = 24
+_MOST_STEP = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An input of a program that is, from the second step on, a result of the step before.
+
+    Args:
+        input: The name of the input.
+        result: The name of the result.
+        initial: Each of its numbers at first.
+        steps: How many steps keep its range and the errors; 0 for any number of them.
+    """
+
+    input: Word
+    result: Word
+    initial: float
+    steps: Annotated[int, Limits(0, MAX_STEPS)] = 0
+
+
+class EncryptedState(Encrypted):
+    """The state of a program between two steps, encrypted: what the next step's run takes.
+
+    `Client.start` makes the first; `Evaluator.run` replaces it by the next as a whole, once the
+    run has succeeded. It belongs to one key, one program and one step, and has files.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> total = lambda total, x: total + x
+        >>> program = cw.compile(total, cw.state((2,), bound=50, steps=50), (2,))
+        >>> client, evaluator = program.keygen()
+        >>> state = client.start()
+        >>> for _ in range(3):
+        ...     made = evaluator.run(client.encrypt(x=[0.5, -1.0]), state=state)
+        >>> client.decrypt(made).round(4).tolist(), state.step
+        ([1.5, -3.0], 3)
+    """
+
+    _kind = KIND
+
+    # Steps that led to it.
+    step: int = 0
+
+    def become(self, run: Mapping[int, Any], dump: Any) -> None:
+        """Turn into the state of the next step."""
+        self._dump, self._runs = dump, [dict(run)]
+        self.step += 1
+        self.__dict__.pop("nbytes", None)
+
+    def described(self) -> Record:
+        return {**super().described(), "step": self.step}
+
+    @classmethod
+    def _of(cls, fields: Fields, limits: ReadLimits) -> Self:
+        made = super()._of(fields, limits)
+        made.step = fields.integer("step", least=0, most=_MOST_STEP)
+        if made.role != "inputs" or made.runs != 1 or made.count is not None:
+            raise fields.wrong("runs", "the inputs of one run")
+        return made
+
+
+def links_of(program: Program) -> list[After]:
+    """The inputs that are kept, as results of the program itself."""
+    return [After(each.input, program, each.result) for each in program.kept]
+
+
+def next_run(program: Program, backend: Any, made: Mapping[int, Any], action: str) -> Any:
+    """The values of kept inputs by number, of the results of a step."""
+    taken: dict[int, Any] = {}
+    for each in links_of(program):
+        taken.update(each.taken(program, backend, made, action))
+    return taken
+
+
+def misfit(program: Program) -> str:
+    """Why a program cannot keep its state; empty where it can."""
+    body = program.body
+    if not isinstance(body, SlotProgram) or body.numbers != "real":
+        return f"it is over {program.packing.contents}; state is kept by programs over reals"
+    if program.ranges or program.error is not None:
+        return (
+            "it has functions, whose errors at each step depend on all numbers before; keep state "
+            "by sums and products, and compute functions by a program that follows"
+        )
+    if len({each.steps for each in program.kept}) > 1:
+        return "its states last for several numbers of steps; give all the same steps="
+    for link in links_of(program):
+        reason = link.misfit(program)
+        if reason:
+            return reason
+        lacking = link.lacking_levels(program)
+        if lacking > 0:
+            return (
+                f"the result {link.result!r:.40} stands {lacking} levels below where the step "
+                f"reads {link.input!r:.40}; multiply neither state nor what is added to it by "
+                "more than whole numbers, or multiply in a program that follows"
+            )
+    return _outgrown(program, body)
+
+
+def _outgrown(program: Program, body: SlotProgram) -> str:
+    """Which range a state leaves, and when; empty where none does."""
+    slots, whole = program.packing.input_bounds(), program.input_bounds
+    assert slots is not None
+    assert whole is not None
+    pairs = [pair for link in links_of(program) for pair in link.pairs(program)]
+    kept = {number: each for each, number in _numbers(program)}
+    outputs = [n for n, each in enumerate(body.operations) if isinstance(each, Output)]
+    filled = {number: slots[number] / whole[number] for number, _ in pairs}
+    steps = program.steps
+    reach = {number: abs(each.initial) for number, each in kept.items()}
+    if steps is None:
+        reach = {number: whole[number] for number, _ in pairs}
+    for step in range(1, 1 + (steps or 1)):
+        given = list(slots)
+        for number, _ in pairs:
+            given[number] = reach[number] * filled[number]
+        found = value_bounds(body, given, {})
+        reached = {number: found[outputs[result]] or 0.0 for number, result in pairs}
+        for number, bound in reached.items():
+            if bound > whole[number] * (1 + ROUNDING):
+                return (
+                    f"its state {kept[number].input!r:.40} may come to {bound:g} after "
+                    f"{step} step(s) from {reach[number]:g}, and its bound is {whole[number]:g}; "
+                    "give a larger bound=, or fewer steps=, or let each step shrink it"
+                )
+        if all(reached[number] <= reach[number] for number, _ in pairs):
+            return ""
+        reach = reached
+    return ""
+
+
+def _numbers(program: Program) -> Iterator[tuple[Kept, int]]:
+    for each, link in zip(program.kept, links_of(program), strict=True):
+        for number, _ in link.pairs(program):
+            yield each, number
+
+
+def worst_inputs(
+    program: Program, backend: Any, inputs: list[Any], made: Any, action: str
+) -> list[Any]:
+    """Estimates of inputs that hold at every step.
+
+    Args:
+        program: The program.
+        backend: What computes on estimates.
+        inputs: Those of the first step.
+        made: Gives the estimates of results, of those of inputs.
+        action: What is attempted.
+
+    Raises:
+        NoiseBudgetError: Errors grow without an end, and no number of steps was said.
+    """
+    if not program.kept:
+        return inputs
+    inputs, steps = list(inputs), program.steps
+    for _ in range(steps or _DOUBLINGS):
+        before = dict(enumerate(made(inputs)))
+        taken = next_run(program, backend, before, action)
+        if all(value.deviation <= inputs[number].deviation for number, value in taken.items()):
+            return inputs
+        for number, value in taken.items():
+            most = max(value.deviation, inputs[number].deviation)
+            # Whatever no step takes above itself bounds all of them.
+            inputs[number] = value.with_deviation(most if steps else 2 * most)
+    if steps:
+        return inputs
+    raise NoiseBudgetError(
+        f"cannot {action}: expected errors that no number of steps takes beyond a bound, got ones "
+        "that grow with every step; say by steps= of cloakwork.state how many there will be, or "
+        "let each step shrink the state"
+    )

@@ -1,0 +1,160 @@
+"""State that stays with the evaluator: sums over many steps, restarts, what is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    KeyMismatchError,
+    MalformedBytesError,
+    NoiseBudgetError,
+    ProgramMismatchError,
+    StepMismatchError,
+    StepsSpentError,
+)
+from cloakwork.runtime import container
+
+STEPS = 50
+RING: dict[str, Any] = {"log_n": 10, "insecure": True}
+
+
+def step(total: Any, x: Any) -> Any:
+    return total + x, 2 * total - x
+
+
+def sums(steps: int = STEPS, **options: Any) -> cw.Program:
+    return cw.compile(step, cw.state((4,), 0.5, bound=steps + 1, steps=steps), (4,), **options)
+
+
+def run(
+    program: cw.Program, client: cw.Client, evaluator: cw.Evaluator, folder: Path, steps: int
+) -> None:
+    rng = np.random.default_rng(0)
+    total = np.full(4, 0.5)
+    state = client.start()
+    for day in range(steps):
+        x = rng.uniform(-1, 1, 4)
+        made = evaluator.run(client.encrypt(x=x), state=state, step=day)
+        expected = total + x, 2 * total - x
+        total = total + x
+        if day in (0, steps // 2, steps - 1):
+            for found, each in zip(client.decrypt(made), expected, strict=True):
+                assert np.abs(found - each).max() < 2.0**-20
+        if day == steps // 2:
+            state.save(folder / "state")
+            evaluator.save(folder / "evaluator")
+            state = cw.load(folder / "state", cw.EncryptedState)
+            evaluator = cw.load(folder / "evaluator", cw.Evaluator, insecure=True)
+    assert state.step == steps == program.steps
+    with pytest.raises(StepsSpentError, match=f"got one of {steps}"):
+        evaluator.run(client.encrypt(x=x), state=state)
+
+
+def test_a_counter_over_50_runs_and_a_restart(tmp_path: Path) -> None:
+    program = sums(**RING)
+    run(program, *program.keygen(), tmp_path, STEPS)
+
+
+@pytest.mark.slow
+def test_a_counter_at_128_bits(tmp_path: Path) -> None:
+    program = sums()
+    assert not program.warning
+    run(program, *program.keygen(), tmp_path, STEPS)
+
+
+def test_programs_with_state_have_files_and_interfaces(tmp_path: Path) -> None:
+    program = sums(3, **RING)
+    program.save(tmp_path / "program")
+    loaded = cw.load(tmp_path / "program", cw.Program, insecure=True)
+    assert (loaded.fingerprint, loaded.kept) == (program.fingerprint, program.kept)
+    assert sums(4, **RING).fingerprint != program.fingerprint
+    client = cw.Interface.of(loaded).client()
+    run(loaded, client, loaded.evaluator(client.evaluation_keys()), tmp_path, 3)
+    one = program.run(x=np.full(4, 0.25))
+    for found, expected in zip(one, (np.full(4, 0.75), np.full(4, 0.75)), strict=True):
+        assert np.abs(found - expected).max() < 2.0**-20
+    in_clear = program.run_clear(total=np.ones(4), x=np.full(4, 0.25))
+    assert in_clear[0].tolist() == [1.25] * 4
+
+
+def test_a_state_of_another_key_program_or_step_is_refused(tmp_path: Path) -> None:
+    program, other = sums(3, **RING), sums(4, **RING)
+    client, evaluator = program.keygen()
+    stranger, strangers = other.keygen()
+    sent, state = client.encrypt(x=np.ones(4)), client.start()
+    with pytest.raises(ProgramMismatchError):
+        evaluator.run(sent, state=stranger.start())
+    with pytest.raises(KeyMismatchError):
+        evaluator.run(sent, state=program.keygen()[0].start())
+    with pytest.raises(StepMismatchError, match="expected the state of step 1, got that of step 0"):
+        evaluator.run(sent, state=state, step=1)
+    with pytest.raises(InvalidArgumentError, match="start"):
+        evaluator.run(sent)
+    with pytest.raises(InputNameError, match="other than its state"):
+        evaluator.run([sent, state], state=state)
+    with pytest.raises(InputNameError, match="stays with the evaluator"):
+        client.encrypt(total=np.ones(4), x=np.ones(4))
+    plain, server = cw.compile(lambda x: x, (4,), **RING).keygen()
+    with pytest.raises(InvalidArgumentError, match="expected no state"):
+        server.run(plain.encrypt(x=np.ones(4)), state=state)
+    with pytest.raises(InvalidArgumentError, match="keeps state"):
+        plain.start()
+    assert state.step == 0
+    assert strangers.program.steps == 4
+    evaluator.run(sent, state=state)
+    state.save(tmp_path / "state")
+    with pytest.raises(MalformedBytesError):
+        cw.load(tmp_path / "state", cw.Encrypted)
+    record = dict(state._record())
+    for name, entry in (("step", -1), ("step", "1"), ("role", "outputs"), ("runs", [])):
+        container.write(tmp_path / "state", "state file", {**record, name: entry})
+        with pytest.raises(MalformedBytesError):
+            cw.load(tmp_path / "state", cw.EncryptedState)
+
+
+def test_a_run_that_fails_leaves_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = sums(3, **RING)
+    client, evaluator = program.keygen()
+    state = client.start()
+    before = state.to_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr("cloakwork.runtime.evaluator.next_run", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            evaluator.run(client.encrypt(x=np.ones(4)), state=state)
+    assert (state.to_bytes(), state.step) == (before, 0)
+
+
+def test_steps_that_leave_range_level_or_errors_are_refused() -> None:
+    def add(total: Any, x: Any) -> Any:
+        return total + x
+
+    with pytest.raises(InvalidProgramError, match="may come to 6 after 1 step"):
+        cw.compile(add, cw.state((4,), bound=5), (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="after 6 step"):
+        cw.compile(add, cw.state((4,), bound=5, steps=9), (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="1 levels below"):
+        cw.compile(lambda mean, x: 0.5 * mean + 0.5 * x, cw.state((4,)), (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="functions"):
+        cw.compile(lambda y, x: cw.sigmoid(x) + 0 * y, cw.state((4,)), (4,), **RING)
+    with pytest.raises(InvalidArgumentError, match="the next states first"):
+        cw.compile(lambda total, x: (total + x).sum(), cw.state((4,), bound=5), (4,), **RING)
+    with pytest.raises(InvalidArgumentError, match="initial value from -1 to 1, got 2"):
+        cw.state((4,), 2.0)
+    for steps in (0, 1 << 13, 2.5):
+        with pytest.raises(InvalidArgumentError):
+            cw.state((4,), steps=steps)  # type: ignore[arg-type]
+
+
+def test_errors_that_grow_ask_for_a_number_of_steps() -> None:
+    with pytest.raises(NoiseBudgetError, match="grow with every step"):
+        cw.compile(lambda y, x: y + x, cw.state((4,)), cw.Spec((4,), 2.0**-45), **RING)
+    program = cw.compile(lambda y: -y, cw.state((4,)), **RING)
+    assert program.steps is None
