@@ -234,6 +234,8 @@ def _cheapest(
     """The chains on which the program costs least by the model, one for each count of primes."""
     model, most_bits = options.noise(log_n), options.most_bits(log_n)
     found: dict[Limbs, _Levelled] = {}
+    made: dict[object, SlotProgram] = {}
+    priced: set[object] = set()
     # Of chains that cost the same, the one with the fewest levels.
     for switching, level_bits in product(SWITCHINGS, _spread(_LEVEL_BITS, steps)):
         asked = switches(program, model, level_bits, switching)
@@ -245,10 +247,16 @@ def _cheapest(
             limbs = expected_limbs(base_bits, level_bits, top, most_bits)
             if limbs is None:
                 continue
-            made = levelled(program, asked, levels)
-            cost = total_seconds(made, counted_costs(limbs, log_n))
+            # Most chains put all values where another one has them, and cost the same.
+            form = asked.before_use, asked.canonical, tuple(levels.values())
+            if (form, limbs) in priced:
+                continue
+            priced.add((form, limbs))
+            if form not in made:
+                made[form] = levelled(program, asked, levels)
+            cost = total_seconds(made[form], counted_costs(limbs, log_n))
             if limbs not in found or cost < found[limbs].cost:
-                found[limbs] = _Levelled(cost, chain, made)
+                found[limbs] = _Levelled(cost, chain, made[form])
     return sorted(found.values(), key=lambda each: each.cost)[:_MOST_MADE]
 
 
