@@ -22,7 +22,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.layout import Layout
 from cloakwork.runtime.after import After
-from tests.families import BITS
+from tests.system.rows import row
 from tests.thoroughness import slow
 
 Function = Callable[..., Any]
@@ -55,17 +55,6 @@ def in_numpy(function: Function, array: Any) -> Any:
     if function is cw.sigmoid:
         return 1 / (1 + np.exp(-array))
     return np.asarray(function(array))
-
-
-def row(*programs: cw.Program) -> tuple[list[cw.Client], list[cw.Evaluator]]:
-    """Clients and evaluators of several programs under one key."""
-    client, evaluator = programs[0].keygen()
-    clients, evaluators = [client], [evaluator]
-    for number, program in enumerate(programs[1:], start=1):
-        clients.append(client.serving(program))
-        lacking = clients[-1].evaluation_keys(*programs[:number])
-        evaluators.append(evaluators[-1].serving(program, lacking))
-    return clients, evaluators
 
 
 @pytest.mark.parametrize("seed", [*range(15), *slow(*range(15, 60))])
@@ -263,10 +252,7 @@ def test_specs_that_do_not_serve_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="compile both with one log_n"):
         cw.compile(lambda y: y, cw.result(one), log_n=10, insecure=True)
     spec = cw.Spec((4, 4), bound=9, kind="integer")
-    products = (
-        cw.compile(lambda a, b: a @ b, spec, spec, log_n=11, insecure=True),
-        BITS.program,
-    )
+    products = (cw.compile(lambda a, b: a @ b, spec, spec, log_n=11, insecure=True),)
     for product in products:
         with pytest.raises(InvalidArgumentError, match="that lie in slots as tensors do"):
             cw.result(product)

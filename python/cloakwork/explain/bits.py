@@ -34,6 +34,7 @@ def explain_gates(program: GateProgram) -> str:
 
 def explain_bootstraps(
     program: BootstrapProgram,
+    whole: BootstrapProgram,
     scheme: Tfhe | ClearBits,
     threads: int | None,
     warning: str,
@@ -50,7 +51,7 @@ def explain_bootstraps(
         "additions": f"{found.terms}",
     }
     if isinstance(scheme, Tfhe):
-        facts |= _encrypted_facts(program, scheme, threads or 1)
+        facts |= _encrypted_facts(program, whole, scheme, threads or 1)
     if profile is not None:
         facts["measured"] = _measured(profile)
     lines = [program.title, *_ports("input", program.inputs), *_ports("output", program.outputs)]
@@ -64,7 +65,9 @@ def _with_parts(count: int, parts: Sequence[str]) -> str:
     return f"{count}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def _encrypted_facts(program: BootstrapProgram, scheme: Tfhe, made_for: int) -> dict[str, str]:
+def _encrypted_facts(
+    program: BootstrapProgram, whole: BootstrapProgram, scheme: Tfhe, made_for: int
+) -> dict[str, str]:
     """What a program takes on ciphertexts: time where it is known, bytes, failure."""
     parameters = scheme.parameters
     costs = known_set(parameters.name, scheme.failure_bits)
@@ -75,7 +78,7 @@ def _encrypted_facts(program: BootstrapProgram, scheme: Tfhe, made_for: int) -> 
             for count in sorted({1, made_for, _MANY_THREADS})
         )
         facts["time"] = f"{times}, modelled; made for {counted(made_for, 'thread')}"
-    failure = scheme.failure(program)
+    failure = scheme.failure(whole)
     outputs = len(program.output_signals)
     return facts | {
         "key": f"{size(parameters.evaluation_key_bytes)} for the evaluator",

@@ -214,14 +214,25 @@ class BootstrapProgram:
         bits = self.input_bits.astype(np.int64) - first
         return np.flatnonzero((bits >= 0) & (bits < self.inputs[port].bits))
 
+    def places_of(self, port: int) -> NDArray[np.int64]:
+        """For each signal of an input port, in the order of `signals_of`, which of its bits it is.
+
+        Example:
+            >>> builder = BootstrapBuilder("swap", (Port("a", "bits", 1), Port("b", "bits", 2)))
+            >>> made = [builder.input(bit, HALF) for bit in (2, 1)]
+            >>> builder.output(Port("y", "bits", 2), made, [HALF] * 2)
+            >>> builder.finish().places_of(1)
+            array([1, 0])
+        """
+        first = sum(each.bits for each in self.inputs[:port])
+        return self.input_bits[self.signals_of(port)].astype(np.int64) - first
+
     def encoded_bits(
         self, port: int, bits: NDArray[np.uint8]
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
         """The bits of an input port as they are encrypted: each in every encoding wanted."""
-        signals = self.signals_of(port)
-        first = sum(each.bits for each in self.inputs[:port])
-        places = self.input_bits[signals].astype(np.int64) - first
-        return bits[places].astype(np.uint8), self.input_encodings[signals]
+        encodings = self.input_encodings[self.signals_of(port)]
+        return bits[self.places_of(port)].astype(np.uint8), encodings
 
     @cached_property
     def levels(self) -> NDArray[np.uint32]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bootstraps_in_a_row import Following, whole_program
 from cloakwork.programs.layout import Layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.packing.batch import BatchPacking
@@ -25,6 +27,24 @@ if TYPE_CHECKING:
 
 # Where a bound lies above another by the rounding of doubles.
 ROUNDING = 2.0**-40
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result of a program, for the next program to take; see `cloakwork.result`.
+
+    Args:
+        program: The program.
+        result: The name of its result.
+    """
+
+    program: Program
+    result: str
+
+    @property
+    def port(self) -> Port:
+        """What the result is."""
+        return next(port for port in self.program.outputs if port.name == self.result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,15 +73,36 @@ class After:
         if self.input not in inputs or self.result not in results:
             return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
         wanted, given = inputs[self.input], results[self.result]
-        if (wanted.kind, wanted.shape) != ("real", given.shape) or given.kind != "real":
+        if _kind(wanted) != _kind(given):
             return f"its input {wanted} is not of the kind and shape of the result {given}"
+        if isinstance(program.body, BootstrapProgram):
+            return self._bits_misfit(program.body)
         places = [place for port, place in _tensors_in(program) if port.name == self.input]
         if places != [place_of(self.program, self.result)]:
             return f"its input {self.input!r:.40} does not lie where the result does"
         return ""
 
+    def _bits_misfit(self, body: BootstrapProgram) -> str:
+        first = self.program.body
+        if not isinstance(first, BootstrapProgram):
+            return "it follows a program that is not over bits"
+        ((own, result),) = self.ports(body, first)
+        signals, places = body.signals_of(own), body.places_of(own)
+        encodings = first.output_encodings[first.output_slices[result]]
+        once = sorted(places) == [*range(len(encodings))]
+        if not once or (body.input_encodings[signals] != encodings[places]).any():
+            return f"its input {self.input!r:.40} is not encoded as the result is"
+        return ""
+
+    def ports(self, body: Any, first: Any) -> list[tuple[int, int]]:
+        """The place of the input among those of a program, and that of the result."""
+        inputs, outputs = ([port.name for port in ports] for ports in (body.inputs, first.outputs))
+        return [(inputs.index(self.input), outputs.index(self.result))]
+
     def pairs(self, program: Program) -> list[tuple[int, int]]:
         """The numbers of the inputs of a program, each with that of the result that it is."""
+        if isinstance(program.body, BootstrapProgram):
+            return self.ports(program.body, self.program.body)
         inputs = _numbers_of(_tensors_in(program), self.input)
         results = _numbers_of(_tensors_out(self.program), self.result)
         return list(zip(inputs, results, strict=True))
@@ -69,8 +110,8 @@ class After:
     def lacking_levels(self, program: Program) -> int:
         """How many levels the result lacks to be that input of a program; 0 or less for none."""
         body, first = program.body, self.program.body
-        assert isinstance(body, SlotProgram)
-        assert isinstance(first, SlotProgram)
+        if not isinstance(body, SlotProgram) or not isinstance(first, SlotProgram):
+            return 0
         wanted, given = levels_of(body, "inputs"), levels_of(first, "outputs")
         return max(wanted[number] - given[result] for number, result in self.pairs(program))
 
@@ -97,6 +138,8 @@ class After:
         Raises:
             ValueOutOfRangeError: One may hold larger numbers than the first program's results do.
         """
+        if isinstance(program.body, BootstrapProgram):
+            return self._bits(program, values)
         bounds, stated = program.input_bounds, self.program.output_bounds
         assert bounds is not None
         assert stated is not None
@@ -115,6 +158,40 @@ class After:
                 value = backend.drop_level(value, levels[number])
             taken[number] = backend.bounded(value, bounds[number])
         return taken
+
+    def _bits(self, program: Program, values: Mapping[int, Any]) -> dict[int, Any]:
+        """The bits of a result in the order in which a program takes them."""
+        assert isinstance(program.body, BootstrapProgram)
+        ((own, result),) = self.pairs(program)
+        if not program.scheme.encrypts:
+            return {own: values[result]}
+        return {own: values[result].select(program.body.places_of(own).tolist())}
+
+
+def whole_body(program: Program) -> Any:
+    """The body of a program over bits with those of all that it follows, by which it may fail."""
+    body = program.body
+    if not program.after or not isinstance(body, BootstrapProgram):
+        return body
+    made: dict[str, Following] = {}
+
+    def following(each: Program) -> Following:
+        if each.fingerprint not in made:
+            assert isinstance(each.body, BootstrapProgram)
+            links = [
+                (own, following(link.program), result)
+                for link in each.after
+                for own, result in link.pairs(each)
+            ]
+            made[each.fingerprint] = Following(each.body, tuple(links))
+        return made[each.fingerprint]
+
+    return whole_program(following(program))
+
+
+def _kind(port: Port) -> tuple[Any, ...]:
+    """What a result and an input that is one have in common."""
+    return port.kind, port.shape, port.width, port.fraction
 
 
 def place_of(program: Program, result: str) -> TensorPlace | None:

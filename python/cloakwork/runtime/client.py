@@ -585,7 +585,7 @@ class Client(_Encrypting):
             found = program.scheme.decrypt(
                 self._key,
                 [*part.values()],
-                program.body,
+                program.whole_body,
                 None if estimates is None else [estimates[number] for number in part],
                 asked,
             )

@@ -489,7 +489,7 @@ class Evaluator(KeyHolder):
             )
         for each in links:
             each.require_fit(program, action)
-        backend = self._backend
+        backend = self._backend if isinstance(program.body, SlotProgram) else None
         runs = []
         for values in given.values(first.scheme, first.body):
             taken: dict[int, Any] = {}

@@ -173,6 +173,11 @@ class Interface(Served):
         )
 
     @property
+    def whole_body(self) -> Body:
+        """The stand-in: of programs before this one an interface says which they are alone."""
+        return self.body
+
+    @property
     def name(self) -> str:
         """What the program computes."""
         return self.body.title

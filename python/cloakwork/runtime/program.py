@@ -36,7 +36,7 @@ from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
-from cloakwork.runtime.after import After, estimates_of
+from cloakwork.runtime.after import After, estimates_of, whole_body
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
@@ -134,6 +134,9 @@ class Program(Served):
         reason = self._misfit()
         if reason:
             raise InvalidProgramError(f"cannot use {self.body.title}: {reason}")
+        if self.after:
+            # Noise of results before it is noise of its inputs.
+            self.scheme.require_fitting(self.whole_body)
 
     def _misfit(self) -> str:
         """Why the parts do not fit one another; empty where they do."""
@@ -232,7 +235,12 @@ class Program(Served):
 
         Over reals it is the probability that an error exceeds the precision that is reported.
         """
-        return float(self.scheme.log2_failure(self.body))
+        return float(self.scheme.log2_failure(self.whole_body))
+
+    @cached_property
+    def whole_body(self) -> Any:
+        """The body; over bits with those of the programs before it, by which it may fail, too."""
+        return whole_body(self)
 
     @cached_property
     def estimated_results(self) -> list[Any] | None:

@@ -18,6 +18,7 @@ from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
+from cloakwork.frontends.boolean.following import following_bits, links_of, sets_of
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gate_chain import chained
@@ -25,6 +26,7 @@ from cloakwork.programs.gates import GateProgram, GateStatistics, statistics_of
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
+from cloakwork.runtime.after import Result
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.clear_gates import ClearGates
 from cloakwork.schemes.tfhe import MAX_FAILURE_BITS, Tfhe
@@ -102,6 +104,7 @@ class Circuit:
         threads: int | None = None,
         failure_bits: int = FAILURE_BITS,
         insecure: bool = False,
+        after: Mapping[str, Result] | None = None,
     ) -> Program:
         """The program on ciphertexts that takes the least time, and for which parameters.
 
@@ -114,9 +117,13 @@ class Circuit:
             failure_bits: A bootstrap or a result goes wrong with a probability of at most
                 2^-failure_bits, from 40 to 128.
             insecure: Whether fewer failure_bits than 40 are allowed, for tests.
+            after: The inputs that are results of other programs over bits, by name; see
+                `cloakwork.result`. The program has further bootstraps where the encodings or the
+                noise of these results ask for them; `cloakwork.together` brings all under one key.
 
         Raises:
-            InvalidArgumentError: `threads` or `failure_bits` is out of range.
+            InvalidArgumentError: `threads` or `failure_bits` is out of range, or an input of
+                `after` is not there or differs from the result.
             NoiseBudgetError: No parameters go wrong as seldom.
 
         Example:
@@ -125,6 +132,19 @@ class Circuit:
             >>> client, evaluator = circuit.compile(threads=1).keygen()
             >>> client.decrypt(evaluator.run(client.encrypt(x0=20, x1=22)))
             {'y0': 42}
+
+            A second addition follows the first:
+
+            >>> ports = (Port("total", "unsigned", 32), Port("carry", "bits", 1))
+            >>> circuit = cw.boolean.from_bristol("examples/boolean/adder.txt", outputs=ports)
+            >>> first = circuit.compile(threads=1)
+            >>> last = circuit.compile(threads=1, after={"x0": cw.result(first, "total")})
+            >>> first, last = cw.together(first, last)
+            >>> client, evaluator = first.keygen()
+            >>> other = client.serving(last)
+            >>> made = [evaluator.run(client.encrypt(x0=20, x1=22)), other.encrypt(x1=1)]
+            >>> other.decrypt(evaluator.serving(last).run(made))["total"]
+            43
         """
         action = "compile the circuit"
         if threads is not None:
@@ -132,10 +152,13 @@ class Circuit:
         count = engine_threads() if threads is None else threads
         least = 1 if truth(insecure, "insecure", action) else LEAST_FAILURE_BITS
         bits = integer(failure_bits, "failure_bits", action, least=least, most=MAX_FAILURE_BITS)
-        mapped = cached_mapping(self.gates, stated_sets(bits), count)
+        links = links_of(self.gates, {} if after is None else after, action)
+        mapped = cached_mapping(self.gates, sets_of(links, stated_sets(bits)), count)
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)
-        return Program(scheme, body, BitPacking(body.inputs, body.outputs), threads=count)
+        packing = BitPacking(body.inputs, body.outputs)
+        program = Program(scheme, body, packing, threads=count)
+        return following_bits(program, links) if links else program
 
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.port import Port
+from cloakwork.programs.port import BIT_KINDS, Port
 from cloakwork.programs.spec import PlacedSpec, Spec
-from cloakwork.runtime.after import After, place_of
+from cloakwork.runtime.after import After, Result, place_of
 from cloakwork.runtime.program import Program
 
 _ACTION = "take a result"
@@ -31,8 +32,11 @@ class ResultSpec(PlacedSpec):
         return self.program
 
 
-def result(program: Program, which: int | str = 0) -> ResultSpec:
+def result(program: Program, which: int | str = 0) -> Any:
     """A result of a compiled program as an argument of the next function.
+
+    Over reals it is an argument of `cloakwork.compile`; over bits of the `compile` of a circuit,
+    as `circuit.compile(after={"a": cloakwork.result(first)})`.
 
     The function that is compiled with it is planned from where the result lies, and its ranges and
     errors follow from the result's. What lies in blocks is brought into slots first, for
@@ -40,7 +44,8 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
     second takes what the first one's run made: nothing is decrypted between.
 
     Args:
-        program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`.
+        program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`; or one
+            over bits.
         which: The number of the result, from 0 on, or its name.
 
     Raises:
@@ -64,6 +69,9 @@ def result(program: Program, which: int | str = 0) -> ResultSpec:
             f"cannot {_ACTION}: expected a compiled program, got {shown(program)}"
         )
     port = _found(program, which)
+    if port.kind in BIT_KINDS:
+        _require_encrypting(program)
+        return Result(program, port.name)
     place = place_of(program, port.name)
     if place is None:
         raise InvalidArgumentError(
@@ -144,14 +152,19 @@ def _found(program: Program, which: object) -> Port:
     )
 
 
+def _require_encrypting(program: Program) -> None:
+    if not program.scheme.encrypts:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a program that encrypts, got {program.name}; give the "
+            "program that compile returned"
+        )
+
+
 def _error(program: Program) -> float:
     """How far its results may be off: as stated, or by the estimates of ciphertexts."""
     if program.error is not None:
         return program.error
+    _require_encrypting(program)
     estimates = program.estimated_results
-    if estimates is None:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected a program over reals that encrypts, got {program.name}; "
-            "give the program that compile returned"
-        )
+    assert estimates is not None
     return float(2.0 ** -min(each.precision for each in estimates))

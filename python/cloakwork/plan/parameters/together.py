@@ -16,6 +16,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     InvalidParametersError,
     InvalidProgramError,
+    NoiseBudgetError,
     NoiseExhaustedError,
     ParametersMismatchError,
 )
@@ -27,6 +28,7 @@ from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.tfhe import Tfhe
 
 _ACTION = "bring programs together"
 
@@ -88,12 +90,20 @@ def together(*programs: Program) -> tuple[Program, ...]:
         case Bgv():
             return _integers_together(programs)
         case _:
-            raise _refusal(
-                programs,
-                "one set of parameters",
-                [each.scheme.parameters.name for each in programs],
-                "compile all with the parameters that the largest takes",
-            )
+            return _bits_together(programs)
+
+
+def _bits_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+    """Under the set of one of them, in which bootstraps of all go wrong as seldom as they may."""
+    for name in dict.fromkeys(each.scheme.parameters.name for each in programs):
+        with suppress(InvalidProgramError, NoiseBudgetError):
+            return _moved(programs, Tfhe(name))
+    raise _refusal(
+        programs,
+        "one set of parameters for bootstraps of all",
+        [each.scheme.parameters.name for each in programs],
+        "compile them with fewer failure_bits",
+    )
 
 
 def _require_those_before(programs: Sequence[Program]) -> None:
@@ -162,6 +172,8 @@ def _scheme_like(scheme: Any, own: Any) -> Any:
     """A program's scheme under the parameters of another."""
     if own.key_set == scheme.key_set:
         return own
+    if isinstance(scheme, Tfhe):
+        return Tfhe(scheme.parameters.name, own.failure_bits)
     if isinstance(scheme, Ckks):
         return Ckks(scheme.parameters, scheme.refreshing, public_inputs=own.public_inputs)
     return Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
