@@ -20,7 +20,9 @@ from cloakwork.errors import (
     ProgramMismatchError,
     ShapeMismatchError,
 )
+from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.layout import Layout
+from cloakwork.programs.places import BatchPlaces
 from cloakwork.runtime.after import After
 from tests.system.rows import row
 from tests.thoroughness import slow
@@ -193,6 +195,38 @@ def test_a_function_follows_a_network() -> None:
     assert spread.error is not None
     assert np.abs(found - (scores - scores.mean())).max() <= spread.error
     assert np.abs(clients[0].decrypt(made) - scores).max() <= network.error
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_a_function_follows_a_batch_of_a_network(
+    pairs: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NetworkOptions, "pairings", (pairs,))
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(8, 6), torch.nn.SiLU(), torch.nn.Linear(6, 40))
+    samples = np.random.default_rng(2).uniform(-1, 1, (64, 8))
+    network = cw.nn.compile(module.eval(), samples, log_n=9, insecure=True, batch=4)
+    size = network.batch
+    spec = cw.result(network)
+    assert spec.shape == (size, 40)
+    assert isinstance(spec.place, BatchPlaces) == pairs
+    mean = cw.compile(lambda y: y.mean(axis=0) ** 2, spec, precision=12, **RING)
+    network, mean = cw.together(network, mean)
+    clients, evaluators = row(network, mean)
+    inputs = samples[np.arange(2 * size) % len(samples)]
+    scores = module(torch.tensor(inputs).float()).detach().numpy()
+    expected = scores.reshape(2, size, 40).mean(axis=1) ** 2
+    assert mean.error is not None
+    made = evaluators[0].run(clients[0].encrypt(inputs))
+    found = clients[1].decrypt(evaluators[1].run(made))
+    assert np.abs(found - expected).max() <= mean.error
+    made = evaluators[0].run(clients[0].encrypt(inputs[:size]))
+    found = clients[1].decrypt(evaluators[1].run(made))
+    assert np.abs(found - expected[0]).max() <= mean.error
+    assert np.abs(mean.run_clear(scores[:size]) - expected[0]).max() <= mean.error
+    few = evaluators[0].run(clients[0].encrypt(inputs[: size - 1]))
+    with pytest.raises(ShapeMismatchError, match=f"for whole batches of {size}, got {size - 1}"):
+        evaluators[1].run(few)
 
 
 def pair() -> tuple[cw.Program, cw.Program]:

@@ -11,6 +11,7 @@ s * batch + b, and every rotation is `batch` times as long.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
@@ -22,9 +23,6 @@ from cloakwork.base.record import Limits
 from cloakwork.errors import InvalidLayoutError
 from cloakwork.programs.layout import MAX_SLOTS, Layout, power_of_two
 from cloakwork.programs.matrices import MatrixPlace
-
-# Where a whole tensor lies that goes into a program, or comes out of it.
-TensorPlace: TypeAlias = Layout | MatrixPlace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,3 +116,102 @@ class Places:
         """
         parts = [vector.real for vector in vectors], [vector.imag for vector in vectors]
         return np.concatenate([self.unpack(part, batch // 2) for part in parts])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchPlaces:
+    """Where the tensors of a batch lie, as one tensor whose first axis numbers them.
+
+    Args:
+        places: Where the elements of each lie.
+        shape: The shape of the whole.
+        batch: How many there are.
+        lanes: Numbers, real or complex, that a ciphertext has for every place.
+        pairs: Whether every two of them share their slots.
+
+    Example:
+        >>> place = BatchPlaces(Places(2, np.array([1, 0])), (4, 2), 4, lanes=2, pairs=True)
+        >>> [each.tolist() for each in place.part_places()[::2]]
+        [[[0, 0], [0, 0], [1, 1], [1, 1]], [[2, 0], [3, 1], [2, 0], [3, 1]]]
+    """
+
+    places: Places
+    shape: tuple[int, ...]
+    batch: Annotated[int, Limits(1, 2 * MAX_SLOTS)]
+    lanes: Annotated[int, Limits(1, MAX_SLOTS)]
+    pairs: bool = False
+
+    def __post_init__(self) -> None:
+        fits = math.prod(self.shape) == self.batch * len(self.places.places)
+        if not fits or self.batch > self.parts * self.lanes or self.slots > MAX_SLOTS:
+            raise InvalidLayoutError(
+                f"cannot lay out a batch of {self.batch} tensors: expected up to "
+                f"{self.parts * self.lanes}, and {math.prod(self.shape)} places for all, got "
+                f"{len(self.places.places)} for each"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BatchPlaces):
+            return NotImplemented
+        return self._sizes == other._sizes and np.array_equal(
+            self.places.places, other.places.places
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._sizes)
+
+    @property
+    def _sizes(self) -> tuple[Any, ...]:
+        return self.shape, self.batch, self.lanes, self.pairs, self.slots
+
+    @property
+    def slots(self) -> int:
+        """Slots of a ciphertext."""
+        return self.places.slots * self.lanes
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many ciphertexts there are."""
+        return self.places.ciphertexts
+
+    @property
+    def parts(self) -> int:
+        """Numbers in a slot, of which the second is the imaginary part."""
+        return 2 if self.pairs else 1
+
+    @property
+    def is_real(self) -> bool:
+        """Whether no slot holds anything in its imaginary part."""
+        return not self.pairs
+
+    def part_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The part, the ciphertext and the slot of every element, in the tensor's shape."""
+        part, lane = np.divmod(np.arange(self.batch)[:, np.newaxis], self.lanes)
+        tile, slot = np.divmod(self.places.places, self.places.slots)
+        found = np.broadcast_arrays(part, tile, slot * self.lanes + lane)
+        part, tile, slot = (each.reshape(self.shape) for each in found)
+        return part, tile, slot
+
+    def filled(self) -> list[NDArray[np.float64]]:
+        """For each ciphertext 1 in the slots that may hold other numbers than 0: in all of them."""
+        return [np.ones(self.slots)] * self.ciphertexts
+
+    def pack(self, tensor: NDArray[np.float64]) -> list[NDArray[Any]]:
+        """Put a tensor of this shape into vectors of slots, zero where empty."""
+        kind = complex if self.pairs else float
+        vectors = np.zeros((self.ciphertexts, self.slots), dtype=kind)
+        part, tile, slot = self.part_places()
+        for number, unit in enumerate((1, 1j)[: self.parts]):
+            here = part == number
+            vectors[tile[here], slot[here]] += unit * tensor[here]
+        return list(vectors)
+
+    def unpack(self, vectors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """Take the tensor back out of its vectors of slots."""
+        part, tile, slot = self.part_places()
+        found = np.stack(vectors)[tile, slot]
+        return np.where(part > 0, np.imag(found), np.real(found))
+
+
+# Where a whole tensor lies that goes into a program, or comes out of it.
+TensorPlace: TypeAlias = Layout | MatrixPlace | BatchPlaces

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import Following, whole_program
@@ -16,7 +14,7 @@ from cloakwork.programs.layout import Layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.tensor import RealPacking
-from cloakwork.programs.places import Places, TensorPlace
+from cloakwork.programs.places import BatchPlaces, Places, TensorPlace
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.executor import run_in_order
@@ -73,7 +71,7 @@ class After:
         if self.input not in inputs or self.result not in results:
             return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
         wanted, given = inputs[self.input], results[self.result]
-        if _kind(wanted) != _kind(given):
+        if _kind(wanted, wanted.shape) != _kind(given, shape_of(self.program, given)):
             return f"its input {wanted} is not of the kind and shape of the result {given}"
         if isinstance(program.body, BootstrapProgram):
             return self._bits_misfit(program.body)
@@ -189,29 +187,38 @@ def whole_body(program: Program) -> Any:
     return whole_program(following(program))
 
 
-def _kind(port: Port) -> tuple[Any, ...]:
+def _kind(port: Port, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """What a result and an input that is one have in common."""
-    return port.kind, port.shape, port.width, port.fraction
+    return port.kind, shape, port.width, port.fraction
+
+
+def shape_of(program: Program, port: Port) -> tuple[int, ...]:
+    """The shape of a result of a run; that of a network has an axis for its batch first."""
+    is_several = isinstance(program.packing, BatchPacking) and program.batch > 1
+    return (program.batch, *port.shape) if is_several else port.shape
 
 
 def place_of(program: Program, result: str) -> TensorPlace | None:
-    """Where a result lies, if another program can take it; of several evaluations the first one's.
+    """Where a result lies, if another program can take it.
 
-    In strides, where it lies so and no slot has an imaginary part.
-
-    Names of axes are those of the function that made it, and are left out.
+    In strides, where it lies so and no slot has an imaginary part. Names of axes are those of the
+    function that made it, and are left out.
     """
     place = next((place for port, place in _tensors_out(program) if port.name == result), None)
     match program.packing, place:
         case _, Layout():
             found: Layout | None = place
-        case _, MatrixPlace():
-            found = _matrix_in_strides(place)
+        case _, MatrixPlace(layout=blocks):
+            garbage = bool(blocks.garbage or blocks.is_copy().any())
+            found = _in_strides(place, garbage=garbage)
             if found is None:
                 return place
-        case BatchPacking(pairs=False, lanes=lanes), Places():
+        case BatchPacking(batch=batch, lanes=lanes, pairs=pairs), Places():
             (port,) = (port for port in program.outputs if port.name == result)
-            found = _in_strides(place, port.shape, lanes)
+            whole = BatchPlaces(place, shape_of(program, port), batch, lanes, pairs)
+            found = _in_strides(whole, garbage=True)
+            if found is None:
+                return whole
         case _:
             found = None
     if found is None:
@@ -222,24 +229,11 @@ def place_of(program: Program, result: str) -> TensorPlace | None:
     return replace(found, axes=axes, replicas=replicas)
 
 
-def _in_strides(places: Places, shape: tuple[int, ...], lanes: int) -> Layout | None:
-    """The layout of the first tensor of a batch, where its elements lie at even distances."""
-    tiles, slots = np.divmod(places.places.reshape(shape), places.slots)
-    return _whole(in_strides(places.slots * lanes, tiles, slots * lanes, garbage=True))
-
-
-def _matrix_in_strides(place: MatrixPlace) -> Layout | None:
-    """The layout of a matrix in blocks, where its elements lie at even distances."""
+def _in_strides(place: MatrixPlace | BatchPlaces, *, garbage: bool) -> Layout | None:
+    """The layout of all ciphertexts in their order, where elements lie at even distances."""
     _, tiles, slots = place.part_places()
-    if not place.is_real:
-        return None
-    garbage = bool(place.layout.garbage or place.layout.is_copy().any())
-    return _whole(in_strides(place.slots, tiles, slots, garbage=garbage))
-
-
-def _whole(found: tuple[Layout, list[int]] | None) -> Layout | None:
-    """A layout, where it is of all ciphertexts in their order."""
-    if found is None or found[1] != [*range(len(found[1]))]:
+    found = in_strides(place.slots, tiles, slots, garbage=garbage) if place.is_real else None
+    if found is None or found[1] != [*range(place.ciphertexts)]:
         return None
     return found[0]
 

@@ -481,12 +481,15 @@ class Evaluator(KeyHolder):
         self._require_key(given, action)
         first = links[0].program
         self._require_runs(given, first.batch, action)
-        if first.batch > 1 and given.count is not None:
-            raise ShapeMismatchError(
-                f"cannot {action}: expected a result of {first.name} for one input without an axis "
-                f"of evaluations, got {given.count} evaluations, which share ciphertexts; run them "
-                "one by one"
-            )
+        count = given.count
+        if first.batch > 1 and count is not None:
+            if count % first.batch:
+                raise ShapeMismatchError(
+                    f"cannot {action}: expected results of {first.name} for whole batches of "
+                    f"{first.batch}, got {count} evaluations; give it as many inputs"
+                )
+            # Each batch is one input.
+            count = None if count == first.batch else count // first.batch
         for each in links:
             each.require_fit(program, action)
         backend = self._backend if isinstance(program.body, SlotProgram) else None
@@ -496,7 +499,7 @@ class Evaluator(KeyHolder):
             for each in links:
                 taken.update(each.taken(program, backend, values, action))
             runs.append({number: on_host(value) for number, value in taken.items()})
-        return self._encrypted("inputs", [each.input for each in links], runs, given.count)
+        return self._encrypted("inputs", [each.input for each in links], runs, count)
 
     def _given(self, several: Sequence[Encrypted]) -> list[dict[int, Any]]:
         """The values of each run by number, of all that was given."""

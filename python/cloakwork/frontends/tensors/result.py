@@ -12,7 +12,7 @@ from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.port import BIT_KINDS, Port
 from cloakwork.programs.spec import PlacedSpec, Spec
-from cloakwork.runtime.after import After, Result, place_of
+from cloakwork.runtime.after import After, Result, place_of, shape_of
 from cloakwork.runtime.program import Program
 
 _ACTION = "take a result"
@@ -39,9 +39,10 @@ def result(program: Program, which: int | str = 0) -> Any:
     as `circuit.compile(after={"a": cloakwork.result(first)})`.
 
     The function that is compiled with it is planned from where the result lies, and its ranges and
-    errors follow from the result's. What lies in blocks is brought into slots first, for
-    a level. `cloakwork.together` brings both programs under one key, and the evaluator of the
-    second takes what the first one's run made: nothing is decrypted between.
+    errors follow from the result's. What lies in blocks is brought into slots first, for a level.
+    The result of a network with a batch has an axis for it first. `cloakwork.together` brings both
+    programs under one key, and the evaluator of the second takes what the first one's run made:
+    nothing is decrypted between.
 
     Args:
         program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`; or one
@@ -88,7 +89,7 @@ def result(program: Program, which: int | str = 0) -> Any:
     assert ends[0] is not None
     assert ends[1] is not None
     return ResultSpec(
-        port.shape,
+        shape_of(program, port),
         low=ends[0] - error,
         high=ends[1] + error,
         place=place,

@@ -31,7 +31,7 @@ from cloakwork.programs.ir.tensors import (
 )
 from cloakwork.programs.layout import Axis, Layout, default_layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
-from cloakwork.programs.places import TensorPlace
+from cloakwork.programs.places import BatchPlaces, TensorPlace
 from cloakwork.programs.slots import (
     AnyLayout,
     Builder,
@@ -162,7 +162,7 @@ class _TensorWork:
         match node:
             case Source(place=Layout() as layout):
                 self.done[node] = self.enter(self.builder, node, layout)
-            case Source(place=MatrixPlace() as place):
+            case Source(place=MatrixPlace() | BatchPlaces() as place):
                 self.done[node] = self.brought(node, place)
             case Source():
                 self.done[node] = _Unpacked(node, self)
@@ -228,7 +228,7 @@ class _TensorWork:
         return Placed(self._entered(builder, source, layout, layout), layout)
 
     def _entered(
-        self, builder: Builder, source: Source, place: TensorPlace, layout: AnyLayout
+        self, builder: Builder, source: Source, place: TensorPlace, layout: AnyLayout | None
     ) -> tuple[int, ...]:
         name, count = source.name or f"operand{len(self.inputs)}", place.ciphertexts
         self.inputs.append((source, place))
@@ -237,10 +237,11 @@ class _TensorWork:
         names = [name] if count == 1 else [f"{name}.{number}" for number in range(count)]
         return tuple(builder.append(Input(each, at), layout) for each in names)
 
-    def brought(self, source: Source, place: MatrixPlace) -> Placed:
+    def brought(self, source: Source, place: MatrixPlace | BatchPlaces) -> Placed:
         """An input that lies elsewhere, brought into a layout; it takes a level."""
         builder = self.builder
-        values = self._entered(builder, source, place, place.layout)
+        layout = place.layout if isinstance(place, MatrixPlace) else None
+        values = self._entered(builder, source, place, layout)
         parts, tiles, slots = place.part_places()
         factors = None
         if not place.is_real:
