@@ -11,6 +11,7 @@ from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.ckks import EXACT_WORD_BITS, SCALE_BITS
+from cloakwork.plan.parameters.scales import Scaled, raised_scale
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.programs.slots import (
     Add,
@@ -51,8 +52,8 @@ def shortest_parameters(
     """The parameters with the shortest modulus that a program of products takes."""
     depth = depth_of(program)
     headroom = max(_HEADROOM_BITS[0], math.log2(max(largest, sys.float_info.min)) + _SPARE_BITS)
-    scale = _least_scale(precision)
-    while True:
+
+    def attempt(scale: int) -> Scaled[Parameters]:
         if scale > SCALE_BITS[-1] or headroom > _HEADROOM_BITS[-1]:
             raise InvalidParametersError(
                 f"cannot make parameters: results up to {largest:g} at precision={precision:g} "
@@ -62,9 +63,10 @@ def shortest_parameters(
         parameters = _made(depth, scale, headroom, log_n, insecure)
         noise = noise_of(parameters, public_inputs=public_inputs)
         lacking = precision - predicted_precision(program, bounds, noise)
-        if lacking <= 0:
-            return parameters
-        scale += math.ceil(lacking)
+        return Scaled(scale, parameters, lacking)
+
+    _, found = raised_scale(attempt, _least_scale(precision))
+    return found.made
 
 
 def require_levels_of_products(

@@ -41,6 +41,7 @@ from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_of
 from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of
+from cloakwork.plan.parameters.scales import Scaled, raised_scale, without_spare_bits
 from cloakwork.plan.passes.key_budget import within_key_budget
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
@@ -341,14 +342,12 @@ class _Tried:
         parameters: The parameters.
         noise: The noise under them.
         error: The largest error to expect of a usual input.
-        lacking: Bits by which it exceeds the precision; those to spare where negative.
     """
 
     lowered: LoweredNetwork
     parameters: Parameters
     noise: NoiseModel
     error: float
-    lacking: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,31 +372,17 @@ class _Scales:
 
     def least(self) -> _Tried:
         """The program under the least scale that has the precision."""
-        least = scale_bits = self.ring.options.scale_bits
-        tried = self._tried(scale_bits)
-        for _ in range(_ATTEMPTS - 1):
-            if tried.lacking <= 0:
-                break
-            least, scale_bits = scale_bits + 1, scale_bits + tried.lacking
-            tried = self._tried(scale_bits)
-        if tried.lacking > 0:
+        first = self.ring.options.scale_bits
+        least, found = raised_scale(self._tried, first, attempts=_ATTEMPTS)
+        if found.lacking > 0:
             raise InvalidParametersError(
-                f"{self.largest}, and errors stay {tried.lacking} bits above the precision, "
+                f"{self.largest}, and errors stay {found.lacking} bits above the precision, "
                 "however large the scale"
             )
-        # What was lacking in a scale is not quite what a larger one adds: bits may be spare now.
-        while (spared := max(least, scale_bits + tried.lacking)) < scale_bits:
-            try:
-                smaller = self._tried(spared)
-            except (InvalidParametersError, KeyBudgetError):
-                return tried
-            if smaller.lacking <= 0:
-                scale_bits, tried = spared, smaller
-            else:
-                least = spared + 1
-        return tried
+        refusals = InvalidParametersError, KeyBudgetError
+        return without_spare_bits(self._tried, least, found, refusals).made
 
-    def _tried(self, scale_bits: int) -> _Tried:
+    def _tried(self, scale_bits: int) -> Scaled[_Tried]:
         options = self.ring.options
         try:
             parameters = self.ring.parameters(scale_bits, self.headroom)
@@ -412,7 +397,7 @@ class _Scales:
         # A scale is not raised for what may be the draw's. Errors above 1 tell that numbers left
         # their ranges, and not by how many bits noise is too large.
         lacking = math.ceil(math.log2(min(error, 1.0)) + options.precision - DRAWN_BITS)
-        return _Tried(found, parameters, noise, error, lacking)
+        return Scaled(scale_bits, _Tried(found, parameters, noise, error), lacking)
 
 
 def _within_key_budget(

@@ -32,6 +32,7 @@ from cloakwork.plan.parameters.ckks import (
     parameters_for,
 )
 from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of, is_dearer, same_kind
+from cloakwork.plan.parameters.scales import Scaled, raised_scale
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.passes.splits import split_by_cost
@@ -324,42 +325,44 @@ def parameters_of(
     # With fewer right bits a result is not decrypted.
     wanted = max(task.precision, MIN_RIGHT_BITS)
     _require_scale(task, largest)
-    extra = 0
-    while True:
+
+    def attempt(precision: int) -> Scaled[Parameters]:
+        extra = precision - task.precision
         try:
             parameters, reached = _parameters_with_primes(
                 depth,
-                task.precision + extra,
+                precision,
                 bound=largest,
                 log_n=log_n,
                 insecure=task.options.insecure,
                 word_bits=word_bits,
             )
-            extra = reached - task.precision
-        except InsecureParametersError as error:
-            if not extra:
-                raise
-            # In a larger ring errors are larger, too: whether it would do is not known.
-            raise InsecureParametersError(
-                f"errors may grow by {extra} bits on the way, which scales are longer for: "
-                f"{error.reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
-            ) from error
         except InvalidParametersError as error:
             if not extra:
                 raise
-            less = (
-                "ask for less precision, or note that "
-                if task.options.precision > task.least
-                else ""
-            )
-            raise InvalidParametersError(
-                f"errors may grow by {extra} bits on the way, and a scale for that many more there "
-                f"is not; {less}{ADVICE_ON_ERRORS}"
-            ) from error
+            raise _refusal_of_longer_scales(task, extra, error) from error
         lacking = wanted - predicted_precision(program, bounds, task.options.noise(parameters))
-        if lacking <= 0:
-            return parameters
-        extra += min(math.ceil(lacking), _MOST_EXTRA_BITS)
+        return Scaled(reached, parameters, lacking)
+
+    _, found = raised_scale(attempt, task.precision, longest_step=_MOST_EXTRA_BITS)
+    return found.made
+
+
+def _refusal_of_longer_scales(
+    task: Task, extra: int, error: InvalidParametersError
+) -> InvalidParametersError:
+    """Why scales cannot be so many bits longer, for errors that grow on the way."""
+    if isinstance(error, InsecureParametersError):
+        # In a larger ring errors are larger, too: whether it would do is not known.
+        return InsecureParametersError(
+            f"errors may grow by {extra} bits on the way, which scales are longer for: "
+            f"{error.reason}; {ADVICE_ON_ERRORS}, or try a larger log_n"
+        )
+    less = "ask for less precision, or note that " if task.options.precision > task.least else ""
+    return InvalidParametersError(
+        f"errors may grow by {extra} bits on the way, and a scale for that many more there "
+        f"is not; {less}{ADVICE_ON_ERRORS}"
+    )
 
 
 def power_of_two_above(bound: float) -> float:
