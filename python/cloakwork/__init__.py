@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.load import load
     from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
+    from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
 
     __version__: str
@@ -61,6 +62,7 @@ _PLACES = {
     "Port": "programs.port",
     "Profile": "runtime.profile",
     "Program": "runtime.program",
+    "RekeyingKey": "runtime.rekeying",
     "Session": "frontends.tensors.session",
     "SessionEvaluator": "frontends.tensors.session",
     "Spec": "programs.spec",
@@ -102,6 +104,7 @@ __all__ = [
     "Port",
     "Profile",
     "Program",
+    "RekeyingKey",
     "Session",
     "SessionEvaluator",
     "Spec",

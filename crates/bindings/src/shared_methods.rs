@@ -386,6 +386,54 @@ macro_rules! encrypting_keys {
     };
 }
 
+/// Keys that take ciphertexts of one secret key to another.
+macro_rules! rekeying_keys {
+    ($rekeying:ident, $secret:ident, $parameters:ident, $ciphertext:ident by $rekey:ident, $prefix:literal) => {
+        #[pymethods]
+        impl $secret {
+            /// A key that takes ciphertexts of this secret key to another one.
+            ///
+            /// Raises:
+            ///     ParametersMismatchError: They are of other parameters.
+            fn rekeying_key(&self, py: Python<'_>, to: Bound<'_, $secret>) -> PyResult<$rekeying> {
+                let to = &to.get().0;
+                engine::run(py, || self.0.rekeying_key(to)).map($rekeying)
+            }
+        }
+
+        #[pymethods]
+        impl $rekeying {
+            /// The same numbers under the second secret key.
+            fn rekey(
+                &self,
+                py: Python<'_>,
+                ciphertext: Bound<'_, $ciphertext>,
+            ) -> PyResult<$ciphertext> {
+                let ciphertext = &ciphertext.get().0;
+                engine::run(py, || self.0.$rekey(ciphertext)).map($ciphertext)
+            }
+
+            /// Which secret key ciphertexts are taken to: a random public label.
+            #[getter]
+            fn key_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                PyBytes::new(py, &self.0.id())
+            }
+
+            /// Bytes in memory.
+            #[getter]
+            fn nbytes(&self) -> usize {
+                self.0.nbytes()
+            }
+
+            fn __repr__(&self) -> String {
+                format!(concat!($prefix, "{:?}"), self.0)
+            }
+        }
+
+        stored!($rekeying(keys::RekeyingKey), $parameters);
+    };
+}
+
 /// What evaluation keys hold, put together and taken apart.
 macro_rules! evaluation_keys {
     ($class:ident, $prefix:literal) => {

@@ -238,10 +238,6 @@ def _in_strides(place: MatrixPlace | BatchPlaces, *, garbage: bool) -> Layout | 
     return found[0]
 
 
-def _run(body: SlotProgram, backend: Any, bounds: Any, inputs: Sequence[Any]) -> list[Any]:
-    return run_in_order(body, backend, inputs, bounds)
-
-
 def _tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:
     return program.packing.tensors_in if isinstance(program.packing, RealPacking) else ()
 
@@ -260,10 +256,10 @@ def _numbers_of(tensors: Sequence[tuple[Port, Any]], name: str) -> list[int]:
     return []
 
 
-def estimates_of(
+def inputs_of(
     program: Program, action: str, at_worst: Callable[..., list[Any]]
-) -> list[Any] | None:
-    """An estimate of every result over reals, by the program and those before it.
+) -> tuple[Any, list[Any]] | None:
+    """What computes on estimates, and the estimate of every input over reals, by program alone.
 
     None under schemes without estimates.
 
@@ -284,8 +280,12 @@ def estimates_of(
             before = dict(enumerate(each.program.estimated_results or ()))
             for number, value in each.taken(program, backend, before, action).items():
                 inputs[number] = value
-        body, bounds = program.body, program.value_bounds
-        assert isinstance(body, SlotProgram)
-        made = partial(_run, body, backend, bounds)
-        return made(at_worst(program, backend, inputs, made, action))
+        made = partial(results_of, program, backend)
+        return backend, at_worst(program, backend, inputs, made, action)
     return None
+
+
+def results_of(program: Program, backend: Any, inputs: Sequence[Any]) -> list[Any]:
+    """The estimate of every result, of those of inputs."""
+    assert isinstance(program.body, SlotProgram)
+    return run_in_order(program.body, backend, inputs, program.value_bounds)

@@ -38,6 +38,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
+from cloakwork.runtime.rekeying import RekeyingKey
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import (
     Flooding,
@@ -363,9 +364,11 @@ class Client(_Encrypting):
                 "all encrypted anew; compile it with cloakwork.state"
             )
         ports = {port.name: port for port in program.inputs}
-        initial = {
-            each.input: np.full(ports[each.input].shape, each.initial) for each in program.kept
-        }
+        initial: dict[str, Any] = {}
+        for each in program.kept:
+            port = ports[each.input]
+            within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
+            initial[each.input] = np.full(port.shape + within, each.initial)
         packed = program.packing.pack(initial, action)
         runs = [self._encrypted_run(vectors) for vectors in packed.runs]
         return EncryptedState(
@@ -543,7 +546,10 @@ class Client(_Encrypting):
         if len(outputs.numbers()) < program.packing.vector_counts[1]:
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         errors: list[float] = []
-        vectors = [self._decrypted(run, asked, errors) for run in runs]
+        estimates = program.results_of_rekeyed(outputs.rekeyed_inputs)
+        for _ in range(outputs.rekeyed):
+            estimates = estimates and [each.rekeyed() for each in estimates]
+        vectors = [self._decrypted(run, asked, errors, estimates) for run in runs]
         try:
             result = program.packing.unpack_parts(vectors, outputs.count, allocate)
         except ResultOverflowError:
@@ -555,7 +561,8 @@ class Client(_Encrypting):
                 "it has, for the same inputs"
             ) from None
         if program.output_bounds is not None:
-            self._require_right(result, max(errors), asked, action)
+            is_rekeyed = bool(outputs.rekeyed or outputs.rekeyed_inputs)
+            self._require_right(result, max(errors), asked, action, is_rekeyed=is_rekeyed)
             if self._gives_zeros:
                 for array in arrays_in(result):
                     array[...] = 0.0
@@ -577,10 +584,14 @@ class Client(_Encrypting):
         return all(port.bound == 0 for port in self.program.outputs)
 
     def _decrypted(
-        self, parts: Iterable[Mapping[int, Any]], asked: Flooding | None, errors: list[float]
+        self,
+        parts: Iterable[Mapping[int, Any]],
+        asked: Flooding | None,
+        errors: list[float],
+        estimates: list[Any] | None,
     ) -> Iterator[dict[int, NDArray[Any]]]:
         """The vectors of a run's results, a few at a time, the errors of which are told."""
-        program, estimates = self.program, self.program.estimated_results
+        program = self.program
         for part in parts:
             found = program.scheme.decrypt(
                 self._key,
@@ -593,7 +604,7 @@ class Client(_Encrypting):
             yield dict(zip(part, found.vectors, strict=True))
 
     def _require_right(
-        self, result: Any, error: float, asked: Flooding | None, action: str
+        self, result: Any, error: float, asked: Flooding | None, action: str, *, is_rekeyed: bool
     ) -> None:
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
@@ -609,7 +620,8 @@ class Client(_Encrypting):
         if stated is not None and asked is None:
             # It is of polynomials, too; of noise it is what simulations show, which is far less
             # than the worst that ciphertexts know of themselves.
-            error = stated
+            # The noise of a rekeying is the ciphertexts' own.
+            error = stated + error if is_rekeyed else stated
         else:
             advice = advice_on_precision(_PRECISION_ADVICE, asked)
             for array in () if self._gives_zeros else arrays:
@@ -717,6 +729,43 @@ class Client(_Encrypting):
         self._require_key_memory()
         keys = scheme.further_keys(self._key, needed, [each.required_keys for each in served])
         return EvaluationKeys(scheme, keys, self._key_id)
+
+    @names_memory("make a rekeying key")
+    def rekeying_key(self, to: Client) -> RekeyingKey:
+        """What takes stored ciphertexts of this client to another, for the evaluator.
+
+        Both secret keys are here for a moment. From now on the other client counts who encrypts for
+        this one among those who may encrypt, and gives results to others where `honest_inputs` is
+        said alone.
+
+        Args:
+            to: The other client, of the same parameters.
+
+        Raises:
+            InvalidArgumentError: It is not a client, or this client, or of a program over bits.
+            ParametersMismatchError: It has other parameters.
+            FileMissingError, FileAccessError: Its file cannot be kept up to date.
+            RandomnessError: The operating system gave no random bytes.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> program = cw.compile(lambda x: x * 2, (2,))
+            >>> (old, evaluator), (new, _) = program.keygen(), program.keygen()
+            >>> key = old.rekeying_key(new)
+            >>> moved = key.rekey(evaluator.run(old.encrypt([0.25, 0.5])))
+            >>> new.decrypt(moved).round(4).tolist()
+            [0.5, 1.0]
+        """
+        action = f"make a rekeying key for {self.program.name}"
+        if not isinstance(to, Client) or to._key_id == self._key_id:
+            got = "the same client" if to is self else shown(to)
+            raise InvalidArgumentError(f"cannot {action}: expected another client, got {got}")
+        self._require_served(to.program, action)
+        scheme = self.program.scheme
+        key = scheme.rekeying_key(self._key, to._key)
+        for maker in self.makers:
+            to._ledger.enrol(maker)
+        return RekeyingKey(scheme, key, self._key_id, to._key_id)
 
     @names_memory("make a public key")
     def public_key(self) -> Encryptor:

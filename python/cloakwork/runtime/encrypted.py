@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -27,6 +28,8 @@ Role = Literal["inputs", "outputs"]
 KIND = "encrypted values file"
 KEY_ID_BYTES = 16
 _MAX_RUNS = 1 << 20
+# Far more times than leave results a right bit.
+_MOST_REKEYED = 1 << 10
 _MAX_VALUES = 1 << 22
 _MAX_PORTS = 1 << 16
 _HEX_KEY = re.compile(r"[0-9a-f]{64}")
@@ -88,6 +91,11 @@ class Encrypted(Saved):
     """
 
     _kind = KIND
+
+    # How often a key took them to another key; see `RekeyingKey`.
+    rekeyed: int = 0
+    # Of results, how often it did so with what they were computed of.
+    rekeyed_inputs: int = 0
 
     def __init__(
         self,
@@ -251,6 +259,8 @@ class Encrypted(Saved):
             "ports": list(self.ports),
             "count": self.count,
             "key_id": self.key_id,
+            **({"rekeyed": self.rekeyed} if self.rekeyed else {}),
+            **({"rekeyed_inputs": self.rekeyed_inputs} if self.rekeyed_inputs else {}),
         }
 
     def records(self) -> list[dict[int, Any]]:
@@ -258,6 +268,19 @@ class Encrypted(Saved):
         return [
             {number: self._record_of(value) for number, value in run.items()} for run in self._runs
         ]
+
+    def under(self, key_id: bytes, change: Callable[[Any], Any], dump: Any) -> Self:
+        """The same under another key, each record made a value of that key's by a function."""
+        made = copy(self)
+        made.__dict__.pop("nbytes", None)
+        made.key_id, made._dump, made.rekeyed = key_id, dump, self.rekeyed + 1
+        made._signing = made._given_signature = None
+        for name in ("maker", "_signature"):
+            made.__dict__.pop(name, None)
+        made._runs = [
+            {number: change(record) for number, record in run.items()} for run in self.records()
+        ]
+        return made
 
     def _record_of(self, value: Any) -> Any:
         return value.record if isinstance(value, Unread) else self._dump(value)
@@ -293,6 +316,10 @@ class Encrypted(Saved):
             key_id,
             signature=_read_signature(fields),
         )
+        if fields.has("rekeyed"):
+            made.rekeyed = fields.integer("rekeyed", least=1, most=_MOST_REKEYED)
+        if fields.has("rekeyed_inputs"):
+            made.rekeyed_inputs = fields.integer("rekeyed_inputs", least=1, most=_MOST_REKEYED)
         if made.warning != CLEAR:
             # Ciphertexts are bytes; numbers in the clear are arrays.
             fields.require_no_arrays()

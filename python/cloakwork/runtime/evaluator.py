@@ -18,6 +18,7 @@ from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
     MalformedBytesError,
+    NoiseBudgetError,
     ProgramMismatchError,
     ShapeMismatchError,
     StepMismatchError,
@@ -271,9 +272,11 @@ class Evaluator(KeyHolder):
         known = self._clear_inputs(clear, action)
         self._require_state(state, step, action)
         several = self._several(inputs, known, action, state)
+        rekeyed_inputs = max(each.rekeyed for each in several)
         profile.clear()
         if on is not None:
             elsewhere = self._run_on(on, several, known, threads, profile, cancel)
+            elsewhere.rekeyed_inputs = rekeyed_inputs
             self._keep(state, elsewhere, action)
             return elsewhere
         runs = self._given(several)
@@ -293,6 +296,7 @@ class Evaluator(KeyHolder):
                 # Of a run that fails, too, what was measured until then is told.
                 profile.append(own)
         results = self._results(made, several[0].count)
+        results.rekeyed_inputs = rekeyed_inputs
         self._keep(state, results, action)
         return results
 
@@ -329,7 +333,8 @@ class Evaluator(KeyHolder):
             return
         program = self.program
         (made,) = results.values(program.scheme, program.body)
-        taken = next_run(program, self._backend, made, action)
+        backend = self._backend if isinstance(program.body, SlotProgram) else None
+        taken = next_run(program, backend, made, action)
         run = {number: on_host(value) for number, value in taken.items()}
         state.become(run, program.scheme.dump)
 
@@ -441,6 +446,7 @@ class Evaluator(KeyHolder):
         several = [self._as_inputs(each, action) for each in several]
         if state is not None:
             several.append(state)
+            self._require_planned(state, action)
         if len(several) > 1 and len({(each.runs, each.count) for each in several}) > 1:
             counts = ", ".join(
                 f"{'one' if each.count is None else each.count} of {', '.join(each.ports)}"
@@ -479,6 +485,11 @@ class Evaluator(KeyHolder):
             self._require_own(given, "inputs", action)
             return given
         self._require_key(given, action)
+        if given.rekeyed_inputs:
+            raise NoiseBudgetError(
+                f"cannot {action}: expected results of inputs that were encrypted for this key, "
+                "got ones that a rekeying key took to it; rekey the results instead"
+            )
         first = links[0].program
         self._require_runs(given, first.batch, action)
         count = given.count
@@ -499,7 +510,24 @@ class Evaluator(KeyHolder):
             for each in links:
                 taken.update(each.taken(program, backend, values, action))
             runs.append({number: on_host(value) for number, value in taken.items()})
-        return self._encrypted("inputs", [each.input for each in links], runs, count)
+        made = self._encrypted("inputs", [each.input for each in links], runs, count)
+        made.rekeyed = given.rekeyed
+        return made
+
+    def _require_planned(self, state: EncryptedState, action: str) -> None:
+        """Refuse a state that is noisier than at any step, rekeyings aside."""
+        planned = self.program.estimated_inputs
+        if planned is None:
+            return
+        for number, value in state.values(self.program.scheme, self.program.body)[0].items():
+            most = planned[number]
+            for _ in range(state.rekeyed):
+                most = most.rekeyed()
+            if value.estimate.deviation > most.deviation:
+                raise NoiseBudgetError(
+                    f"cannot {action}: expected a state off by a deviation of up to "
+                    f"{most.deviation:g}, got {value.estimate.deviation:g}; start anew"
+                )
 
     def _given(self, several: Sequence[Encrypted]) -> list[dict[int, Any]]:
         """The values of each run by number, of all that was given."""

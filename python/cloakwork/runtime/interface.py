@@ -207,6 +207,19 @@ class Interface(Served):
         """For each input over reals the largest absolute value of any slot."""
         return self.packing.slot_bounds
 
+    def results_of_rekeyed(self, times: int) -> list[Any] | None:
+        """`estimated_results`, of inputs that no rekeying key took here.
+
+        Raises:
+            InvalidArgumentError: One did, and only the operations say what that does to results.
+        """
+        if times and not self.scheme.exact:
+            raise InvalidArgumentError(
+                f"cannot tell how far results of {self.name} are off: expected inputs of this key, "
+                "got ones that were rekeyed; decrypt by a client of the whole program"
+            )
+        return self.estimated_results
+
     @property
     def generated_key_bytes(self) -> int:
         """Bytes of the evaluation keys that the program needs, at the most."""

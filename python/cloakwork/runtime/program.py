@@ -36,7 +36,7 @@ from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
-from cloakwork.runtime.after import After, estimates_of, whole_body
+from cloakwork.runtime.after import After, inputs_of, results_of, whole_body
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
@@ -248,9 +248,28 @@ class Program(Served):
 
         None of programs over integers and bits.
         """
+        planned = self._planned
+        return None if planned is None else results_of(self, *planned)
+
+    def results_of_rekeyed(self, times: int) -> list[Any] | None:
+        """`estimated_results` of inputs that were taken to other keys so many times."""
+        if not times or self._planned is None:
+            return self.estimated_results
+        backend, inputs = self._planned
+        for _ in range(times):
+            inputs = [each.rekeyed() for each in inputs]
+        return results_of(self, backend, inputs)
+
+    @property
+    def estimated_inputs(self) -> list[Any] | None:
+        """For each input over reals what is planned for, by the program alone; as of results."""
+        return None if self._planned is None else self._planned[1]
+
+    @cached_property
+    def _planned(self) -> tuple[Any, list[Any]] | None:
         if self.scheme.exact:
             return None
-        return estimates_of(self, f"estimate the results of {self.name}", worst_inputs)
+        return inputs_of(self, f"estimate the results of {self.name}", worst_inputs)
 
     @cached_property
     def input_bounds(self) -> tuple[float, ...] | None:

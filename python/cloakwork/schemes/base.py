@@ -20,6 +20,7 @@ from cloakwork.base.arguments import integer
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.secret_bytes import SecretBytes
 from cloakwork.errors import (
+    InvalidArgumentError,
     InvalidProgramError,
     MalformedBytesError,
     MissingKeyError,
@@ -402,6 +403,29 @@ class Scheme(Protocol):
             PrecisionLostError: Flooding leaves nothing of them.
             NoiseBudgetError: Exact results fail with a greater probability than the flooding asks.
         """
+
+    def rekeying_key(self, secret: Any, to: Any) -> Any:
+        """What takes values of one secret key to another.
+
+        Raises:
+            InvalidArgumentError: Values of this scheme are not taken to other keys.
+        """
+        raise InvalidArgumentError(
+            f"cannot make a rekeying key: expected ciphertexts of reals or integers, got those of "
+            f"{self}; decrypt, and encrypt for the new key"
+        )
+
+    def rekeyed(self, key: Any, value: Any) -> Any:
+        """A value taken to another secret key by what `rekeying_key` made; the same without it."""
+        return value
+
+    def read_rekeying_key(self, fields: Fields) -> Any:
+        """What `rekeying_key` made, of a record.
+
+        Raises:
+            MalformedBytesError: The record is of another kind, or of such a scheme.
+        """
+        raise fields.wrong("rekeying_key", "of a scheme over reals or integers")
 
     def key_parts(self, keys: Any) -> Iterator[tuple[frozenset[str], Any]]:
         """Evaluation keys one by one, with what `KeyRequirements.names` calls each.

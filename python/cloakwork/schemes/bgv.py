@@ -24,6 +24,7 @@ from cloakwork._native import (
     BgvParameters,
     BgvPlaintext,
     BgvPublicKey,
+    BgvRekeyingKey,
     BgvRotatedProducts,
     BgvSecretKey,
 )
@@ -305,6 +306,17 @@ class Bgv(IntegerScheme):
     def extend_keys(self, keys: ByPrime, further: ByPrime) -> None:
         for own, more in zip(keys.by_prime, further.by_prime, strict=True):
             own.extend(more)
+
+    def rekeying_key(self, secret: ByPrime, to: ByPrime) -> ByPrime:
+        pairs = zip(secret.by_prime, to.by_prime, strict=True)
+        return ByPrime(tuple(old.rekeying_key(new) for old, new in pairs))
+
+    def rekeyed(self, key: ByPrime, value: ByPrime) -> ByPrime:
+        pairs = zip(key.by_prime, value.by_prime, strict=True)
+        return ByPrime(tuple(each.rekey(ciphertext) for each, ciphertext in pairs))
+
+    def read_rekeying_key(self, fields: Fields) -> ByPrime:
+        return self._read(BgvRekeyingKey, fields)
 
     def held_keys(self, keys: ByPrime) -> list[KeyRequirements]:
         return [

@@ -24,6 +24,7 @@ from cloakwork._native import (
     Evaluator,
     Parameters,
     PublicKey,
+    RekeyingKey,
     RotatedProducts,
     SecretKey,
 )
@@ -316,6 +317,15 @@ class Ckks(RealScheme):
     def generated_key_bytes(self, body: SlotProgram) -> int:
         whole = self.key_bytes(body)
         return whole if whole <= _WHOLE_KEY_BYTES else whole // 2
+
+    def rekeying_key(self, secret: SecretKey, to: SecretKey) -> RekeyingKey:
+        return secret.rekeying_key(to)
+
+    def rekeyed(self, key: RekeyingKey, value: Ciphertext) -> Ciphertext:
+        return key.rekey(value)
+
+    def read_rekeying_key(self, fields: Fields) -> RekeyingKey:
+        return RekeyingKey.from_bytes(self.parameters, fields.data("data"))
 
     def held_keys(self, keys: EvaluationKeys) -> list[KeyRequirements]:
         return [

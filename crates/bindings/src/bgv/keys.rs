@@ -73,6 +73,12 @@ impl BgvSecretKey {
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvPublicKey(keys::PublicKey);
 
+/// Takes ciphertexts of one secret key to another.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct BgvRekeyingKey(keys::RekeyingKey);
+
+rekeying_keys!(BgvRekeyingKey, BgvSecretKey, BgvParameters, BgvCiphertext by rekey_integers, "Bgv");
+
 /// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct BgvEvaluationKeys(Mutex<keys::EvaluationKeys>);

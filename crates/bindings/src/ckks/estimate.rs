@@ -79,6 +79,11 @@ impl CkksEstimate {
         result(py, self.0.with_deviation(deviation.0))
     }
 
+    /// What becomes of it under another secret key.
+    fn rekeyed(&self) -> Self {
+        Self(self.0.rekeyed())
+    }
+
     /// The plaintext encrypted by a secret key.
     fn encrypted(&self, py: Python<'_>) -> PyResult<Self> {
         result(py, self.0.encrypted())

@@ -133,6 +133,12 @@ impl SecretKey {
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct PublicKey(keys::PublicKey);
 
+/// Takes ciphertexts of one secret key to another.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct RekeyingKey(keys::RekeyingKey);
+
+rekeying_keys!(RekeyingKey, SecretKey, Parameters, Ciphertext by rekey, "");
+
 /// What an evaluator holds: relinearisation and Galois keys. None of it decrypts.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct EvaluationKeys(Mutex<keys::EvaluationKeys>);

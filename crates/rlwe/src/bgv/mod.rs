@@ -23,6 +23,7 @@ mod linear_transform;
 mod noise;
 mod parameters;
 mod plaintext;
+mod rekeying;
 mod rotated_products;
 mod rotation;
 pub(crate) mod slots;

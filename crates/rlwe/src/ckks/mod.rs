@@ -18,6 +18,7 @@ mod linear_transform;
 pub(crate) mod parameters;
 mod plaintext;
 mod polynomial;
+mod rekeying;
 mod rotated_products;
 mod rotation;
 pub mod rounding;

@@ -1,0 +1,30 @@
+//! Ciphertexts of one secret key taken to another.
+
+use super::ciphertext::Ciphertext;
+use super::estimate::Estimate;
+use crate::Result;
+use crate::core::keys::RekeyingKey;
+
+impl RekeyingKey {
+    /// The same integers under the second secret key at degree 1, with the noise of a rotation more.
+    /// What is not of the first one becomes noise.
+    ///
+    /// # Errors
+    /// [`ParametersMismatch`](crate::Error::ParametersMismatch),
+    /// [`NoiseExhausted`](crate::Error::NoiseExhausted).
+    pub fn rekey_integers(&self, a: &Ciphertext) -> Result<Ciphertext> {
+        self.parameters().check_same(a.parameters(), "rekey")?;
+        let polys = self.switched(&a.polys, a.level())?;
+        Ok(Ciphertext { key: self.id(), ..a.with(a.estimate.rekeyed()?, polys) })
+    }
+}
+
+impl Estimate {
+    /// After [`RekeyingKey::rekey_integers`].
+    ///
+    /// # Errors
+    /// [`NoiseExhausted`](crate::Error::NoiseExhausted).
+    pub fn rekeyed(&self) -> Result<Self> {
+        self.relinearize()?.rotate()
+    }
+}
