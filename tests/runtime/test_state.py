@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,15 @@ from cloakwork.errors import (
     StepMismatchError,
     StepsSpentError,
 )
+from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.programs.bootstraps import HALF, BootstrapBuilder
+from cloakwork.programs.gates import GateBuilder, GateKind
+from cloakwork.programs.kept_bits import bits_are_renewed, with_kept_bits
+from cloakwork.programs.packing.bits import BitPacking
+from cloakwork.programs.port import Port
 from cloakwork.runtime import container
+from cloakwork.runtime.state import Kept
+from cloakwork.schemes.tfhe import Tfhe
 
 STEPS = 50
 RING: dict[str, Any] = {"log_n": 10, "insecure": True}
@@ -158,3 +167,61 @@ def test_errors_that_grow_ask_for_a_number_of_steps() -> None:
         cw.compile(lambda y, x: y + x, cw.state((4,)), cw.Spec((4,), 2.0**-45), **RING)
     program = cw.compile(lambda y: -y, cw.state((4,)), **RING)
     assert program.steps is None
+
+
+def counter(bits: int) -> Circuit:
+    """One more where x is 1, as so many bits hold it."""
+    builder = GateBuilder("counter", (Port("count", "unsigned", bits), Port("x", "unsigned", 1)))
+    carry, following = bits, []
+    for bit in range(bits):
+        following.append(builder.append(GateKind.XOR, bit, carry))
+        carry = builder.append(GateKind.AND, bit, carry)
+    builder.output(Port("next", "unsigned", bits), following)
+    return Circuit(builder.finish())
+
+
+@pytest.mark.parametrize(
+    ("bits", "steps"), [(2, 5), pytest.param(6, STEPS, marks=pytest.mark.slow)]
+)
+def test_a_counter_of_bits_and_a_restart(bits: int, steps: int, tmp_path: Path) -> None:
+    program = counter(bits).compile(threads=1, state={"count": "next"})
+    assert program.steps is None
+    client, evaluator = program.keygen()
+    state = client.start()
+    for step in range(steps):
+        made = evaluator.run(client.encrypt(x=1), state=state, step=step)
+        if step in (steps // 2, steps - 1):
+            assert client.decrypt(made) == {"next": (step + 1) % (1 << bits)}
+            state.save(tmp_path / "state")
+            program.save(tmp_path / "program")
+            state = cw.load(tmp_path / "state", cw.EncryptedState)
+    loaded = cw.load(tmp_path / "program", cw.Program)
+    assert (loaded.kept, loaded.fingerprint) == (program.kept, program.fingerprint)
+    with pytest.raises(KeyMismatchError):
+        evaluator.run(client.encrypt(x=1), state=program.keygen()[0].start())
+
+
+def test_bits_that_are_not_renewed_are_no_state() -> None:
+    circuit = counter(2)
+    for state in ({"count": "no"}, {"no": "next"}, {"x": "next"}):
+        with pytest.raises(InvalidProgramError):
+            circuit.compile(threads=1, state=state)
+    with pytest.raises(InvalidArgumentError, match="outputs by the names of inputs"):
+        circuit.compile(threads=1, state=["count"])  # type: ignore[arg-type]
+    plain = circuit.compile(threads=1)
+    with pytest.raises(InvalidProgramError, match="not encoded as the result"):
+        replace(plain, kept=(Kept("count", "next", 0),))
+    noisy = counter(2).compile(threads=1, state={"count": "next"})
+    assert noisy.log2_failure < -120
+
+
+def test_bits_that_no_bootstrap_renews_are_no_state() -> None:
+    builder = BootstrapBuilder("same", (Port("a", "bits", 1), Port("x", "bits", 1)))
+    total = builder.linear([(builder.input(0, HALF), 1), (builder.input(1, HALF), 1)], 0)
+    builder.output(Port("next", "bits", 1), [total], [HALF])
+    body = builder.finish()
+    plain = cw.Program(Tfhe("space4"), body, BitPacking(body.inputs, body.outputs))
+    with pytest.raises(InvalidProgramError, match="not renewed"):
+        replace(plain, kept=(Kept("a", "next", 0),))
+    renewed = with_kept_bits(body, {"a": "next"})
+    assert (renewed.bootstrap_count, bits_are_renewed(renewed, [(0, 0)])) == (2, True)

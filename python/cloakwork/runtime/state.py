@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from cloakwork.base.record import Fields, Limits, Record, Word
 from cloakwork.errors import NoiseBudgetError
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import value_bounds
+from cloakwork.programs.kept_bits import bits_are_renewed
 from cloakwork.programs.slots import Output, SlotProgram
 from cloakwork.runtime.after import ROUNDING, After
 from cloakwork.runtime.encrypted import Encrypted
@@ -38,7 +40,7 @@ class Kept:
 
     input: Word
     result: Word
-    initial: float
+    initial: float | int
     steps: Annotated[int, Limits(0, MAX_STEPS)] = 0
 
 
@@ -99,8 +101,10 @@ def next_run(program: Program, backend: Any, made: Mapping[int, Any], action: st
 def misfit(program: Program) -> str:
     """Why a program cannot keep its state; empty where it can."""
     body = program.body
-    if not isinstance(body, SlotProgram) or body.numbers != "real":
-        return f"it is over {program.packing.contents}; state is kept by programs over reals"
+    if isinstance(body, BootstrapProgram):
+        return _misfit_of_bits(program, body)
+    if body.numbers != "real":
+        return "it is over integers, whose noise no step takes back; keep state over reals or bits"
     if program.ranges or program.error is not None:
         return (
             "it has functions, whose errors at each step depend on all numbers before; keep state "
@@ -120,6 +124,18 @@ def misfit(program: Program) -> str:
                 "more than whole numbers, or multiply in a program that follows"
             )
     return _outgrown(program, body)
+
+
+def _misfit_of_bits(program: Program, body: BootstrapProgram) -> str:
+    """Why a program over bits cannot keep its state: its bits are renewed by no bootstrap."""
+    links = links_of(program)
+    for link, each in zip(links, program.kept, strict=True):
+        reason = "it says a number of steps" if each.steps else link.misfit(program)
+        if reason:
+            return reason
+    pairs = [pair for link in links for pair in link.pairs(program)]
+    renewed = bits_are_renewed(body, pairs)
+    return "" if renewed else "its state is not renewed; compile it with state="
 
 
 def _outgrown(program: Program, body: SlotProgram) -> str:

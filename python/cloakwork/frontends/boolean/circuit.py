@@ -6,6 +6,7 @@ They run in the clear on the bits themselves, or on TFHE's ciphertexts of bits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,24 +17,28 @@ import numpy as np
 from cloakwork._native import threads as engine_threads
 from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InputNameError, InvalidArgumentError
+from cloakwork.errors import InputNameError, InvalidArgumentError, NoiseBudgetError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
 from cloakwork.frontends.boolean.following import following_bits, links_of, sets_of
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gates import GateProgram, GateStatistics, statistics_of
+from cloakwork.programs.kept_bits import with_kept_bits
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
 from cloakwork.runtime.after import Result
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.state import Kept
 from cloakwork.schemes.clear_gates import ClearGates
 from cloakwork.schemes.tfhe import MAX_FAILURE_BITS, Tfhe
 from cloakwork.schemes.tfhe_noise import FAILURE_BITS, LEAST_FAILURE_BITS
 
 # That the engine starts for a run.
 _MOST_THREADS = 1024
+# Failure bits beyond those asked for that a mapping has whose inputs will be noisier.
+_SPARE_BITS = 0, 16, 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +110,7 @@ class Circuit:
         failure_bits: int = FAILURE_BITS,
         insecure: bool = False,
         after: Mapping[str, Result] | None = None,
+        state: Mapping[str, str] | None = None,
     ) -> Program:
         """The program on ciphertexts that takes the least time, and for which parameters.
 
@@ -120,10 +126,13 @@ class Circuit:
             after: The inputs that are results of other programs over bits, by name; see
                 `cloakwork.result`. The program has further bootstraps where the encodings or the
                 noise of these results ask for them; `cloakwork.together` brings all under one key.
+            state: The inputs that stay with the evaluator, each with the output of the same kind
+                that is its value at the next step, for any number of steps; the first are zeros.
 
         Raises:
             InvalidArgumentError: `threads` or `failure_bits` is out of range, or an input of
                 `after` is not there or differs from the result.
+            InvalidProgramError: There is no such input or output, or their kinds differ.
             NoiseBudgetError: No parameters go wrong as seldom.
 
         Example:
@@ -153,12 +162,35 @@ class Circuit:
         least = 1 if truth(insecure, "insecure", action) else LEAST_FAILURE_BITS
         bits = integer(failure_bits, "failure_bits", action, least=least, most=MAX_FAILURE_BITS)
         links = links_of(self.gates, {} if after is None else after, action)
+        if state is not None:
+            if links or not isinstance(state, Mapping):
+                raise InvalidArgumentError(
+                    f"cannot {action}: expected state as outputs by the names of inputs, and no "
+                    f"results of other programs beside it, got {shown(state)}"
+                )
+            return self._keeping(state, bits, count)
         mapped = cached_mapping(self.gates, sets_of(links, stated_sets(bits)), count)
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)
         packing = BitPacking(body.inputs, body.outputs)
         program = Program(scheme, body, packing, threads=count)
         return following_bits(program, links) if links else program
+
+    def _keeping(self, state: Mapping[str, str], bits: int, count: int) -> Program:
+        """The program whose state is renewed at each step, mapped so that it may be noisier."""
+        kept = tuple(Kept(*each, 0) for each in state.items())
+        *spare, most = _SPARE_BITS
+        for more in spare:
+            with suppress(NoiseBudgetError):
+                return self._mapped_for(kept, bits, bits + more, count)
+        return self._mapped_for(kept, bits, bits + most, count)
+
+    def _mapped_for(self, kept: tuple[Kept, ...], bits: int, planned: int, count: int) -> Program:
+        mapped = cached_mapping(self.gates, stated_sets(planned), count)
+        body = with_kept_bits(mapped.program, {each.input: each.result for each in kept})
+        packing = BitPacking(body.inputs, body.outputs)
+        scheme = Tfhe(mapped.costs.name, bits)
+        return Program(scheme, body, packing, threads=count, kept=kept)
 
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""
