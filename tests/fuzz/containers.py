@@ -82,12 +82,21 @@ def seeds() -> tuple[Seed, ...]:
             things += [inputs, evaluator.run(inputs)]
             for thing in things:
                 add(family, type(thing), thing)
+        other = ENCRYPTED[0].program.keygen()[0]
+        add(ENCRYPTED[0], cw.RekeyingKey, ENCRYPTED[0].keys()[0].rekeying_key(other))
+        add(ENCRYPTED[0], cw.EncryptedState, _counter()[0].start())
         session = _session()
         tensor = session.encrypt([[0.5, 0.25], [1.0, -1.0]])
         for thing, kind in ((session, cw.Session), (session.evaluator(), cw.SessionEvaluator)):
             add(ENCRYPTED[0], kind, thing)
         add(ENCRYPTED[0], cw.Tensor, tensor)
     return tuple(made)
+
+
+@cache
+def _counter() -> tuple[cw.Client, cw.Evaluator]:
+    state = cw.state((2,), bound=4, steps=4)
+    return cw.compile(lambda total, x: total + x, state, (2,), log_n=9, insecure=True).keygen()
 
 
 @cache
@@ -151,6 +160,11 @@ def _use(loaded: Any, family: Family) -> None:
             client.decrypt(loaded.run(family.encrypted()))
         case cw.EvaluationKeys():
             client.decrypt(evaluator.serving(family.program, loaded).run(family.encrypted()))
+        case cw.RekeyingKey():
+            loaded.rekey(family.encrypted())
+        case cw.EncryptedState():
+            keeper, counter = _counter()
+            keeper.decrypt(counter.run(keeper.encrypt(x=[0.5, 1.0]), state=loaded))
         case cw.Encrypted():
             client.decrypt(loaded if loaded.role == "outputs" else evaluator.run(loaded))
         case cw.Session():

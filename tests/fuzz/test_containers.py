@@ -23,7 +23,7 @@ class Drawn:
 
 
 def test_there_is_a_file_of_every_kind() -> None:
-    assert len({seed.kind for seed in seeds()}) == 9
+    assert len({seed.kind for seed in seeds()}) == 12
 
 
 @pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])

@@ -309,6 +309,23 @@ def encrypt(
 
 
 @cloakwork.command()
+@click.argument("client", type=_FILE)
+@_RESULT
+@_PASSPHRASE_FD
+@_INSECURE
+def start(client: Path, output: Path, passphrase_fd: int | None, insecure: bool) -> None:
+    """Encrypt the state before the first step of a program that keeps one."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+    from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
+
+    require_separate({"--output": output}, [client])
+    require_replaceable(output, cw.EncryptedState)
+    passphrase = passphrase_of(client, passphrase_fd)
+    cw.load(client, cw.Client, insecure=insecure, passphrase=passphrase).start().save(output)
+
+
+@cloakwork.command()
 @click.argument("evaluator", type=_FILE)
 @click.argument("inputs", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
@@ -318,6 +335,8 @@ def encrypt(
 @click.option("--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler.")
 @click.option("--folder", metavar="PLACE", help="Files of the run; machines of a cluster share it.")
 @click.option("--profile", is_flag=True, help="Print what the run took.")
+@click.option("--state", type=_FILE, help="The state, which the next one replaces.")
+@click.option("--step", type=int, help="The step that the state has to be of.")
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
 @_INSECURE
 def run(
@@ -325,6 +344,7 @@ def run(
     inputs: tuple[Path, ...],
     output: Path | None,
     clear: Path | None,
+    state: Path | None,
     **options: Any,
 ) -> None:
     """Run a program on encrypted inputs, files or folders of them.
@@ -337,14 +357,16 @@ def run(
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+    from cloakwork.runtime.saved import Saved, save_all  # noqa: PLC0415
 
     stays = options["folder"] is not None and any(path.is_dir() for path in inputs)
     if output is None and not stays:
         raise click.UsageError(
             "Missing option '-o' / '--output', or '--folder' with inputs in folders."
         )
+    read = [evaluator, *inputs, *(each for each in (clear, state) if each)]
     if output is not None:
-        require_separate({"--output": output}, [evaluator, *inputs, *([clear] if clear else [])])
+        require_separate({"--output": output}, read)
         require_replaceable(output, cw.Encrypted)
     loaded = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
     if options["memory_limit"] is not None:
@@ -356,9 +378,14 @@ def run(
     profile = cw.Profile()
     given = [cw.load(path, cw.Encrypted) for path in inputs]
     on, threads = run_on(options["cluster"], options["folder"], options["threads"])
-    results = loaded.run(given, known, threads=threads, profile=profile, on=on)
-    if output is not None:
-        results.save(output)
+    kept = None if state is None else cw.load(state, cw.EncryptedState)
+    results = loaded.run(
+        given, known, threads=threads, profile=profile, on=on, state=kept, step=options["step"]
+    )
+    saved: dict[Path, Saved] = {} if output is None else {output: results}
+    if state is not None and kept is not None:
+        saved[state] = kept
+    save_all(saved, {})
     if results.place is not None:
         click.echo(f"results   {results.place}")
     if options["profile"]:
