@@ -11,11 +11,13 @@ import pytest
 import torch
 
 import cloakwork as cw
+from cloakwork.base.record import Fields
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
     InvalidProgramError,
     KeyMismatchError,
+    MalformedBytesError,
     ParametersMismatchError,
     ProgramMismatchError,
     ShapeMismatchError,
@@ -24,6 +26,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.places import BatchPlaces
 from cloakwork.runtime.after import After
+from cloakwork.schemes.base import ReadLimits
 from tests.system.rows import row
 from tests.thoroughness import slow
 
@@ -195,6 +198,44 @@ def test_a_function_follows_a_network() -> None:
     assert spread.error is not None
     assert np.abs(found - (scores - scores.mean())).max() <= spread.error
     assert np.abs(clients[0].decrypt(made) - scores).max() <= network.error
+
+
+def test_files_hold_each_program_once(tmp_path: Path) -> None:
+    program = cw.compile(lambda x: (x, x + 1), (4,), **RING)
+    programs, sizes = [program], []
+    for number in range(8):
+        program = cw.compile(
+            lambda a, b: (a - b, a + b),
+            cw.result(program, 0),
+            cw.result(program, 1),
+            precision=10,
+            **RING,
+        )
+        programs.append(program)
+        program.save(tmp_path / f"{number}")
+        sizes.append((tmp_path / f"{number}").stat().st_size)
+    assert sizes[-1] - sizes[0] < 8 * sizes[0]
+    loaded = cw.load(tmp_path / "7", cw.Program, insecure=True)
+    assert loaded.fingerprint == program.fingerprint
+    assert loaded.after[0].program is loaded.after[1].program
+    together = cw.together(*programs)
+    clients, evaluators = row(*(each.in_clear() for each in together))
+    x = np.linspace(-1, 1, 4)
+    a, b = x, x + 1
+    made = evaluators[0].run(clients[0].encrypt(x))
+    for evaluator in evaluators[1:]:
+        made, (a, b) = evaluator.run(made), (a - b, a + b)
+    for one, other in zip(clients[-1].decrypt(made), (a, b), strict=True):
+        np.testing.assert_allclose(one, other, atol=2.0**-10)
+
+
+@pytest.mark.parametrize("number", [-1, 1])
+def test_files_that_name_a_program_that_is_not_before_are_refused(number: int) -> None:
+    _, second = pair()
+    record: Any = second.to_record()
+    record["after"] = [{**record["after"][0], "program": number}]
+    with pytest.raises(MalformedBytesError, match="program"):
+        cw.Program.from_fields(Fields(record, "the file"), ReadLimits(insecure=True))
 
 
 @pytest.mark.parametrize("pairs", [False, True])

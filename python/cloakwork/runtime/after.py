@@ -166,25 +166,35 @@ class After:
         return {own: values[result].select(program.body.places_of(own).tolist())}
 
 
+def programs_before(program: Program) -> list[Program]:
+    """The programs that a program follows, each once and after those that it follows itself."""
+    found: dict[str, Program] = {}
+
+    def visit(each: Program) -> None:
+        for link in each.after:
+            if link.program.fingerprint not in found:
+                visit(link.program)
+                found[link.program.fingerprint] = link.program
+
+    visit(program)
+    return list(found.values())
+
+
 def whole_body(program: Program) -> Any:
     """The body of a program over bits with those of all that it follows, by which it may fail."""
     body = program.body
     if not program.after or not isinstance(body, BootstrapProgram):
         return body
     made: dict[str, Following] = {}
-
-    def following(each: Program) -> Following:
-        if each.fingerprint not in made:
-            assert isinstance(each.body, BootstrapProgram)
-            links = [
-                (own, following(link.program), result)
-                for link in each.after
-                for own, result in link.pairs(each)
-            ]
-            made[each.fingerprint] = Following(each.body, tuple(links))
-        return made[each.fingerprint]
-
-    return whole_program(following(program))
+    for each in (*programs_before(program), program):
+        assert isinstance(each.body, BootstrapProgram)
+        links = [
+            (own, made[link.program.fingerprint], result)
+            for link in each.after
+            for own, result in link.pairs(each)
+        ]
+        made[each.fingerprint] = Following(each.body, tuple(links))
+    return whole_program(made[program.fingerprint])
 
 
 def _kind(port: Port, shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
-from cloakwork.runtime.after import After, inputs_of, results_of, whole_body
+from cloakwork.runtime.after import After, inputs_of, programs_before, results_of, whole_body
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
@@ -51,7 +51,7 @@ from cloakwork.schemes.base import ReadLimits, value_count
 Body: TypeAlias = SlotProgram | BootstrapProgram
 
 KIND = "program file"
-_AFTER = "after"
+_AFTER, _BEFORE = "after", "before"
 _KEPT = "kept"
 # Inputs of a program that are results of others, at most.
 MAX_LINKS = 256
@@ -455,11 +455,12 @@ class Program(Served):
             >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
             'clear backend: hides nothing'
         """
-        after = tuple(
-            replace(each, program=each.program.in_clear(noise_seed)) for each in self.after
-        )
-        scheme = self.scheme.in_clear(noise_seed)
-        return replace(self, scheme=scheme, device="cpu", after=after)
+        made: dict[str, Program] = {}
+        for each in (*programs_before(self), self):
+            after = tuple(replace(one, program=made[one.program.fingerprint]) for one in each.after)
+            scheme = each.scheme.in_clear(noise_seed)
+            made[each.fingerprint] = replace(each, scheme=scheme, device="cpu", after=after)
+        return made[self.fingerprint]
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
         """The vectors of arguments by name, where they are what the program may be given.
@@ -524,15 +525,30 @@ class Program(Served):
         return left_ranges(self.ranges, received)
 
     def to_record(self) -> Record:
-        """The program as files hold it."""
-        if isinstance(self.body, SlotProgram):
-            return self._record_around(slots_record(self.body))
-        return self._record_around(record_of(self.body))
+        """The program as files hold it, with all that it follows, each once and by number."""
+        before = programs_before(self)
+        numbers = {each.fingerprint: number for number, each in enumerate(before)}
+        records = [each._record_alone(numbers) for each in before]
+        return {**self._record_alone(numbers), **({_BEFORE: records} if records else {})}
 
     _record = to_record
 
+    def _record_alone(self, numbers: Mapping[str, int]) -> Record:
+        """The program as a record, what it follows by the numbers of fingerprints."""
+        body = self.body
+        record = slots_record(body) if isinstance(body, SlotProgram) else record_of(body)
+        links = [
+            {
+                "input": each.input,
+                "result": each.result,
+                "program": numbers[each.program.fingerprint],
+            }
+            for each in self.after
+        ]
+        return {**self._record_around(record), **({_AFTER: links} if links else {})}
+
     def _record_around(self, body: Record) -> Record:
-        """The program as a record whose body is given."""
+        """The program as a record whose body is given, but for what it follows."""
         return {
             "scheme": self.scheme.to_record(),
             "form": "slots" if isinstance(self.body, SlotProgram) else "bootstraps",
@@ -542,17 +558,8 @@ class Program(Served):
             "error": self.error,
             "error_bound": self.error_bound,
             "threads": self.threads,
-            **self._after_record(),
             **({_KEPT: record_of(self.kept)} if self.kept else {}),
         }
-
-    def _after_record(self) -> Record:
-        """What it follows, as files hold it; nothing where it follows nothing."""
-        links = [
-            {"input": each.input, "result": each.result, "program": each.program.to_record()}
-            for each in self.after
-        ]
-        return {_AFTER: links} if links else {}
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Program:
@@ -563,6 +570,17 @@ class Program(Served):
             InsecureParametersError: Its parameters fall short of 128-bit security.
             NoiseBudgetError, NoiseExhaustedError: Noise would destroy results.
         """
+        before: list[Program] = []
+        if fields.has(_BEFORE):
+            for each in fields.several(_BEFORE, most=MAX_LINKS):
+                before.append(cls._after_others(each, limits, before))
+        return cls._after_others(fields, limits, before)
+
+    @classmethod
+    def _after_others(
+        cls, fields: Fields, limits: ReadLimits, before: Sequence[Program]
+    ) -> Program:
+        """The program of a record that names those before it by their numbers."""
         scheme = read_scheme(fields.within("scheme"), limits)
         body: Body
         if fields.choice("form", ("slots", "bootstraps")) == "slots":
@@ -581,7 +599,7 @@ class Program(Served):
         after: tuple[After, ...] = ()
         if fields.has(_AFTER):
             links = fields.several(_AFTER, most=MAX_LINKS)
-            after = tuple(_read_after(each, limits) for each in links)
+            after = tuple(_read_after(each, before) for each in links)
         kept: tuple[Kept, ...] = ()
         if fields.has(_KEPT):
             kept = tuple(each.made(Kept) for each in fields.several(_KEPT, most=MAX_LINKS))
@@ -620,9 +638,9 @@ class Program(Served):
         return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"
 
 
-def _read_after(fields: Fields, limits: ReadLimits) -> After:
-    first = Program.from_fields(fields.within("program"), limits)
-    return After(fields.word("input"), first, fields.word("result"))
+def _read_after(fields: Fields, before: Sequence[Program]) -> After:
+    number = fields.integer("program", least=0, most=len(before) - 1)
+    return After(fields.word("input"), before[number], fields.word("result"))
 
 
 def _unpickled(data: bytes) -> Program:

@@ -24,6 +24,7 @@ from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.after import programs_before
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
@@ -132,11 +133,10 @@ def _lifts(programs: Sequence[Program]) -> list[int]:
 
 def _in_order(programs: Sequence[Program]) -> list[Program]:
     """Each program after those that it follows."""
-
-    def depth(program: Program) -> int:
-        return max((1 + depth(link.program) for link in program.after), default=0)
-
-    return sorted(programs, key=depth)
+    given = {each.fingerprint: each for each in programs}
+    # Of those that are given none is before itself.
+    before = (one.fingerprint for each in programs for one in (*programs_before(each), each))
+    return [given[each] for each in dict.fromkeys(before)]
 
 
 def _require_raisable(programs: Sequence[Program]) -> None:
