@@ -8,6 +8,7 @@ import numpy as np
 
 import cloakwork as cw
 from tests.families import greater, mapped
+from tests.system.rows import row
 
 
 def test_tensors_share_one_key() -> None:
@@ -76,3 +77,22 @@ def test_a_function_follows_another() -> None:
     expected = (1 / (1 + np.exp(-(a * b)))).sum(axis=0) * v
     assert second.error is not None
     assert np.abs(found - expected).max() <= second.error < 2.0**-16
+
+
+def test_products_and_a_function_follow_a_product() -> None:
+    first = cw.compile(lambda a, b: a @ b, (4, 2), (2, 5), log_n=15)
+    second = cw.compile(lambda y, v: y @ v, cw.result(first), (5, 3))
+    third = cw.compile(lambda z: cw.sigmoid(z).sum(axis=0), cw.result(second))
+    programs = cw.together(first, second, third)
+    assert not any(each.scheme.insecure for each in programs)
+    clients, evaluators = row(*programs)
+    sent = [each.evaluation_keys(*programs[:at]).names for at, each in enumerate(clients) if at]
+    assert not sent[0] & sent[1]
+    rng = np.random.default_rng(4)
+    a, b, v = (rng.uniform(-1, 1, shape) for shape in ((4, 2), (2, 5), (5, 3)))
+    made = evaluators[0].run(clients[0].encrypt(a, b))
+    made = evaluators[1].run([made, clients[1].encrypt(v=v)])
+    found = clients[2].decrypt(evaluators[2].run(made))
+    expected = (1 / (1 + np.exp(-(a @ b @ v)))).sum(axis=0)
+    assert programs[2].error is not None
+    assert np.abs(found - expected).max() <= programs[2].error < 2.0**-15

@@ -47,6 +47,7 @@ def explain(
     """
     # All frontends are loaded by these.
     from cloakwork.base.arguments import optional, shown
+    from cloakwork.explain.in_a_row import row_lines
     from cloakwork.explain.own_profile import require_profile_of
     from cloakwork.explain.workers import key_lines, worker_lines
     from cloakwork.runtime.profile import Profile
@@ -59,7 +60,8 @@ def explain(
         raise InvalidArgumentError(
             f"cannot explain on workers: expected a program, got {shown(x)}; compile it first"
         )
-    told = [] if profile is None else key_lines(profile)
+    told = row_lines(x) if isinstance(x, Program) else []
+    told += [] if profile is None else key_lines(profile)
     if workers is not None and isinstance(x, Program):
         told += worker_lines(x, workers)
     return "\n".join([_planned(x, profile), *told])
