@@ -55,12 +55,10 @@ def _refused(command: str, message: str) -> int:
 @click.version_option(package_name="cloakwork")
 @click.pass_context
 def cloakwork(context: click.Context) -> None:
-    """Run programs on data that whoever runs them cannot see.
-
-    \b
+    """\b
+    Run programs on data that whoever runs them cannot see.
     compile score.py:program -o p.cw; keygen p.cw --client c.key --evaluator e.key
     encrypt c.key in.npz -o in.cw; run e.key in.cw -o out.cw; decrypt c.key out.cw
-
     Completion in bash: eval "$(_CLOAKWORK_COMPLETE=bash_source cloakwork)"
     """
     if context.invoked_subcommand is None:
@@ -271,28 +269,43 @@ def evaluator(program: Path, keys: Path, output: Path, insecure: bool) -> None:
 
 @cloakwork.command()
 @click.argument("key", type=_FILE)
-@click.argument("inputs", type=_FILE)
+@click.argument("inputs", type=_FILE, required=False)
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
 @click.option("--folder", metavar="PLACE", help="Where to write as files from which runs read.")
+@click.option("--first-state", type=_FILE, help="Where to write the state before the first step.")
 @_PASSPHRASE_FD
 @_INSECURE
 def encrypt(
     key: Path,
-    inputs: Path,
+    inputs: Path | None,
     output: Path | None,
     folder: str | None,
+    first_state: Path | None,
     passphrase_fd: int | None,
     insecure: bool,
 ) -> None:
     """Encrypt inputs with a client's key or a public one, into a file or a folder.
 
-    INPUTS is a .npz, .npy, .json or .csv with values by the names of the program's inputs.
+    INPUTS is a .npz, .npy, .json or .csv with values by the names of the program's inputs. The
+    first state of a program that keeps one is encrypted without INPUTS.
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
     from cloakwork.cli.key_files import load_encrypting  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
+    if first_state is not None:
+        if inputs is not None or output is not None or folder is not None:
+            raise click.UsageError("--first-state goes without INPUTS and where to write them.")
+        require_separate({"--first-state": first_state}, [key])
+        require_replaceable(first_state, cw.EncryptedState)
+        client = load_encrypting(key, insecure, passphrase_fd)
+        if not isinstance(client, cw.Client):
+            raise click.UsageError("--first-state takes a client's file, not that of a public key.")
+        client.start().save(first_state)
+        return
+    if inputs is None:
+        raise click.UsageError("Missing argument 'INPUTS'.")
     if output is None and folder is None:
         raise click.UsageError("Missing option '-o' / '--output', or '--folder'.")
     if output is not None:
@@ -306,23 +319,6 @@ def encrypt(
         encrypted = key_holder.encrypt_into(folder, **values)
     if output is not None:
         encrypted.save(output)
-
-
-@cloakwork.command()
-@click.argument("client", type=_FILE)
-@_RESULT
-@_PASSPHRASE_FD
-@_INSECURE
-def start(client: Path, output: Path, passphrase_fd: int | None, insecure: bool) -> None:
-    """Encrypt the state before the first step of a program that keeps one."""
-    import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
-    from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
-
-    require_separate({"--output": output}, [client])
-    require_replaceable(output, cw.EncryptedState)
-    passphrase = passphrase_of(client, passphrase_fd)
-    cw.load(client, cw.Client, insecure=insecure, passphrase=passphrase).start().save(output)
 
 
 @cloakwork.command()
