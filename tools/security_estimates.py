@@ -78,6 +78,7 @@ SETS = (
     ),
     Set("encapsulation 2^15", 1 << 15, 96, weight=40),
     Set("encapsulation 2^16", 1 << 16, 121, weight=32),
+    Set("ring switching", 2048, 50, binary=True),
     _binary("space4, small key", 747, 32, 1.5944604865450687e-5),
     _binary("space4, large key", 1536, 64, 1.9524392655548086e-11),
     _binary("space4x2, small key", 781, 32, 8.868480365938865e-6),

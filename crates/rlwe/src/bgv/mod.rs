@@ -19,6 +19,7 @@ mod ciphertext;
 mod encryption;
 mod estimate;
 mod evaluator;
+mod leaving;
 mod linear_transform;
 mod noise;
 mod parameters;

@@ -18,6 +18,7 @@ pub(super) const BOOTSTRAPPING_PARAMETERS: Kind =
     Kind { number: 10, name: "bootstrapping parameters" };
 pub(super) const ROTATED_PRODUCTS: Kind = Kind { number: 13, name: "rotated products" };
 pub(super) const BGV_ROTATED_PRODUCTS: Kind = Kind { number: 14, name: "BGV rotated products" };
+pub(super) const RING_SWITCHING_KEY: Kind = Kind { number: 15, name: "a ring switching key" };
 
 pub(super) const FORMAT: Format = Format {
     magic: *b"CLWK",
@@ -35,6 +36,7 @@ pub(super) const FORMAT: Format = Format {
         BOOTSTRAPPING_PARAMETERS,
         ROTATED_PRODUCTS,
         BGV_ROTATED_PRODUCTS,
+        RING_SWITCHING_KEY,
     ],
 };
 
@@ -72,6 +74,7 @@ fn reading(kind: Kind) -> &'static str {
         BGV_PLAINTEXT => "read a BGV plaintext",
         ROTATED_PRODUCTS => "read rotated products",
         BGV_ROTATED_PRODUCTS => "read BGV rotated products",
+        RING_SWITCHING_KEY => "read a ring switching key",
         _ => "read an object",
     }
 }

@@ -3,8 +3,8 @@
 //! All objects begin with the 48 bytes that the crate `envelope` describes: the magic is "CLWK",
 //! the version 6, and the kinds are 1 parameters, 2 secret key, 3 public key, 4 evaluation keys,
 //! 5 ciphertext, 6 plaintext, 7 BGV parameters, 8 BGV ciphertext, 9 BGV plaintext,
-//! 10 bootstrapping parameters, 13 rotated products, 14 BGV rotated products. 11 and 12 were
-//! rotated products whose words stood in another order.
+//! 10 bootstrapping parameters, 13 rotated products, 14 BGV rotated products, 15 ring
+//! switching key. 11 and 12 were rotated products whose words stood in another order.
 //!
 //! Uniform polynomials are stored as the seed that they expand from, so that keys and
 //! fresh ciphertexts take half their memory. Other polynomials are one 32-bit word for
@@ -24,5 +24,6 @@ mod kind;
 mod parameters;
 mod reader;
 mod residues;
+mod ring_switching;
 
 pub use parameters::ReadLimits;

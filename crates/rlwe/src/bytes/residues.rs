@@ -6,7 +6,7 @@ use crate::Result;
 use crate::core::Parameters;
 use crate::core::keys::expand_half;
 use crate::core::rotated_products::UnswitchedProducts;
-use crate::ring::poly::{Basis, Poly};
+use crate::ring::poly::{Basis, Poly, Ring};
 use crate::sampling::Seed;
 
 const WORD: usize = size_of::<u32>();
@@ -32,7 +32,7 @@ fn write_words(bytes: &mut Vec<u8>, words: &[u32]) {
 /// Reads residues modulo the prime at `position`.
 fn read_limb(
     reader: &Reader<'_>,
-    parameters: &Parameters,
+    ring: &Ring,
     position: usize,
     bytes: &[u8],
     limb: &mut [u32],
@@ -43,7 +43,7 @@ fn read_limb(
         *residue = u32::from_le_bytes(word);
         largest = largest.max(*residue);
     }
-    let q = parameters.ring().modulus(position).q;
+    let q = ring.modulus(position).q;
     if largest < q {
         return Ok(());
     }
@@ -57,12 +57,16 @@ pub(super) fn poly(
     parameters: &Parameters,
     basis: &Basis,
 ) -> Result<Poly> {
-    let bytes = reader.take(length(parameters, basis))?;
-    let ring = parameters.ring();
+    poly_of(reader, parameters.ring(), basis)
+}
+
+/// A polynomial of a ring over `basis`.
+pub(super) fn poly_of(reader: &mut Reader<'_>, ring: &Ring, basis: &Basis) -> Result<Poly> {
+    let bytes = reader.take(basis.len() * ring.n() * WORD)?;
     let mut poly = ring.unwritten(basis);
     let limbs = poly.limbs_mut().zip(bytes.chunks_exact(ring.n() * WORD));
     for ((position, limb), bytes) in limbs {
-        read_limb(reader, parameters, position, bytes, limb)?;
+        read_limb(reader, ring, position, bytes, limb)?;
     }
     Ok(poly)
 }
@@ -94,7 +98,7 @@ pub(super) fn products(
     let mut products = UnswitchedProducts::unwritten(ring, basis, step);
     let of_limb = bytes.len() / basis.len();
     for ((position, limb), bytes) in products.limbs_mut().zip(bytes.chunks_exact(of_limb)) {
-        read_limb(reader, parameters, position, bytes, limb)?;
+        read_limb(reader, ring, position, bytes, limb)?;
     }
     Ok(products)
 }

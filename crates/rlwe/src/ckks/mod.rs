@@ -14,6 +14,7 @@ mod encryption;
 mod estimate;
 mod evaluator;
 mod flooding;
+mod leaving;
 mod linear_transform;
 pub(crate) mod parameters;
 mod plaintext;

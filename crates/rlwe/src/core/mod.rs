@@ -10,6 +10,7 @@ pub mod keys;
 pub(crate) mod literal;
 pub(crate) mod noise;
 pub(crate) mod parameters;
+pub mod ring_switching;
 pub(crate) mod rotated_products;
 pub(crate) mod tensor_product;
 
