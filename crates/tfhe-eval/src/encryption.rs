@@ -98,6 +98,31 @@ impl SecretKey {
 }
 
 impl Ciphertexts {
+    /// LWE ciphertexts that came from elsewhere under the key of this label, each a mask and then a
+    /// body.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for one that has not as many words as the parameters ask for.
+    pub fn from_words(
+        parameters: Parameters,
+        label: [u8; 16],
+        lwes: impl IntoIterator<Item = Vec<u32>>,
+    ) -> Result<Self> {
+        let lwes: Vec<Lwe> = lwes.into_iter().map(Lwe::from).collect();
+        let expected = parameters.lwe_length();
+        if let Some(wrong) = lwes.iter().find(|lwe| lwe.len() != expected) {
+            let reason =
+                format!("expected LWE ciphertexts of {expected} words, got {}", wrong.len());
+            return Err(Error::InvalidArgument { operation: "take ciphertexts", reason });
+        }
+        Ok(Self { parameters, id: label, lwes })
+    }
+
+    /// The mask and then the body of each.
+    pub fn words(&self) -> impl Iterator<Item = &[u32]> {
+        self.lwes.iter().map(|lwe| &**lwe)
+    }
+
     /// The parameters of the key.
     pub fn parameters(&self) -> Parameters {
         self.parameters

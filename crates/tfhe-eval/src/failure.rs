@@ -45,7 +45,7 @@ impl Program {
         for node in (0..self.nodes()).filter(|&node| self.is_bootstrap(node)) {
             let tables = self.tables(node);
             let switch = variances.switch[tables.layout().count_log() as usize];
-            let margin = 0.5 / f64::from(1 << tables.message_bits);
+            let margin = self.margin(node);
             let variance = sums.variance_into(node, variances);
             logs.push(log2_failure(margin, variance + switch));
         }
@@ -188,6 +188,44 @@ mod tests {
         let noisier = Variances { input: 1e-4, ..variances };
         let noisier = program().failure(&noisier, &[1 << 30, 1 << 29]).unwrap();
         assert!(noisier.worst > found.worst);
+    }
+
+    #[test]
+    fn a_sign_fails_by_its_own_margin() {
+        let program = |kind| {
+            Program::new(ProgramArrays {
+                inputs: 1,
+                kinds: vec![kind],
+                term_starts: vec![0, 1],
+                term_signals: vec![0],
+                term_weights: vec![1],
+                constants: vec![0],
+                message_bits: vec![1],
+                output_starts: vec![0, 1],
+                tables: vec![7],
+                output_constants: vec![0],
+                output_signals: vec![1],
+            })
+            .unwrap()
+        };
+        let variances = Variances { input: 1e-6, bootstrap: 1e-9, switch: vec![1e-5] };
+        let logs = [1, 2].map(|kind| program(kind).failure(&variances, &[1 << 31]).unwrap().worst);
+        assert!((logs[0] - log2_failure(0.25, 1.1e-5)).abs() < 1e-9);
+        assert!((logs[1] - log2_failure(0.0125_f64.sqrt(), 1.1e-5)).abs() < 1.0);
+        let wrong = ProgramArrays {
+            inputs: 1,
+            kinds: vec![2],
+            term_starts: vec![0, 1],
+            term_signals: vec![0],
+            term_weights: vec![1],
+            constants: vec![0],
+            message_bits: vec![2],
+            output_starts: vec![0, 1],
+            tables: vec![7, 8],
+            output_constants: vec![0],
+            output_signals: vec![1],
+        };
+        assert!(matches!(Program::new(wrong), Err(Error::InvalidProgram { .. })));
     }
 
     #[test]

@@ -88,6 +88,11 @@ impl SecretKey {
         self.id
     }
 
+    /// The numbers of the large key, each 0 or 1, for keys that lead here from another scheme.
+    pub fn large_numbers(&self) -> &[u64] {
+        &self.large
+    }
+
     /// A fresh evaluation key.
     ///
     /// # Errors

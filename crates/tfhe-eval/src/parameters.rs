@@ -168,7 +168,7 @@ impl Parameters {
     }
 
     /// Numbers in the mask of an LWE ciphertext.
-    pub(crate) fn lwe_dimension(&self) -> usize {
+    pub fn lwe_dimension(&self) -> usize {
         self.0.large_polynomials * self.0.polynomial_size
     }
 

@@ -9,6 +9,9 @@ use crate::{Error, Result};
 
 const LINEAR: u8 = 0;
 const BOOTSTRAP: u8 = 1;
+const SIGN: u8 = 2;
+/// What the noise of a sign may come to, in turns: see [`ProgramArrays`].
+const SIGN_MARGIN: f64 = 0.1118;
 /// Far above the message space of any parameter set.
 const MAX_MESSAGE_BITS: u8 = 8;
 /// Outputs of one bootstrap.
@@ -33,11 +36,17 @@ const MAX_TOTAL_WEIGHT: u64 = 1 << 32;
 /// gives for each of its outputs j the table's f_j(v) plus the output's constant, where
 /// f_j(v + 2^(m-1)) = -f_j(v). It has eight outputs at most, and four tables of which none is
 /// a rotation of another. Constants and tables are torus numbers: 2^32 are one turn.
+///
+/// A sign is a bootstrap with m = 1 whose sum may lie up to an eighth of a turn to either side of
+/// its message, for what is left of the bits below. It is not to miss its message where a sign
+/// before it, whose bit is among those, was near its own end and has chosen either: with noises x
+/// and y of one deviation of both, x beyond d / 2 and y beyond 1 / 8 - d / 4, the least of
+/// x^2 + y^2 over all d is 1 / 80. The margin is the root of that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramArrays {
     /// How many signals go in.
     pub inputs: usize,
-    /// By node: 0 for linear, 1 for a bootstrap.
+    /// By node: 0 for linear, 1 for a bootstrap, 2 for a sign.
     pub kinds: Vec<u8>,
     /// By node and one more: where its terms start.
     pub term_starts: Vec<u32>,
@@ -129,7 +138,15 @@ impl Program {
     }
 
     pub(crate) fn is_bootstrap(&self, node: usize) -> bool {
-        self.arrays.kinds[node] == BOOTSTRAP
+        self.arrays.kinds[node] != LINEAR
+    }
+
+    /// What the noise of the sum into a bootstrap may come to, in turns.
+    pub(crate) fn margin(&self, node: usize) -> f64 {
+        match self.arrays.kinds[node] {
+            SIGN => SIGN_MARGIN,
+            _ => 0.5 / f64::from(1 << self.arrays.message_bits[node]),
+        }
     }
 
     /// The signals that a node sums up, each with its weight.
@@ -263,12 +280,15 @@ fn check_node(arrays: &ProgramArrays, node: usize) -> std::result::Result<usize,
         BOOTSTRAP if !(1..=MAX_MESSAGE_BITS).contains(&message_bits) => {
             Err(format!("expected a message_bits from 1 to {MAX_MESSAGE_BITS}, got {message_bits}"))
         }
-        BOOTSTRAP if !(1..=MAX_OUTPUTS).contains(&outputs.len()) => Err(format!(
+        SIGN if message_bits != 1 => {
+            Err(format!("expected a message_bits of 1 for a sign, got {message_bits}"))
+        }
+        BOOTSTRAP | SIGN if !(1..=MAX_OUTPUTS).contains(&outputs.len()) => Err(format!(
             "expected 1 to {MAX_OUTPUTS} outputs of a bootstrap, got {}",
             outputs.len()
         )),
-        BOOTSTRAP => Ok(outputs.len() << (message_bits - 1)),
-        kind => Err(format!("expected kind {LINEAR} or {BOOTSTRAP}, got {kind}")),
+        BOOTSTRAP | SIGN => Ok(outputs.len() << (message_bits - 1)),
+        kind => Err(format!("expected kind {LINEAR}, {BOOTSTRAP} or {SIGN}, got {kind}")),
     }
 }
 
