@@ -71,6 +71,12 @@ impl BgvEstimate {
         self.0.budget_bits()
     }
 
+    /// The variance, in turns squared, that the noise has where integers leave slots for bits.
+    #[getter]
+    fn leaving_variance(&self) -> f64 {
+        self.0.leaving_variance()
+    }
+
     /// A sum or difference; unequal factors cost noise.
     fn add(&self, py: Python<'_>, other: Bound<'_, BgvEstimate>) -> PyResult<Self> {
         result(py, self.0.add(&other.get().0))

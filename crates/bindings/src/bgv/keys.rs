@@ -18,7 +18,7 @@ use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct BgvSecretKey(keys::SecretKey);
+pub struct BgvSecretKey(pub keys::SecretKey);
 
 encrypting_keys!(BgvSecretKey, BgvPublicKey, BgvParameters, BgvPlaintext -> BgvCiphertext by encrypt_integers, "Bgv");
 

@@ -18,7 +18,7 @@ use crate::{bytes, engine, errors};
 
 /// The key that decrypts; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct SecretKey(keys::SecretKey);
+pub struct SecretKey(pub keys::SecretKey);
 
 encrypting_keys!(SecretKey, PublicKey, Parameters, Plaintext -> Ciphertext by encrypt, "");
 

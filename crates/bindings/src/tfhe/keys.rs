@@ -15,7 +15,7 @@ use crate::{bytes, engine, errors, threads};
 
 /// The key that encrypts and decrypts bits; wiped from memory when freed, never printed.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct BooleanSecretKey(SecretKey);
+pub struct BooleanSecretKey(pub SecretKey);
 
 #[pymethods]
 impl BooleanSecretKey {
@@ -257,7 +257,7 @@ impl BooleanEvaluationKey {
 
 /// Encrypted bits of one key, in order.
 #[pyclass(frozen, module = "cloakwork._native")]
-pub struct BooleanCiphertexts(Ciphertexts);
+pub struct BooleanCiphertexts(pub Ciphertexts);
 
 #[pymethods]
 impl BooleanCiphertexts {

@@ -1,5 +1,6 @@
 //! Bits.
 
+pub mod crossing;
 pub mod keys;
 pub mod parameters;
 pub mod program;
