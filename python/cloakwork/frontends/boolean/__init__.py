@@ -14,15 +14,21 @@ from cloakwork.frontends.boolean.circuit import (
     to_bristol,
     to_old_bristol,
 )
+from cloakwork.frontends.boolean.decisions import above, argmax, sort, table, top
 
 __all__ = [
     "Circuit",
+    "above",
+    "argmax",
     "chain",
     "from_blif",
     "from_bristol",
     "from_haskell",
     "from_verilog",
     "from_yosys_json",
+    "sort",
+    "table",
     "to_bristol",
     "to_old_bristol",
+    "top",
 ]

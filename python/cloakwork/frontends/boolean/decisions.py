@@ -1,0 +1,334 @@
+"""Decisions by name, as circuits: the greatest of several numbers, their order, a table.
+
+Each is made for a port, whose numbers it takes; what goes in may be encrypted for it, or be a
+result of a program over reals or integers (`Circuit.compile`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from cloakwork.base.arguments import integer, shown
+from cloakwork.errors import InvalidArgumentError, NotIntegerError
+from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.programs.gates import GateBuilder, GateKind
+from cloakwork.programs.port import Port
+
+# Entries of a table, by the bits that look one up.
+_MOST_TABLE_BITS = 16
+
+
+class _Words(GateBuilder):
+    """Gates on numbers, each a list of values of bits, bit 0 first."""
+
+    def __init__(self, title: str, port: Port, action: str) -> None:
+        if not isinstance(port, Port) or port.kind not in ("signed", "unsigned"):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a port of signed or unsigned numbers, got {shown(port)}"
+            )
+        super().__init__(title, (port,))
+        self._signed = port.kind == "signed"
+        self.elements = [
+            [*range(first, first + port.width)] for first in range(0, port.bits, port.width)
+        ]
+
+    def less(self, left: Sequence[int], right: Sequence[int]) -> int:
+        """Whether one number is less than another: a carry of majorities from bit 0 up."""
+        carry = self.append(GateKind.ZERO)
+        for place, (own, other) in enumerate(zip(left, right, strict=True)):
+            # Two's complement counts its top bit the other way round.
+            low, high = (other, own) if self._signed and place == len(left) - 1 else (own, other)
+            first = self.append(GateKind.XNOR, low, carry)
+            second = self.append(GateKind.XOR, high, carry)
+            carry = self.append(GateKind.XOR, self.append(GateKind.AND, first, second), carry)
+        return carry
+
+    def choose(self, bit: int, one: Sequence[int], zero: Sequence[int]) -> list[int]:
+        """One of two rows of bits."""
+        return [self._chosen(bit, *pair) for pair in zip(one, zero, strict=True)]
+
+    def _chosen(self, bit: int, one: int, zero: int) -> int:
+        if one == zero:
+            return one
+        differ = self.append(GateKind.XOR, one, zero)
+        return self.append(GateKind.XOR, self.append(GateKind.AND, bit, differ), zero)
+
+    def constant(self, number: int, width: int) -> list[int]:
+        """A known number."""
+        return [self.append(GateKind(number >> bit & 1)) for bit in range(width)]
+
+    def exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
+        """Bring two rows, whose first bits are numbers, in falling order; equal ones stay."""
+        low, high = rows[first], rows[second]
+        bit = self.less(low[:width], high[:width])
+        rows[first], rows[second] = self.choose(bit, high, low), self.choose(bit, low, high)
+
+
+def argmax(values: Port) -> Circuit:
+    """Which of several numbers is the greatest; the first of them, where several are.
+
+    Args:
+        values: The numbers, signed or unsigned, two or more.
+
+    Returns:
+        A circuit with the outputs `index` and `greatest`. It compares in rounds, so that the time
+        grows with the logarithm of the count where there are threads.
+
+    Raises:
+        InvalidArgumentError: It is no such port.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> circuit = cw.boolean.argmax(cw.Port("scores", "signed", 8, shape=(5,)))
+        >>> circuit.run_clear(scores=[3, -7, 90, 90, 12])["index"]
+        2
+    """
+    words = _Words(f"argmax of {getattr(values, 'name', '')}", values, "make an argmax")
+    count = _several(len(words.elements), "make an argmax")
+    bits = (count - 1).bit_length()
+    rows = [
+        [*element, *words.constant(number, bits)] for number, element in enumerate(words.elements)
+    ]
+    while len(rows) > 1:
+        pairs = [
+            words.choose(words.less(one[: values.width], two[: values.width]), two, one)
+            for one, two in zip(rows[::2], rows[1::2], strict=False)
+        ]
+        rows = [*pairs, *rows[len(rows) // 2 * 2 :]]
+    words.output(Port("index", "unsigned", bits), rows[0][values.width :])
+    words.output(_like(values, "greatest", ()), rows[0][: values.width])
+    return Circuit(words.finish())
+
+
+def top(values: Port, count: int) -> Circuit:
+    """The greatest of several numbers in falling order, and which they are.
+
+    Equal numbers come in any order.
+
+    Args:
+        values: The numbers, signed or unsigned, two or more.
+        count: How many of them.
+
+    Returns:
+        A circuit with the outputs `indices` and `greatest`, of so many each.
+
+    Raises:
+        InvalidArgumentError: It is no such port, or the count is out of range.
+
+    Source: Batcher, "Sorting networks and their applications", AFIPS 1968: odd-even merging, of
+    which what the count does not need is left out.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> circuit = cw.boolean.top(cw.Port("scores", "unsigned", 8, shape=(5,)), 2)
+        >>> circuit.run_clear(scores=[3, 7, 90, 80, 12])["indices"].tolist()
+        [2, 3]
+    """
+    action = "make a list of the greatest"
+    words = _Words(f"greatest of {getattr(values, 'name', '')}", values, action)
+    several = _several(len(words.elements), action)
+    count = integer(count, "count", action, least=1, most=several)
+    bits = (several - 1).bit_length()
+    rows = [
+        [*element, *words.constant(number, bits)] for number, element in enumerate(words.elements)
+    ]
+    for first, second in _needed(several, count):
+        words.exchange(rows, first, second, values.width)
+    chosen = rows[:count]
+    indices = [bit for row in chosen for bit in row[values.width :]]
+    words.output(Port("indices", "unsigned", bits, shape=(count,)), indices)
+    numbers = [bit for row in chosen for bit in row[: values.width]]
+    words.output(_like(values, "greatest", (count,)), numbers)
+    return Circuit(words.finish())
+
+
+def sort(values: Port) -> Circuit:
+    """Several numbers in rising order, as `numpy.sort` brings them.
+
+    Args:
+        values: The numbers, signed or unsigned, two or more.
+
+    Returns:
+        A circuit with the output `sorted`.
+
+    Raises:
+        InvalidArgumentError: It is no such port.
+
+    Source: as of `top`.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> circuit = cw.boolean.sort(cw.Port("bids", "unsigned", 8, shape=(4,)))
+        >>> circuit.run_clear(bids=[30, 7, 90, 12])["sorted"].tolist()
+        [7, 12, 30, 90]
+    """
+    words = _Words(f"{getattr(values, 'name', '')} in order", values, "make a sort")
+    count = _several(len(words.elements), "make a sort")
+    rows = [list(element) for element in words.elements]
+    for first, second in _needed(count, count):
+        words.exchange(rows, first, second, values.width)
+    words.output(_like(values, "sorted", (count,)), [bit for row in rows[::-1] for bit in row])
+    return Circuit(words.finish())
+
+
+def above(values: Port, threshold: float) -> Circuit:
+    """Which numbers are greater than a known one.
+
+    Args:
+        values: The numbers, signed or unsigned.
+        threshold: The known one; what lies between two numbers of the port counts as the lower.
+
+    Returns:
+        A circuit with the output `above`, a bit for each number.
+
+    Raises:
+        InvalidArgumentError: It is no such port, or the threshold is not one of its numbers.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> circuit = cw.boolean.above(cw.Port("x", "signed", 8, shape=(3,), fraction=4), 1.5)
+        >>> circuit.run_clear(x=[1.5, 1.5625, -3])["above"].tolist()
+        [0, 1, 0]
+    """
+    action = "make a threshold"
+    words = _Words(f"{getattr(values, 'name', '')} above {threshold}", values, action)
+    number = np.floor(np.float64(threshold) * 2.0**values.fraction)
+    low = -(1 << values.width - 1) if values.kind == "signed" else 0
+    if not low <= number < low + (1 << values.width):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a number that {values} may be, got {shown(threshold)}"
+        )
+    known = words.constant(int(number) % (1 << values.width), values.width)
+    found = [words.less(known, element) for element in words.elements]
+    words.output(Port("above", "bits", len(found)), found)
+    return Circuit(words.finish())
+
+
+def table(values: Port, entries: Any) -> Circuit:
+    """An entry of a known table for each number.
+
+    Args:
+        values: The numbers, signed or unsigned, of up to 16 bits; the bits of each, as an unsigned
+            number, say which entry it takes.
+        entries: The entries, integers of any sign, 2^width of them.
+
+    Returns:
+        A circuit with the output `entries`.
+
+    Raises:
+        InvalidArgumentError: It is no such port, or there are not as many entries.
+        NotIntegerError: An entry is not an integer.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> squares = [number**2 for number in range(16)]
+        >>> circuit = cw.boolean.table(cw.Port("x", "unsigned", 4, shape=(3,)), squares)
+        >>> circuit.run_clear(x=[1, 5, 15])["entries"].tolist()
+        [1, 25, 225]
+    """
+    action = "make a table"
+    words = _Words(f"table of {getattr(values, 'name', '')}", values, action)
+    given = np.asarray(entries)
+    if given.dtype.kind not in "iub":
+        raise NotIntegerError(f"cannot {action}: expected integers as entries, got {given.dtype}")
+    numbers = [int(each) for each in given.ravel()]
+    if values.width > _MOST_TABLE_BITS or len(numbers) != 1 << values.width:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a number of up to {_MOST_TABLE_BITS} bits and an entry for "
+            f"each, got {values.width} bits and {len(numbers)} entries"
+        )
+    signed = min(numbers) < 0
+    width = max(1, *(int(each if each >= 0 else ~each).bit_length() + signed for each in numbers))
+    found = [
+        bit for element in words.elements for bit in _looked_up(words, element, numbers, width)
+    ]
+    made = Port("entries", "signed" if signed else "unsigned", width, shape=values.shape)
+    words.output(made, found)
+    return Circuit(words.finish())
+
+
+def _looked_up(words: _Words, bits: list[int], entries: list[int], width: int) -> list[int]:
+    """The entry that bits choose: for each of their upper halves one product with a sum.
+
+    Sums modulo 2 take no bootstraps: what the lower half chooses is one of them, of the products
+    of its bits.
+    """
+    middle = len(bits) // 2
+    low, high = _minterms(words, bits[:middle]), _minterms(words, bits[middle:])
+    found = []
+    for place in range(width):
+        terms = []
+        for upper, chosen in enumerate(high):
+            ones = [
+                minterm
+                for lower, minterm in enumerate(low)
+                if entries[upper << middle | lower] >> place & 1
+            ]
+            if len(ones) == len(low):
+                terms.append(chosen)
+            elif ones:
+                terms.append(words.append(GateKind.AND, chosen, _sum(words, ones)))
+        found.append(_sum(words, terms))
+    return found
+
+
+def _minterms(words: _Words, bits: list[int]) -> list[int]:
+    """For each number that bits may be whether they are it."""
+    made = [words.append(GateKind.ONE)]
+    for bit in bits:
+        ones = [bit if len(made) == 1 else words.append(GateKind.AND, each, bit) for each in made]
+        zeros = [words.append(GateKind.XOR, *pair) for pair in zip(made, ones, strict=True)]
+        made = [*zeros, *ones]
+    return made
+
+
+def _sum(words: _Words, bits: Sequence[int]) -> int:
+    """A sum modulo 2."""
+    if not bits:
+        return words.append(GateKind.ZERO)
+    total = bits[0]
+    for bit in bits[1:]:
+        total = words.append(GateKind.XOR, total, bit)
+    return total
+
+
+def _needed(count: int, kept: int) -> list[tuple[int, int]]:
+    """The exchanges of a network that brings so many first in falling order."""
+    needed: list[tuple[int, int]] = []
+    wanted = set(range(kept))
+    for pair in reversed(_exchanges(count)):
+        if wanted & {*pair}:
+            needed.append(pair)
+            wanted |= {*pair}
+    return needed[::-1]
+
+
+def _exchanges(count: int) -> list[tuple[int, int]]:
+    """Odd-even merge sort of so many, as pairs of places."""
+    pairs: list[tuple[int, int]] = []
+    width = 1
+    while width < count:
+        step = width
+        while step:
+            starts = range(step % width, count - step, 2 * step)
+            for start, offset in product(starts, range(step)):
+                first = start + offset
+                if first + step < count and first // (2 * width) == (first + step) // (2 * width):
+                    pairs.append((first, first + step))
+            step //= 2
+        width *= 2
+    return pairs
+
+
+def _like(port: Port, name: str, shape: tuple[int, ...]) -> Port:
+    return Port(name, port.kind, port.width, shape=shape, fraction=port.fraction)
+
+
+def _several(count: int, action: str) -> int:
+    if count < 2:
+        raise InvalidArgumentError(f"cannot {action}: expected two numbers or more, got {count}")
+    return count
