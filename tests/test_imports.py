@@ -43,6 +43,7 @@ MODULES = {
     "tfhe_noise": "tfhe",
     "clear_bits": "tfhe",
     "clear_gates": "tfhe",
+    "bridged": "",
     "base": "",
     "clear": "",
     "device.devices": "",

@@ -229,7 +229,8 @@ class _Keys:
         values = self.scheme.encrypt(self.secret, run, body, None)
         order = np.concatenate([body.signals_of(number) for number in values])
         first, *others = values.values()
-        return first.concatenate(others).select(np.argsort(order).tolist())
+        together: BooleanCiphertexts = first.concatenate(others)
+        return together.select(np.argsort(order).tolist())
 
     def decrypted(self, body: BootstrapProgram, outputs: BooleanCiphertexts) -> Any:
         """Every output by name."""

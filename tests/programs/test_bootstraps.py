@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.bootstraps import BOOTSTRAP, HALF, LINEAR, QUARTER, bootstrap_statistics_of
+from cloakwork.programs.bootstraps import (
+    BOOTSTRAP,
+    HALF,
+    LINEAR,
+    QUARTER,
+    SIGN,
+    bootstrap_statistics_of,
+)
 from cloakwork.programs.port import Port
 from tests.programs.bootstrap_facts import facts, made
 
@@ -37,7 +44,8 @@ def test_arrays_cannot_be_changed() -> None:
         ({"input_encodings": [QUARTER]}, "2 encodings of inputs"),
         ({"input_encodings": [QUARTER, 3]}, "in the encoding 3"),
         ({"input_encodings": [QUARTER, 0]}, "in the encoding 0"),
-        ({"kinds": [BOOTSTRAP, 2]}, "unknown kind 2"),
+        ({"kinds": [BOOTSTRAP, 3]}, "unknown kind 3"),
+        ({"kinds": [SIGN, LINEAR]}, "node 0 has a message space of 2.2"),
         ({"kinds": [[BOOTSTRAP, LINEAR]]}, "list of integers"),
         ({"kinds": [1.0, 0.0]}, "list of integers"),
         ({"kinds": [1, 256]}, "to fit uint8"),

@@ -90,7 +90,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
         case Encrypted():
             return repr(x)
         case Program(body=BootstrapProgram() as body):
-            return explain_bootstraps(body, x.whole_body, x.scheme, x.threads, x.warning, profile)
+            return explain_bootstraps(body, x, profile)
         case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
             return explain_circuit(body, packing, x.scheme, x.warning, profile)
         case Program(body=SlotProgram() as body, packing=BatchPacking()):

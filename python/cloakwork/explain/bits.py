@@ -10,8 +10,9 @@ from cloakwork.plan.cost.tfhe import data_flow_seconds, known_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import GateProgram, statistics_of
 from cloakwork.programs.port import Port
+from cloakwork.runtime.leaving import Leaving, border
 from cloakwork.runtime.profile import Profile
-from cloakwork.schemes.clear_bits import ClearBits
+from cloakwork.runtime.program import Program
 from cloakwork.schemes.tfhe import Tfhe
 
 _SHOWN_PORTS = 12
@@ -32,15 +33,9 @@ def explain_gates(program: GateProgram) -> str:
     return "\n".join([*lines, *_levels("gates", found.widths)])
 
 
-def explain_bootstraps(
-    program: BootstrapProgram,
-    whole: BootstrapProgram,
-    scheme: Tfhe | ClearBits,
-    threads: int | None,
-    warning: str,
-    profile: Profile | None,
-) -> str:
+def explain_bootstraps(program: BootstrapProgram, of: Program, profile: Profile | None) -> str:
     """What a program over bits takes in and makes, and what it does on ciphertexts."""
+    scheme, warning = of.scheme, of.warning
     found = bootstrap_statistics_of(program)
     by_outputs = [
         f"{count} of {counted(outputs, 'output')}" for outputs, count in found.by_outputs.items()
@@ -50,8 +45,11 @@ def explain_bootstraps(
         "depth": f"{found.depth}",
         "additions": f"{found.terms}",
     }
+    for link in of.after:
+        if isinstance(link, Leaving):
+            facts["rounding"] = _rounding(of, link)
     if isinstance(scheme, Tfhe):
-        facts |= _encrypted_facts(program, whole, scheme, threads or 1)
+        facts |= _encrypted_facts(program, of.whole_body, scheme, of.threads or 1)
     if profile is not None:
         facts["measured"] = _measured(profile)
     lines = [program.title, *_ports("input", program.inputs), *_ports("output", program.outputs)]
@@ -59,6 +57,16 @@ def explain_bootstraps(
     lines += [f"  {warning}"] if warning and warning not in str(scheme) else []
     lines += [f"  {name:<10}  {text}" for name, text in facts.items()]
     return "\n".join([*lines, *_levels("bootstraps", found.widths)])
+
+
+def _rounding(program: Program, link: Leaving) -> str:
+    """How numbers that leave slots become those of an input."""
+    port = next(port for port in program.inputs if port.name == link.input)
+    last = f"multiples of 2^-{port.fraction}" if port.fraction else "integers"
+    shown = f"{port.name} from {link.result} of {link.program.name}, to the nearest {last}"
+    if link.program.scheme.exact:
+        return f"{shown}, exactly"
+    return f"{shown}; to either side within {border(program, link):.2g} of the middle of two"
 
 
 def _with_parts(count: int, parts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cloakwork._native import threads
+from cloakwork._native import Parameters, ntt_seconds, threads
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.explain.modelled import modelled_seconds, seconds_of_limit
@@ -17,11 +17,17 @@ from cloakwork.plan.cost.tfhe import data_flow_seconds, measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.slots import Input, Output, SlotProgram
 from cloakwork.runtime.held_memory import held_memory
+from cloakwork.runtime.leaving import Leaving, numbers_leaving
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU
 from cloakwork.schemes.encoded_cache import default_cache_bytes
 from cloakwork.schemes.tfhe import Tfhe
+
+# That a number takes on its way out of slots: of its mask and two products at their level, of three
+# digits and two sums modulo two primes, and as much as these beside them.
+_TRANSFORMS_OF_A_NUMBER = 45
+_REPETITIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +191,16 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
     each = scheme.parameters.lwe_bytes
     at_once = max(1, threads())
     costs = measured_set(scheme.parameters.name, scheme.failure_bits)
+    leaving = 0.0
+    if numbers := numbers_leaving(program):
+        operations["number out of slots"] = numbers
+        first = next(each.program for each in program.after if isinstance(each, Leaving))
+        log_n = first.scheme.parameter_sets[0].log_n
+        ring = Parameters(levels=0, log_n=log_n, insecure=True)
+        leaving = numbers * _TRANSFORMS_OF_A_NUMBER * ntt_seconds(ring, _REPETITIONS)
     return Estimate(
         operations,
-        at_once * data_flow_seconds(body, costs, at_once),
+        at_once * data_flow_seconds(body, costs, at_once) + leaving,
         program.key_bytes,
         body.input_count * each,
         len(body.output_signals) * each,

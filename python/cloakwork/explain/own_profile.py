@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.programs.bootstraps import BOOTSTRAP
+from cloakwork.programs.bootstraps import LINEAR
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Body
@@ -20,7 +20,7 @@ def require_profile_of(body: Body, profile: Profile, action: str) -> None:
     if isinstance(body, SlotProgram):
         kinds = [operation.kind for operation in body.operations]
     else:
-        kinds = ["bootstrap" if kind == BOOTSTRAP else "linear" for kind in body.kinds.tolist()]
+        kinds = ["linear" if kind == LINEAR else "bootstrap" for kind in body.kinds.tolist()]
     for each in profile.operations:
         if each.number >= len(kinds) or kinds[each.number] != each.kind:
             raise InvalidArgumentError(

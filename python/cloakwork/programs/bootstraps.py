@@ -10,6 +10,10 @@ f_j(v + 2^(m-1)) = -f_j(v), so that only their first halves are kept. Several ou
 bootstrap share its blind rotation: Chillotti, Ligier, Orfila and Tap, "Improved programmable
 bootstrapping with larger precision and efficient arithmetic circuits for TFHE", ASIACRYPT 2021.
 Tables that are rotations of one another count as one there: see `programs.table_rotations`.
+
+A sign is a bootstrap with m = 1 whose phase may lie up to an eighth of a turn off its message, for
+what is left in it of the bits below: it takes the bits of a number one by one, see
+`programs.bits_of_numbers`.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ from cloakwork.programs.table_rotations import distinct_tables
 
 LINEAR = 0
 BOOTSTRAP = 1
+SIGN = 2
 
 HALF = 1 << 31
 QUARTER = 1 << 30
@@ -72,7 +77,7 @@ class BootstrapProgram:
         outputs: The outputs.
         input_bits: For every encrypted input which bit of the inputs it is.
         input_encodings: Its encoding.
-        kinds: `LINEAR` or `BOOTSTRAP` for every node.
+        kinds: `LINEAR`, `BOOTSTRAP` or `SIGN` for every node.
         term_starts: Where the terms of each node begin, and where those of the last one end.
         term_signals: The signals summed.
         term_weights: What each is multiplied by.
@@ -170,7 +175,7 @@ class BootstrapProgram:
     @property
     def bootstrap_count(self) -> int:
         """Nodes that are bootstraps."""
-        return int(np.count_nonzero(self.kinds == BOOTSTRAP))
+        return int(np.count_nonzero(self.kinds))
 
     @cached_property
     def table_starts(self) -> NDArray[np.int64]:
@@ -185,7 +190,7 @@ class BootstrapProgram:
     @cached_property
     def table_counts(self) -> NDArray[np.int64]:
         """For every bootstrap its tables that are no rotations of one another, 0 for linear."""
-        counts = self.kinds.astype(np.int64)
+        counts: NDArray[np.int64] = (self.kinds != LINEAR).astype(np.int64)
         outputs, starts = counts_between(self.output_starts), self.table_starts
         for node in np.flatnonzero(outputs > 1).tolist():
             rows = self.tables[starts[node] : starts[node + 1]].reshape(outputs[node], -1)
@@ -243,7 +248,7 @@ class BootstrapProgram:
         starts, made = self.term_starts.tolist(), self.output_starts.tolist()
         for node, kind in enumerate(self.kinds.tolist()):
             used = signals[starts[node] : starts[node + 1]]
-            level = max(map(level_of.__getitem__, used), default=0) + kind
+            level = max(map(level_of.__getitem__, used), default=0) + (kind != LINEAR)
             levels.append(level)
             for output in range(made[node], made[node + 1]):
                 level_of[self.input_count + output] = level
@@ -278,8 +283,8 @@ class BootstrapProgram:
         nodes = self.node_count
         if nodes > MAX_NODES:
             _refuse(f"expected up to {MAX_NODES} nodes, got {nodes}")
-        if nodes and int(self.kinds.max()) > BOOTSTRAP:
-            node = int(np.argmax(self.kinds > BOOTSTRAP))
+        if nodes and int(self.kinds.max()) > SIGN:
+            node = int(np.argmax(self.kinds > SIGN))
             _refuse(f"node {node} is of the unknown kind {int(self.kinds[node])}")
         for name in ("constants", "message_bits"):
             if len(getattr(self, name)) != nodes:
@@ -287,13 +292,14 @@ class BootstrapProgram:
         _require_starts(self.term_starts, nodes, len(self.term_signals), "terms")
         _require_starts(self.output_starts, nodes, len(self.output_constants), "outputs")
         outputs = counts_between(self.output_starts)
-        most = np.where(self.kinds == BOOTSTRAP, MAX_OUTPUTS, 1)
+        most = np.where(self.kinds == LINEAR, 1, MAX_OUTPUTS)
         wrong = np.flatnonzero((outputs < 1) | (outputs > most))
         if wrong.size:
             node = int(wrong[0])
             _refuse(f"node {node} has {int(outputs[node])} outputs, expected 1 to {most[node]}")
-        most = np.where(self.kinds == BOOTSTRAP, MAX_MESSAGE_BITS, 0)
-        wrong = np.flatnonzero((self.message_bits < self.kinds) | (self.message_bits > most))
+        most = np.array([0, MAX_MESSAGE_BITS, 1])[self.kinds]
+        least = self.kinds != LINEAR
+        wrong = np.flatnonzero((self.message_bits < least) | (self.message_bits > most))
         if wrong.size:
             node = int(wrong[0])
             _refuse(f"node {node} has a message space of 2^{int(self.message_bits[node])}")
@@ -406,6 +412,18 @@ class BootstrapBuilder:
             self._tables += [number % (1 << 32) for number in table]
         self._output_constants += [number % (1 << 32) for number in constants]
         made = [self._new_signal() for _ in tables]
+        self._made.append(made)
+        return made
+
+    def sign(
+        self, terms: Sequence[tuple[int, int]], constant: int, encodings: Sequence[int]
+    ) -> list[int]:
+        """Add a sign: whether a sum is nearer to half a turn than to 0, in several encodings."""
+        self._append(SIGN, terms, constant, 1)
+        # Minus a half of the encoding, and plus a half half a turn on.
+        self._tables += [-(each // 2) % (1 << 32) for each in encodings]
+        self._output_constants += [each // 2 for each in encodings]
+        made = [self._new_signal() for _ in encodings]
         self._made.append(made)
         return made
 
@@ -529,7 +547,7 @@ def bootstrap_statistics_of(program: BootstrapProgram) -> BootstrapStatistics:
         >>> bootstrap_statistics_of(builder.finish())
         BootstrapStatistics(1 bootstraps, 0 linear, 2 terms; depth 1, at most 1 beside)
     """
-    is_bootstrap = program.kinds == BOOTSTRAP
+    is_bootstrap = program.kinds != LINEAR
     counts = np.bincount(counts_between(program.output_starts)[is_bootstrap], minlength=1).tolist()
     by_outputs = {outputs: count for outputs, count in enumerate(counts) if count}
     widths = tuple(np.bincount(program.levels[is_bootstrap], minlength=1)[1:].tolist())

@@ -9,6 +9,7 @@ from cloakwork.programs.bootstraps import (
     HALF,
     LINEAR,
     QUARTER,
+    SIGN,
     BootstrapBuilder,
     BootstrapProgram,
 )
@@ -40,6 +41,11 @@ def replayed(builder: BootstrapBuilder, body: BootstrapProgram, inputs: Sequence
         first, end = outputs[node : node + 2]
         size = (tables[node + 1] - tables[node]) // (end - first)
         starts = range(tables[node], tables[node + 1], size)
+        if kind == SIGN:
+            signals += builder.sign(
+                summed, constants[node], [2 * each for each in added[first:end]]
+            )
+            continue
         signals += builder.bootstrap(
             summed,
             constants[node],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 
 # Where a bound lies above another by the rounding of doubles.
 ROUNDING = 2.0**-40
+
+
+@runtime_checkable
+class ResultOf(Protocol):
+    """What `cloakwork.result` gives: a result of a program, over whatever numbers."""
+
+    @property
+    def program(self) -> Program | None: ...
+
+    @property
+    def result(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +198,12 @@ def whole_body(program: Program) -> Any:
         return body
     made: dict[str, Following] = {}
     for each in (*programs_before(program), program):
-        assert isinstance(each.body, BootstrapProgram)
+        if not isinstance(each.body, BootstrapProgram):
+            continue
         links = [
             (own, made[link.program.fingerprint], result)
             for link in each.after
+            if link.program.fingerprint in made
             for own, result in link.pairs(each)
         ]
         made[each.fingerprint] = Following(each.body, tuple(links))

@@ -503,7 +503,7 @@ class Evaluator(KeyHolder):
             count = None if count == first.batch else count // first.batch
         for each in links:
             each.require_fit(program, action)
-        backend = self._backend if isinstance(program.body, SlotProgram) else None
+        backend = self._backend if isinstance(program.body, SlotProgram) else self._key
         runs = []
         for values in given.values(first.scheme, first.body):
             taken: dict[int, Any] = {}

@@ -43,6 +43,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.executor import MAX_THREADS, estimated_results
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.key_holder import Served
+from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.simulate import extremes
 from cloakwork.runtime.state import Kept, misfit, worst_inputs
 from cloakwork.schemes import read_scheme
@@ -599,7 +600,7 @@ class Program(Served):
         after: tuple[After, ...] = ()
         if fields.has(_AFTER):
             links = fields.several(_AFTER, most=MAX_LINKS)
-            after = tuple(_read_after(each, before) for each in links)
+            after = tuple(_read_after(each, body, before) for each in links)
         kept: tuple[Kept, ...] = ()
         if fields.has(_KEPT):
             kept = tuple(each.made(Kept) for each in fields.several(_KEPT, most=MAX_LINKS))
@@ -638,9 +639,11 @@ class Program(Served):
         return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"
 
 
-def _read_after(fields: Fields, before: Sequence[Program]) -> After:
+def _read_after(fields: Fields, body: Body, before: Sequence[Program]) -> After:
     number = fields.integer("program", least=0, most=len(before) - 1)
-    return After(fields.word("input"), before[number], fields.word("result"))
+    leaves = isinstance(body, BootstrapProgram) and isinstance(before[number].body, SlotProgram)
+    kind = Leaving if leaves else After
+    return kind(fields.word("input"), before[number], fields.word("result"))
 
 
 def _unpickled(data: bytes) -> Program:

@@ -8,13 +8,25 @@ from cloakwork.base.record import Fields
 from cloakwork.errors import InsecureParametersError
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.bridged import BridgedBits, BridgedIntegers, BridgedReals
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.clear_bits import ClearBits
 from cloakwork.schemes.clear_integer import ClearInteger
 from cloakwork.schemes.clear_real import ClearReal
 from cloakwork.schemes.tfhe import Tfhe
 
-_SCHEMES = {each.name: each for each in (Ckks, Bgv, Tfhe, ClearReal, ClearInteger, ClearBits)}
+_KINDS = (
+    Ckks,
+    Bgv,
+    Tfhe,
+    BridgedReals,
+    BridgedIntegers,
+    BridgedBits,
+    ClearReal,
+    ClearInteger,
+    ClearBits,
+)
+_SCHEMES = {each.name: each for each in _KINDS}
 _ADVICE = "for tests, read it with insecure=True"
 
 

@@ -280,13 +280,13 @@ class Bgv(IntegerScheme):
             for each in self.parameter_sets
         ]
 
-    def secret_key(self) -> ByPrime:
+    def secret_key(self) -> Any:
         return ByPrime(tuple(map(BgvSecretKey.generate, self.parameter_sets)))
 
-    def public_key(self, secret: ByPrime) -> ByPrime:
+    def public_key(self, secret: Any) -> Any:
         return ByPrime(tuple(each.public_key() for each in secret.by_prime))
 
-    def evaluation_keys(self, secret: ByPrime, body: SlotProgram) -> ByPrime:
+    def evaluation_keys(self, secret: Any, body: Any) -> Any:
         return self.keys_for(secret, required_keys(body))
 
     def keys_for(self, secret: ByPrime, needed: KeyRequirements) -> ByPrime:
@@ -303,7 +303,7 @@ class Bgv(IntegerScheme):
             )
         )
 
-    def extend_keys(self, keys: ByPrime, further: ByPrime) -> None:
+    def extend_keys(self, keys: Any, further: Any) -> None:
         for own, more in zip(keys.by_prime, further.by_prime, strict=True):
             own.extend(more)
 
@@ -324,14 +324,14 @@ class Bgv(IntegerScheme):
             for each in keys.by_prime
         ]
 
-    def key_parts(self, keys: ByPrime) -> Iterator[tuple[frozenset[str], ByPrime]]:
+    def key_parts(self, keys: Any) -> Iterator[tuple[frozenset[str], Any]]:
         for parts in zip(*(each.split() for each in keys.by_prime), strict=True):
             part = ByPrime(parts)
             yield self.held_keys(part)[0].names(), part
 
     def encrypt(
-        self, key: ByPrime, vectors: Mapping[int, NDArray[Any]], body: SlotProgram, bounds: Any
-    ) -> dict[int, ByPrime]:
+        self, key: Any, vectors: Mapping[int, NDArray[Any]], body: Any, bounds: Any
+    ) -> dict[int, Any]:
         """Encrypt rows of integers, inputs of a program by their numbers."""
         levels = levels_of(body, "inputs")
         return {
@@ -352,9 +352,9 @@ class Bgv(IntegerScheme):
 
     def decrypt(
         self,
-        secret: ByPrime,
-        values: Sequence[ByPrime],
-        body: SlotProgram,
+        secret: Any,
+        values: Sequence[Any],
+        body: Any,
         expected: Any = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
@@ -370,15 +370,13 @@ class Bgv(IntegerScheme):
         ]
         return joined(residues, self._moduli).reshape(ROWS, -1)
 
-    def backend(
-        self, keys: ByPrime, *, cache_bytes: int, expansion: KeyExpansion | None = None
-    ) -> BgvBackend:
+    def backend(self, keys: Any, *, cache_bytes: int, expansion: KeyExpansion | None = None) -> Any:
         return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)
 
     def bytes_at(self, state: State) -> int:
         return sum(ciphertext_bytes(each, state.level or 0) for each in self.parameter_sets)
 
-    def read_key(self, kind: str, fields: Fields) -> ByPrime:
+    def read_key(self, kind: str, fields: Fields) -> Any:
         return self._read(_KEYS[kind], fields)
 
     def read_ciphertext(self, fields: Fields) -> ByPrime:
@@ -393,7 +391,7 @@ class Bgv(IntegerScheme):
             raise fields.wrong("data", "products at one level, as many under each prime")
         return made
 
-    def dump(self, item: ByPrime) -> Record:
+    def dump(self, item: Any) -> Record:
         return {"data": [stored_bytes(each) for each in item.by_prime]}
 
     def _read(self, kind: Any, fields: Fields) -> ByPrime:

@@ -279,13 +279,13 @@ class Ckks(RealScheme):
         ]
         return [(CkksEstimates(self.parameters, self.refreshing), fresh)]
 
-    def secret_key(self) -> SecretKey:
+    def secret_key(self) -> Any:
         return SecretKey.generate(self.parameters)
 
-    def public_key(self, secret: SecretKey) -> PublicKey:
+    def public_key(self, secret: Any) -> Any:
         return secret.public_key()
 
-    def evaluation_keys(self, secret: SecretKey, body: SlotProgram) -> EvaluationKeys:
+    def evaluation_keys(self, secret: Any, body: Any) -> Any:
         """Exactly the evaluation keys that a body needs.
 
         Of many keys some are made at once, and their uniform halves given up for their seeds before
@@ -311,7 +311,7 @@ class Ckks(RealScheme):
             encapsulation_weight=needed.encapsulation_weight,
         )
 
-    def extend_keys(self, keys: EvaluationKeys, further: EvaluationKeys) -> None:
+    def extend_keys(self, keys: Any, further: Any) -> None:
         keys.extend(further)
 
     def generated_key_bytes(self, body: SlotProgram) -> int:
@@ -338,7 +338,7 @@ class Ckks(RealScheme):
             )
         ]
 
-    def key_parts(self, keys: EvaluationKeys) -> Iterator[tuple[frozenset[str], EvaluationKeys]]:
+    def key_parts(self, keys: Any) -> Iterator[tuple[frozenset[str], Any]]:
         for each in keys.split():
             (held,) = self.held_keys(each)
             yield held.names(), each
@@ -351,10 +351,10 @@ class Ckks(RealScheme):
 
     def decrypt(
         self,
-        secret: SecretKey,
-        values: Sequence[Ciphertext],
+        secret: Any,
+        values: Sequence[Any],
         body: Any,
-        expected: Sequence[CkksEstimate] | None = None,
+        expected: Sequence[Any] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The complex slots of every value."""
@@ -366,9 +366,7 @@ class Ckks(RealScheme):
         vectors = [each.decode() for each in found]
         return Decrypted(vectors, max(2.0**-each.precision for each in found))
 
-    def backend(
-        self, keys: EvaluationKeys, *, cache_bytes: int, expansion: KeyExpansion | None = None
-    ) -> CkksBackend:
+    def backend(self, keys: Any, *, cache_bytes: int, expansion: KeyExpansion | None = None) -> Any:
         expand: Callable[[], None] = keys.expand
         if expansion is not None:
             expand = partial(keys.expand_within, expansion.nbytes, expansion.uses)
@@ -382,7 +380,7 @@ class Ckks(RealScheme):
         )
 
     def device_backend(
-        self, keys: EvaluationKeys, device: OpenDevice, *, cache_bytes: int
+        self, keys: Any, device: OpenDevice, *, cache_bytes: int
     ) -> CkksDeviceBackend:
         """What a program runs on that runs on a device."""
         # Keys are sent whole, and again after they have made room for others.

@@ -20,7 +20,7 @@ from cloakwork.errors import (
     RunCancelledError,
     ShapeMismatchError,
 )
-from cloakwork.programs.bootstraps import LINEAR, BootstrapProgram
+from cloakwork.programs.bootstraps import EIGHTH, HALF, LINEAR, SIGN, BootstrapProgram
 from cloakwork.schemes.base import BitRun, Decrypted, ReadLimits
 from cloakwork.schemes.clear import ClearScheme, NoKey
 
@@ -139,6 +139,13 @@ def run_clear_bootstraps(program: BootstrapProgram, inputs: Bits) -> Bits:
     return np.concatenate([empty, *made])
 
 
+def _nearest_half(phases: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """0 or half a turn for phases up to an eighth of a turn from them; others as they are."""
+    moved = phases + np.uint32(EIGHTH)
+    near = (moved & np.uint32(HALF - 1)) <= np.uint32(2 * EIGHTH)
+    return np.where(near, moved & np.uint32(HALF), phases)
+
+
 def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
     phases = np.empty((program.signal_count, len(inputs)), dtype=np.uint32)
     encoded = inputs.T[program.input_bits].astype(np.uint32)
@@ -156,6 +163,8 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
         if kind == LINEAR:
             phases[first] = phase
             continue
+        if kind == SIGN:
+            phase = _nearest_half(phase)
         if np.any(phase & np.uint32((1 << 32 - message_bits) - 1)):
             raise MessageMissedError(
                 f"cannot run the bootstraps: the phase of node {node} falls between two of its "

@@ -111,21 +111,19 @@ class Tfhe(Scheme):
         """Bytes of the evaluation key, which is one for all programs."""
         return self.parameters.evaluation_key_bytes
 
-    def secret_key(self) -> BooleanSecretKey:
+    def secret_key(self) -> Any:
         return BooleanSecretKey.generate(self.parameters)
 
-    def public_key(self, secret: BooleanSecretKey) -> BooleanPublicKey:
+    def public_key(self, secret: Any) -> Any:
         return secret.public_key()
 
-    def evaluation_keys(
-        self, secret: BooleanSecretKey, body: BootstrapProgram
-    ) -> BooleanEvaluationKey:
+    def evaluation_keys(self, secret: Any, body: Any) -> Any:
         """The evaluation key."""
         return secret.evaluation_key()
 
     def encrypt(
-        self, key: Any, vectors: Mapping[int, Bits], body: BootstrapProgram, bounds: Any
-    ) -> dict[int, BooleanCiphertexts]:
+        self, key: Any, vectors: Mapping[int, Bits], body: Any, bounds: Any
+    ) -> dict[int, Any]:
         """Encrypt the bits of inputs, by the numbers of their ports."""
         return {
             number: key.encrypt(*body.encoded_bits(number, bits))
@@ -134,9 +132,9 @@ class Tfhe(Scheme):
 
     def decrypt(
         self,
-        secret: BooleanSecretKey,
-        values: Sequence[BooleanCiphertexts],
-        body: BootstrapProgram,
+        secret: Any,
+        values: Sequence[Any],
+        body: Any,
         expected: Any = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
@@ -152,7 +150,7 @@ class Tfhe(Scheme):
 
     def run(
         self,
-        key: BooleanEvaluationKey,
+        key: Any,
         body: BootstrapProgram,
         values: Mapping[int, BooleanCiphertexts],
         clear: Mapping[int, Bits],
@@ -222,7 +220,7 @@ class Tfhe(Scheme):
 
     def run_part(
         self,
-        key: BooleanEvaluationKey,
+        key: Any,
         part: BootstrapPart,
         inputs: BooleanCiphertexts,
         *,

@@ -129,7 +129,7 @@ def test_refusals_say_what_would_do() -> None:
     small, large = (cw.compile(lambda x: x * x, (4,), log_n=n, insecure=True) for n in (9, 10))
     with pytest.raises(ParametersMismatchError, match="compile all with log_n=10"):
         cw.together(small, large)
-    with pytest.raises(ParametersMismatchError, match="expected one scheme, got ckks for"):
+    with pytest.raises(ParametersMismatchError, match=r"expected one scheme, .*, got ckks for"):
         cw.together(TENSORS.program, BITS.program)
     with pytest.raises(InvalidArgumentError, match="give what compile returns"):
         cw.together(small, "other")  # type: ignore[arg-type]

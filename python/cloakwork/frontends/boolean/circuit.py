@@ -28,7 +28,7 @@ from cloakwork.programs.kept_bits import with_kept_bits
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
-from cloakwork.runtime.after import Result
+from cloakwork.runtime.after import ResultOf
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import Kept
 from cloakwork.schemes.clear_gates import ClearGates
@@ -109,7 +109,7 @@ class Circuit:
         threads: int | None = None,
         failure_bits: int = FAILURE_BITS,
         insecure: bool = False,
-        after: Mapping[str, Result] | None = None,
+        after: Mapping[str, ResultOf] | None = None,
         state: Mapping[str, str] | None = None,
     ) -> Program:
         """The program on ciphertexts that takes the least time, and for which parameters.

@@ -1,4 +1,4 @@
-"""Programs over bits whose inputs are results of other programs over bits."""
+"""Programs over bits whose inputs are results of other programs, over bits or out of slots."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from dataclasses import replace
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 from cloakwork.plan.cost.tfhe import BitCosts
+from cloakwork.programs.bits_of_numbers import MOST_BITS, with_numbers
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.port import BIT_KINDS
-from cloakwork.runtime.after import After, Result
+from cloakwork.programs.port import BIT_KINDS, Port
+from cloakwork.runtime.after import After, ResultOf
+from cloakwork.runtime.leaving import Leaving, fits, require_exact
 from cloakwork.runtime.program import Program
+from cloakwork.schemes.bridged import takes_numbers
 from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.tfhe_noise import BitNoise
 
@@ -26,24 +29,45 @@ def links_of(gates: GateProgram, after: object, action: str) -> tuple[After, ...
         InvalidArgumentError: There is no such input, or the result is of another kind.
     """
     if not isinstance(after, Mapping) or not all(
-        isinstance(each, Result) for each in after.values()
+        isinstance(each, ResultOf) and isinstance(each.program, Program) for each in after.values()
     ):
         raise InvalidArgumentError(
             f"cannot {action}: expected results by the names of inputs, as "
             f"after={{'a': cloakwork.result(first)}}, got {shown(after)}"
         )
     ports = {port.name: port for port in gates.inputs}
+    links: list[After] = []
     for name, each in after.items():
         if name not in ports:
             raise InvalidArgumentError(
                 f"cannot {action}: expected one of the inputs {', '.join(ports)}, got {shown(name)}"
             )
-        if replace(each.port, name=name) != ports[name] or each.port.kind not in BIT_KINDS:
+        first, wanted = each.program, ports[name]
+        assert isinstance(first, Program)
+        given = next(port for port in first.outputs if port.name == each.result)
+        if given.kind not in BIT_KINDS:
+            links.append(Leaving(name, first, each.result))
+            _require_held(wanted, given, first, action)
+        elif replace(given, name=name) == wanted:
+            links.append(After(name, first, each.result))
+        else:
             raise InvalidArgumentError(
-                f"cannot {action}: expected a result that is {ports[name]}, got {each.port} of "
-                f"{each.program.name}; declare both in the same way"
+                f"cannot {action}: expected a result that is {wanted}, got {given} of "
+                f"{first.name}; declare both in the same way"
             )
-    return tuple(After(name, each.program, each.result) for name, each in after.items())
+    return tuple(links)
+
+
+def _require_held(wanted: Port, given: Port, first: Program, action: str) -> None:
+    """Refuse a result over reals or integers that an input over bits does not hold."""
+    if wanted.shape != given.shape or not fits(first, given, wanted):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected an input that holds {given} of {first.name} in up to "
+            f"{MOST_BITS} bits, got {wanted}; declare it of that shape, with more bits or fewer "
+            "after the point"
+        )
+    if first.scheme.exact:
+        require_exact(first, wanted, action)
 
 
 def sets_of(links: Sequence[After], sets: Sequence[BitCosts]) -> list[BitCosts]:
@@ -54,11 +78,19 @@ def sets_of(links: Sequence[After], sets: Sequence[BitCosts]) -> list[BitCosts]:
         replace(each, noise=replace(each.noise, fresh_variance=_of_inputs(each.noise)))
         for each in sets
         if all(_is_fit(each.name, link.program) for link in links)
+        and (takes_numbers(each.name) or not any(map(_leaves_slots, links)))
     ]
 
 
+def _leaves_slots(link: After) -> bool:
+    """Whether a number leaves slots for it, or before it."""
+    return isinstance(link, Leaving) or any(map(_leaves_slots, link.program.after))
+
+
 def _is_fit(name: str, program: Program) -> bool:
-    """Whether a program may have the parameters of a set."""
+    """Whether a program may have the parameters of a set, if it is over bits."""
+    if not isinstance(program.body, BootstrapProgram):
+        return True
     try:
         Tfhe(name, program.scheme.failure_bits).require_fitting(program.whole_body)
     except (InvalidProgramError, NoiseBudgetError):
@@ -74,15 +106,21 @@ def _of_inputs(noise: BitNoise) -> float:
 def following_bits(program: Program, links: tuple[After, ...]) -> Program:
     """A program that takes results as they are encoded; through bootstraps where they are noisy.
 
+    Numbers out of slots come as one phase each.
+
     Raises:
         NoiseBudgetError: They are too noisy for a bootstrap, too.
     """
     body = program.body
     assert isinstance(body, BootstrapProgram)
+    numbers = [own for each in links if isinstance(each, Leaving) for own, _ in each.pairs(program)]
+    if numbers:
+        body = with_numbers(body, numbers)
     given: dict[int, int] = {}
     for each in links:
         first = each.program.body
-        assert isinstance(first, BootstrapProgram)
+        if not isinstance(first, BootstrapProgram):
+            continue
         ((own, result),) = each.ports(body, first)
         start = sum(port.bits for port in body.inputs[:own])
         encodings = first.output_encodings[first.output_slices[result]].tolist()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from cloakwork._native import BgvParameters, Parameters
@@ -21,13 +22,21 @@ from cloakwork.errors import (
     ParametersMismatchError,
 )
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import programs_before
 from cloakwork.runtime.executor import estimated_results
+from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
+from cloakwork.schemes.bridged import (
+    BridgedBits,
+    BridgedIntegers,
+    BridgedReals,
+    takes_numbers,
+)
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.tfhe import Tfhe
 
@@ -76,29 +85,67 @@ def together(*programs: Program) -> tuple[Program, ...]:
                 "and take in_clear of what this gives"
             )
     _require_those_before(programs)
-    if len({each.scheme.key_set for each in programs}) <= 1 and not any(_lifts(programs)):
+    lifts = _lifts(programs)
+    if len({each.scheme.key_set for each in programs}) <= 1 and not any(lifts.values()):
         return programs
-    if len({each.scheme.name for each in programs}) > 1:
+    slots = [each for each in programs if isinstance(each.body, SlotProgram)]
+    bits = [each for each in programs if each not in slots]
+    # Slots and bits are brought together for numbers that go from one to the other.
+    several = any(isinstance(link, Leaving) for each in bits for link in each.after)
+    for kind in (slots, bits) if several else (programs,):
+        if len({each.scheme.name for each in kind}) <= 1:
+            continue
         raise _refusal(
             programs,
-            "one scheme",
+            "one scheme, or programs over bits that follow those over slots",
             [each.scheme.name for each in programs],
             "let keygen make keys for each kind by itself",
         )
-    match programs[0].scheme:
-        case Ckks():
-            return _reals_together(programs)
-        case Bgv():
-            return _integers_together(programs)
-        case _:
-            return _bits_together(programs)
+    made: dict[str, Program] = {}
+    if slots:
+        own = _reals_together if isinstance(slots[0].scheme, Ckks) else _integers_together
+        made = own(slots, lifts)
+    if bits:
+        made = _bits_together(bits, lifts, made)
+    if slots and bits:
+        made = _bridged(programs, made)
+    return tuple(made[each.fingerprint] for each in programs)
 
 
-def _bits_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+def _bridged(programs: Sequence[Program], made: Mapping[str, Program]) -> dict[str, Program]:
+    """Programs over slots and over bits, each with the scheme of the other beside its own."""
+    slots, bits = (
+        next(each.scheme for each in made.values() if isinstance(each.body, kind))
+        for kind in (SlotProgram, BootstrapProgram)
+    )
+    done: dict[str, Program] = {}
+    for before in _in_order(programs):
+        each = made[before.fingerprint]
+        scheme = each.scheme
+        match scheme:
+            case Ckks():
+                scheme = BridgedReals(scheme, bits)
+            case Bgv():
+                scheme = BridgedIntegers(scheme, bits)
+            case _:
+                scheme = BridgedBits(scheme, slots)
+        after = tuple(
+            replace(own, program=done[link.program.fingerprint])
+            for own, link in zip(each.after, before.after, strict=True)
+        )
+        done[before.fingerprint] = replace(each, scheme=scheme, after=after)
+    return done
+
+
+def _bits_together(
+    programs: Sequence[Program], lifts: Mapping[str, int], before: Mapping[str, Program]
+) -> dict[str, Program]:
     """Under the set of one of them, in which bootstraps of all go wrong as seldom as they may."""
     for name in dict.fromkeys(each.scheme.parameters.name for each in programs):
+        if before and not takes_numbers(name):
+            continue
         with suppress(InvalidProgramError, NoiseBudgetError):
-            return _moved(programs, Tfhe(name))
+            return _moved(programs, Tfhe(name), lifts, before)
     raise _refusal(
         programs,
         "one set of parameters for bootstraps of all",
@@ -120,7 +167,7 @@ def _require_those_before(programs: Sequence[Program]) -> None:
                 )
 
 
-def _lifts(programs: Sequence[Program]) -> list[int]:
+def _lifts(programs: Sequence[Program]) -> dict[str, int]:
     """By how many levels each has to begin higher, so that those that follow have enough."""
     lifts = dict.fromkeys((each.fingerprint for each in programs), 0)
     for each in reversed(_in_order(programs)):
@@ -128,7 +175,7 @@ def _lifts(programs: Sequence[Program]) -> list[int]:
             first = link.program.fingerprint
             needed = link.lacking_levels(each) + lifts[each.fingerprint]
             lifts[first] = max(lifts[first], needed)
-    return [lifts[each.fingerprint] for each in programs]
+    return lifts
 
 
 def _in_order(programs: Sequence[Program]) -> list[Program]:
@@ -136,12 +183,13 @@ def _in_order(programs: Sequence[Program]) -> list[Program]:
     given = {each.fingerprint: each for each in programs}
     # Of those that are given none is before itself.
     before = (one.fingerprint for each in programs for one in (*programs_before(each), each))
-    return [given[each] for each in dict.fromkeys(before)]
+    return [given[each] for each in dict.fromkeys(before) if each in given]
 
 
-def _require_raisable(programs: Sequence[Program]) -> None:
+def _require_raisable(programs: Sequence[Program], lifts: Mapping[str, int]) -> None:
     """Refuse further levels for programs whose parameters say where results stand."""
-    for each, levels in zip(programs, _lifts(programs), strict=True):
+    for each in programs:
+        levels = lifts[each.fingerprint]
         if levels and isinstance(each.body, SlotProgram) and refreshes(each.body):
             raise ParametersMismatchError(
                 f"cannot {_ACTION}: expected {levels} further levels of the results of "
@@ -150,10 +198,21 @@ def _require_raisable(programs: Sequence[Program]) -> None:
             )
 
 
-def _moved(programs: Sequence[Program], scheme: Any) -> tuple[Program, ...]:
-    """The programs under the parameters of a scheme, each with the levels that others need."""
-    lifts = dict(zip((each.fingerprint for each in programs), _lifts(programs), strict=True))
-    made: dict[str, Program] = {}
+def _moved(
+    programs: Sequence[Program],
+    scheme: Any,
+    lifts: Mapping[str, int],
+    before: Mapping[str, Program] = MappingProxyType({}),
+) -> dict[str, Program]:
+    """The programs under the parameters of a scheme, each with the levels that others need.
+
+    Args:
+        programs: The programs.
+        scheme: The scheme.
+        lifts: By how many levels each begins higher.
+        before: Others that they follow, as they are now, by what they were.
+    """
+    made = dict(before)
     for each in _in_order(programs):
         body = each.body
         if isinstance(body, SlotProgram):
@@ -165,7 +224,7 @@ def _moved(programs: Sequence[Program], scheme: Any) -> tuple[Program, ...]:
         else:
             own = _scheme_like(scheme, each.scheme)
             made[each.fingerprint] = replace(each, scheme=own, body=body, after=after)
-    return tuple(made[each.fingerprint] for each in programs)
+    return made
 
 
 def _scheme_like(scheme: Any, own: Any) -> Any:
@@ -186,17 +245,17 @@ def _require_one_ring(programs: Sequence[Program], rings: Sequence[int]) -> None
         raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
 
 
-def _reals_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+def _reals_together(programs: Sequence[Program], lifts: Mapping[str, int]) -> dict[str, Program]:
     _require_one_ring(programs, [each.scheme.parameters.log_n for each in programs])
-    _require_raisable(programs)
-    schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs)
+    _require_raisable(programs, lifts)
+    schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs, lifts)
     reached = [_precision(each) for each in programs]
     for scheme in schemes:
         with suppress(InvalidProgramError):
-            moved = _moved(programs, scheme)
+            moved = _moved(programs, scheme, lifts)
             if all(
-                each is own or _precision(each) >= least
-                for each, own, least in zip(moved, programs, reached, strict=True)
+                moved[own.fingerprint] is own or _precision(moved[own.fingerprint]) >= least
+                for own, least in zip(programs, reached, strict=True)
             ):
                 return moved
     raise _refusal(
@@ -224,12 +283,14 @@ def _refreshing_schemes(programs: Sequence[Program]) -> list[Ckks]:
     return [*found.values()]
 
 
-def _schemes_without_bootstraps(programs: Sequence[Program]) -> Iterator[Ckks]:
+def _schemes_without_bootstraps(
+    programs: Sequence[Program], lifts: Mapping[str, int]
+) -> Iterator[Ckks]:
     """The set of a program that has the levels, scale and headroom of all; or a new one."""
     sets: list[Parameters] = [each.scheme.parameters for each in programs]
     levels = max(
-        each.body.top_level + lift
-        for each, lift in zip(programs, _lifts(programs), strict=True)
+        each.body.top_level + lifts[each.fingerprint]
+        for each in programs
         if isinstance(each.body, SlotProgram)
     )
     scale, headroom = max(each.scale_bits for each in sets), max(e.headroom_bits for e in sets)
@@ -272,7 +333,7 @@ def _precision(program: Program) -> float:
     return precision
 
 
-def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
+def _integers_together(programs: Sequence[Program], lifts: Mapping[str, int]) -> dict[str, Program]:
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
     _require_one_ring(programs, [of_one[0].log_n for of_one in sets])
     if len({tuple(each.plaintext_modulus for each in of_one) for of_one in sets}) > 1:
@@ -287,8 +348,8 @@ def _integers_together(programs: Sequence[Program]) -> tuple[Program, ...]:
         if min(each.failure_bits for each in scheme.parameter_sets) < failure:
             continue
         with suppress(InvalidProgramError, NoiseExhaustedError):
-            moved = _moved(programs, scheme)
-            for each in moved:
+            moved = _moved(programs, scheme, lifts)
+            for each in moved.values():
                 estimated_results(each.scheme, each.body)
             return moved
     raise _refusal(

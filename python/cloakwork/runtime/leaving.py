@@ -1,0 +1,254 @@
+"""Numbers that leave slots: an input of a program over bits is a result over reals or integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.programs.bits_of_numbers import MOST_BITS
+from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking
+from cloakwork.programs.packing.results import Keyed, Leaf, integers_of, plain_form
+from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
+from cloakwork.programs.port import Port
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.after import After
+from cloakwork.runtime.executor import estimated_results
+from cloakwork.schemes.base import levels_of, value_count
+from cloakwork.schemes.tfhe_noise import noise_of
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.program import Program
+
+# Where a number of slots is multiplied by the plaintext of one slot, which takes a level's scale.
+_LEVEL = 1
+# How many deviations noise exceeds with a probability of 2^-64, and with one of 2^-128.
+_DEVIATIONS = 9.2
+_EXACT_DEVIATIONS = 13.2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaving(After):
+    """Which input of a program over bits is a result over reals or integers, as whole numbers.
+
+    The numbers of an input with a fixed point are whole multiples of its last bit.
+    """
+
+    def misfit(self, program: Program) -> str:
+        inputs = {port.name: port for port in program.inputs}
+        results = {port.name: port for port in self.program.outputs}
+        if self.input not in inputs or self.result not in results:
+            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
+        wanted, given = inputs[self.input], results[self.result]
+        if wanted.shape != given.shape or not fits(self.program, given, wanted):
+            return f"its input {wanted} does not hold the result {given}"
+        assert isinstance(program.body, BootstrapProgram)
+        if not self._comes_as_numbers(program.body, wanted):
+            return f"its input {self.input!r:.40} does not come as numbers out of slots"
+        return ""
+
+    def _comes_as_numbers(self, body: BootstrapProgram, port: Port) -> bool:
+        signals = body.signals_of(self._own(body))
+        first = sum(each.bits for each in body.inputs[: self._own(body)])
+        places = (body.input_bits[signals].astype(np.int64) - first) % port.width
+        wanted = np.uint64(1) << (32 - port.width + places).astype(np.uint64)
+        return bool((body.input_encodings[signals] == wanted).all())
+
+    def _own(self, body: BootstrapProgram) -> int:
+        return [port.name for port in body.inputs].index(self.input)
+
+    def pairs(self, program: Program) -> list[tuple[int, int]]:
+        results = [port.name for port in self.program.outputs]
+        assert isinstance(program.body, BootstrapProgram)
+        return [(self._own(program.body), results.index(self.result))]
+
+    def lacking_levels(self, _: Program) -> int:
+        first = self.program.body
+        assert isinstance(first, SlotProgram)
+        if first.numbers == "integer":
+            return 0
+        return _LEVEL - min(levels_of(first, "outputs"))
+
+    def taken(
+        self, program: Program, backend: Any, values: Mapping[int, Any], _: str
+    ) -> dict[int, Any]:
+        """Each number as a ciphertext of its lowest bit, those of its other bits as zeros.
+
+        Args:
+            program: The program over bits.
+            backend: The evaluation keys.
+            values: The results.
+        """
+        body = program.body
+        assert isinstance(body, BootstrapProgram)
+        port = next(port for port in program.inputs if port.name == self.input)
+        own = self._own(body)
+        signals = body.signals_of(own)
+        first = sum(each.bits for each in body.inputs[:own])
+        elements, places = np.divmod(body.input_bits[signals].astype(np.int64) - first, port.width)
+        used = np.unique(elements)
+        numbers = self._numbers(backend.switch, values, port, used)
+        zero = numbers.trivial(np.zeros(1, np.uint8), body.input_encodings[signals][:1])
+        order = np.where(places == 0, np.searchsorted(used, elements), len(used))
+        return {own: numbers.concatenate([zero]).select(order.tolist())}
+
+    def _numbers(
+        self, switch: Any, values: Mapping[int, Any], port: Port, used: NDArray[np.int64]
+    ) -> Any:
+        """The numbers of these elements, each one LWE ciphertext."""
+        body = self.program.body
+        assert isinstance(body, SlotProgram)
+        size = _slots_of_one(body)
+        ciphertexts, slots = np.divmod(slots_of(self.program, self.result)[used], size)
+        made, order = [], []
+        for number in np.unique(ciphertexts).tolist():
+            own = np.flatnonzero(ciphertexts == number)
+            order.append(own)
+            of_one = slots[own].tolist()
+            if body.numbers == "integer":
+                (value,) = values[number].by_prime
+                parts = parts_of(port, self.program.scheme.modulus)
+                made.append(switch.leave_integers(value, of_one, parts))
+            else:
+                made.append(switch.leave(values[number], of_one, _turns(port)))
+        first, *others = made
+        together = first.concatenate(others) if others else first
+        return together.select(np.argsort(np.concatenate(order)).tolist())
+
+
+def _turns(port: Port) -> float:
+    """What 1 is in turns, of which a number of all bits fills one."""
+    return float(2.0 ** (port.fraction - port.width))
+
+
+def parts_of(port: Port, modulus: int) -> int:
+    """What 1 is of a plaintext modulus."""
+    return round(modulus * _turns(port))
+
+
+def fits(program: Program, given: Port, wanted: Port) -> bool:
+    """Whether numbers of a result, rounded, are numbers of an input over bits."""
+    if wanted.kind not in ("signed", "unsigned") or not 1 <= wanted.width <= MOST_BITS:
+        return False
+    if given.kind not in ("real", "integer"):
+        return False
+    least, greatest = _range(program, given)
+    low = -(1 << wanted.width - 1) if wanted.kind == "signed" else 0
+    one = 1 << wanted.fraction
+    high = low + (1 << wanted.width) - 1
+    return bool(least * one >= low - 0.5 and greatest * one <= high + 0.5)
+
+
+def _range(program: Program, port: Port) -> tuple[float, float]:
+    """What a result may come to: by the ranges of inputs, where these are known."""
+    packing = program.packing
+    if isinstance(packing, ScalarPacking):
+        form = packing.form.parts[port.name] if isinstance(packing.form, Keyed) else packing.form
+        numbers = [each.number for each in integers_of(form) if isinstance(each, Leaf)]
+        own = [packing.ranges[number] for number in numbers]
+        if own:
+            return min(low for low, _ in own), max(high for _, high in own)
+    infinity = math.inf
+    return (
+        -infinity if port.low is None else port.low,
+        infinity if port.high is None else port.high,
+    )
+
+
+def _slots_of_one(body: SlotProgram) -> int:
+    return body.slots * (ROWS if body.numbers == "integer" else 1)
+
+
+def slots_of(program: Program, result: str) -> NDArray[np.int64]:
+    """For each element of a result in order the slot where it lies, those of all outputs counted.
+
+    Of several evaluations it is that of the first. What a packing makes of vectors that hold the
+    numbers of their slots says it.
+
+    Raises:
+        InvalidArgumentError: An element lies in no slot.
+    """
+    body, packing = program.body, program.packing
+    assert isinstance(body, SlotProgram)
+    size, count = _slots_of_one(body), value_count(body, "outputs")
+    place = [port.name for port in program.outputs].index(result)
+    if isinstance(packing, ScalarPacking):
+        vectors = np.arange(size * count).reshape(count, ROWS, -1)
+        (found,) = packing.places.unpack([*vectors], 1)
+        form = packing.form
+        part = form.parts[result] if isinstance(form, Keyed) else form
+        leaves = [*integers_of(part)]
+        if not all(isinstance(each, Leaf) for each in leaves):
+            raise InvalidArgumentError(
+                f"cannot take a result: expected {result} of {program.name} to be encrypted, and "
+                "some of it is known; give what is known to the next function itself"
+            )
+        return np.array([found[each.number] for each in leaves if isinstance(each, Leaf)])
+    plain: Any = packing
+    plain = replace(plain, form=plain_form(len(program.outputs)))
+    if isinstance(packing, IntegerMatrixPacking):
+        plain = replace(plain, modulus=None)
+    shape = (count, ROWS, -1) if body.numbers == "integer" else (count, size)
+    made = plain.unpack([[*np.arange(size * count, dtype=np.float64).reshape(shape)]], None)
+    array = made[place] if isinstance(made, tuple) else made
+    return np.asarray(array).ravel().astype(np.int64)
+
+
+def numbers_leaving(program: Program) -> int:
+    """How many numbers leave slots for a program."""
+    ports = {port.name: port for port in program.inputs}
+    own = [ports[link.input] for link in program.after if isinstance(link, Leaving)]
+    return sum(math.prod(port.shape) for port in own)
+
+
+def border(program: Program, link: Leaving) -> float:
+    """How near to a border of rounding a number may be rounded to either side.
+
+    By the error of the result, and by the noise of the bootstrap that decides on the lowest bit,
+    which exceeds this with a probability of 2^-64.
+    """
+    port = next(port for port in program.inputs if port.name == link.input)
+    noise = noise_of(program.scheme.parameters.name, program.scheme.failure_bits)
+    # Half a turn is one of the last bit.
+    of_sign = 2 * _DEVIATIONS * math.sqrt(noise.switch_variance[0])
+    return error_of(link.program) + of_sign * 2.0**-port.fraction
+
+
+def error_of(program: Program) -> float:
+    """How far results of a program may be off: as stated, or by the estimates of ciphertexts."""
+    if program.scheme.exact:
+        return 0.0
+    if program.error is not None:
+        return program.error
+    estimates = program.estimated_results
+    assert estimates is not None
+    return float(2.0 ** -min(each.precision for each in estimates))
+
+
+def require_exact(first: Program, port: Port, action: str) -> None:
+    """Refuse integers whose bits their modulus or their noise does not tell.
+
+    Raises:
+        InvalidArgumentError: It does not.
+    """
+    modulus, width = first.scheme.modulus, port.width
+    if len(first.scheme.parameter_sets) > 1 or modulus < 1 << 2 * width:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected integers modulo one prime of at least {2 * width} bits for "
+            f"an input of {width} bits, got {first.scheme}; compile {first.name} with "
+            f"bits={2 * width}, or declare fewer bits"
+        )
+    (estimates,) = estimated_results(first.scheme, first.body)
+    variance = max(each.leaving_variance for each in estimates)
+    if _EXACT_DEVIATIONS * math.sqrt(variance) * 2.0**width > 0.25:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected results of {first.name} with less noise, got a deviation "
+            f"of 2^{math.log2(variance) / 2:.1f} turns for {width} bits; compile it with more "
+            "failure_bits or a larger log_n"
+        )

@@ -1,0 +1,118 @@
+"""Numbers that leave slots, and what programs over bits decide on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import InvalidArgumentError, ParametersMismatchError
+from cloakwork.runtime.leaving import Leaving, border
+from tests.system.rows import row
+
+_WEIGHTS = np.random.default_rng(1).uniform(-1, 1, (10, 32)) / 8
+_SCORES = cw.Port("scores", "signed", 12, shape=(10,), fraction=8)
+
+
+def _scores(x: Any) -> Any:
+    return _WEIGHTS @ x
+
+
+def _pair(circuit: cw.boolean.Circuit) -> tuple[cw.Program, cw.Program]:
+    first = cw.compile(_scores, (32,), log_n=14, precision=16)
+    second = circuit.compile(threads=2, after={circuit.gates.inputs[0].name: cw.result(first)})
+    first, second = cw.together(first, second)
+    return first, second
+
+
+def test_the_greatest_of_a_products_numbers_is_found_on_ciphertexts(tmp_path: Path) -> None:
+    first, second = _pair(cw.boolean.argmax(_SCORES))
+    assert "INSECURE" not in f"{first.scheme}{second.scheme}"
+    client, evaluator = first.keygen()
+    last = client.serving(second)
+    lacking = last.evaluation_keys(first)
+    assert lacking.names == {"all", "ring switching"}
+    assert client.serving(second).evaluation_keys(first, second).names == frozenset()
+    # Files hold both sides.
+    lacking.save(tmp_path / "lacking")
+    client.save(tmp_path / "client")
+    second.save(tmp_path / "second")
+    second = cw.load(tmp_path / "second", cw.Program)
+    client = cw.load(tmp_path / "client", cw.Client)
+    last = client.serving(second)
+    server = evaluator.serving(second, cw.load(tmp_path / "lacking", cw.EvaluationKeys))
+    server.save(tmp_path / "server")
+    server = cw.load(tmp_path / "server", cw.Evaluator)
+    x = np.random.default_rng(2).uniform(-1, 1, 32)
+    made = server.run(evaluator.run(client.encrypt(x)))
+    found, clear = last.decrypt(made), _WEIGHTS @ x
+    off = border(second, second.after[0]) if isinstance(second.after[0], Leaving) else 0.0
+    assert 0 < off < 2**-10
+    assert clear.max() - clear[found["index"]] < 2 * off + 2**-8
+    assert abs(found["greatest"] - clear.max()) < off + 2**-9
+
+
+def test_numbers_are_rounded_to_the_nearest_of_their_port() -> None:
+    """What leaves comes back as bits: the identity circuit, on a hundred numbers."""
+    weights = np.random.default_rng(3).uniform(-1, 1, (100, 4))
+    first = cw.compile(lambda x: weights @ x, (4,), log_n=13, precision=14)
+    port = cw.Port("v", "signed", 10, shape=(100,), fraction=6)
+    circuit = _identity(port)
+    last = circuit.compile(threads=2, after={"v": cw.result(first)})
+    first, last = cw.together(first, last)
+    clients, evaluators = row(first, last)
+    x = np.random.default_rng(4).uniform(-1, 1, 4)
+    made = evaluators[1].run(evaluators[0].run(clients[0].encrypt(x)))
+    found, clear = clients[1].decrypt(made)["w"], weights @ x
+    (link,) = last.after
+    assert isinstance(link, Leaving)
+    off = np.abs(found - clear)
+    assert off.max() < 2**-7 + border(last, link)
+    # Few lie at a border.
+    assert (off < 2**-7).mean() > 0.9
+
+
+def _identity(port: cw.Port) -> cw.boolean.Circuit:
+    from cloakwork.programs.gates import GateBuilder  # noqa: PLC0415
+
+    builder = GateBuilder("same", (port,))
+    made = cw.Port("w", port.kind, port.width, shape=port.shape, fraction=port.fraction)
+    builder.output(made, range(port.bits))
+    return cw.boolean.Circuit(builder.finish())
+
+
+def test_what_leaves_is_one_bootstrap_a_bit() -> None:
+    circuit = cw.boolean.argmax(_SCORES)
+    plain = circuit.compile(threads=2)
+    _, second = _pair(circuit)
+    counts = [cw.estimate(each).operations["bootstrap"] for each in (plain, second)]
+    assert counts == [248, 248 + 10 * 12]
+    assert cw.estimate(second).operations["number out of slots"] == 10
+    assert "to the nearest multiples of 2^-8" in cw.explain(second)
+    assert second.log2_failure < -64
+
+
+@pytest.mark.parametrize(
+    ("port", "words"),
+    [
+        (cw.Port("scores", "signed", 9, shape=(10,), fraction=8), "more bits"),
+        (cw.Port("scores", "signed", 12, shape=(9,), fraction=8), "that shape"),
+        (cw.Port("scores", "unsigned", 12, shape=(10,), fraction=8), "more bits"),
+        (cw.Port("scores", "signed", 17, shape=(10,), fraction=8), "up to 16 bits"),
+    ],
+)
+def test_a_port_that_does_not_hold_a_result_is_refused(port: cw.Port, words: str) -> None:
+    first = cw.compile(_scores, (32,), log_n=14, precision=16)
+    with pytest.raises(InvalidArgumentError, match=words):
+        cw.boolean.argmax(port).compile(after={"scores": cw.result(first)})
+
+
+def test_programs_that_were_not_brought_together_are_refused() -> None:
+    first = cw.compile(_scores, (32,), log_n=14, precision=16)
+    second = cw.boolean.argmax(_SCORES).compile(after={"scores": cw.result(first)})
+    client, _ = first.keygen()
+    with pytest.raises(ParametersMismatchError, match=r"cloakwork\.together"):
+        client.serving(second)
