@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InvalidArgumentError, ParametersMismatchError
+from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.runtime.leaving import Leaving, border
 from tests.system.rows import row
 
@@ -99,7 +99,7 @@ def test_what_leaves_is_one_bootstrap_a_bit() -> None:
     ("port", "words"),
     [
         (cw.Port("scores", "signed", 9, shape=(10,), fraction=8), "more bits"),
-        (cw.Port("scores", "signed", 12, shape=(9,), fraction=8), "that shape"),
+        (cw.Port("scores", "signed", 12, shape=(9,), fraction=8), r"of the shape \(10,\)"),
         (cw.Port("scores", "unsigned", 12, shape=(10,), fraction=8), "more bits"),
         (cw.Port("scores", "signed", 17, shape=(10,), fraction=8), "up to 16 bits"),
     ],
@@ -108,6 +108,34 @@ def test_a_port_that_does_not_hold_a_result_is_refused(port: cw.Port, words: str
     first = cw.compile(_scores, (32,), log_n=14, precision=16)
     with pytest.raises(InvalidArgumentError, match=words):
         cw.boolean.argmax(port).compile(after={"scores": cw.result(first)})
+
+
+def test_the_greatest_of_a_circuits_results_is_exact() -> None:
+    @cw.circuit(a=cw.vector(4, bounds=(-8, 7)), b=cw.vector(4, bounds=(-8, 7)))
+    def products(a: Any, b: Any) -> Any:
+        return [x * y + x for x, y in zip(a, b, strict=True)]
+
+    first = products.compile(bits=18)
+    port = cw.Port("v", "signed", 8, shape=(4,))
+    second = cw.boolean.argmax(port).compile(threads=2, after={"v": cw.result(first)})
+    first, second = cw.together(first, second)
+    assert "INSECURE" not in f"{first.scheme}{second.scheme}"
+    assert "exactly" in cw.explain(second)
+    clients, evaluators = row(first, second)
+    rng = np.random.default_rng(5)
+    for _ in range(2):
+        a, b = rng.integers(-8, 8, (2, 4)).tolist()
+        made = evaluators[0].run(clients[0].encrypt(a=a, b=b))
+        found = clients[1].decrypt(evaluators[1].run(made))
+        expected = [x * y + x for x, y in zip(a, b, strict=True)]
+        assert found == {"index": int(np.argmax(expected)), "greatest": max(expected)}
+    several = evaluators[0].run(clients[0].encrypt(a=[a, a], b=[b, b]))
+    with pytest.raises(ShapeMismatchError, match="one evaluation"):
+        evaluators[1].run(several)
+    after = {"v": cw.result(products.compile(bits=16))}
+    wide = cw.boolean.argmax(cw.Port("v", "signed", 9, shape=(4,)))
+    with pytest.raises(InvalidArgumentError, match=r"above 2\^18"):
+        wide.compile(after=after)
 
 
 def test_programs_that_were_not_brought_together_are_refused() -> None:

@@ -75,6 +75,11 @@ class After:
         """What the other program computes."""
         return self.program.name
 
+    @property
+    def takes_one(self) -> bool:
+        """Whether it takes the result of one evaluation alone, where a run has several."""
+        return False
+
     def misfit(self, program: Program) -> str:
         """Why a program cannot follow; empty where it can, under parameters of both."""
         inputs = {port.name: port for port in program.inputs}

@@ -493,6 +493,11 @@ class Evaluator(KeyHolder):
         first = links[0].program
         self._require_runs(given, first.batch, action)
         count = given.count
+        if count is not None and any(each.takes_one for each in links):
+            raise ShapeMismatchError(
+                f"cannot {action}: expected a result of {first.name} for one evaluation without an "
+                f"axis, got {count} evaluations, which share ciphertexts; run them one by one"
+            )
         if first.batch > 1 and count is not None:
             if count % first.batch:
                 raise ShapeMismatchError(

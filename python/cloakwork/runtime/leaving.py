@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, ParametersMismatchError
 from cloakwork.programs.bits_of_numbers import MOST_BITS
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking
 from cloakwork.programs.packing.results import Keyed, Leaf, integers_of, plain_form
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import After
+from cloakwork.runtime.after import After, shape_of
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.base import levels_of, value_count
 from cloakwork.schemes.tfhe_noise import noise_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 # Where a number of slots is multiplied by the plaintext of one slot, which takes a level's scale.
 _LEVEL = 1
+_QUARTER = 0.25
 # How many deviations noise exceeds with a probability of 2^-64, and with one of 2^-128.
 _DEVIATIONS = 9.2
 _EXACT_DEVIATIONS = 13.2
@@ -46,7 +48,7 @@ class Leaving(After):
         if self.input not in inputs or self.result not in results:
             return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
         wanted, given = inputs[self.input], results[self.result]
-        if wanted.shape != given.shape or not fits(self.program, given, wanted):
+        if not fits(self.program, given, wanted):
             return f"its input {wanted} does not hold the result {given}"
         assert isinstance(program.body, BootstrapProgram)
         if not self._comes_as_numbers(program.body, wanted):
@@ -68,12 +70,27 @@ class Leaving(After):
         assert isinstance(program.body, BootstrapProgram)
         return [(self._own(program.body), results.index(self.result))]
 
+    @property
+    def takes_one(self) -> bool:
+        return self.program.batch > 1 and not isinstance(self.program.packing, BatchPacking)
+
     def lacking_levels(self, _: Program) -> int:
         first = self.program.body
         assert isinstance(first, SlotProgram)
         if first.numbers == "integer":
             return 0
         return _LEVEL - min(levels_of(first, "outputs"))
+
+    def require_fit(self, program: Program, action: str) -> None:
+        After.require_fit(self, program, action)
+        first = self.program
+        (port,) = (port for port in program.inputs if port.name == self.input)
+        if first.scheme.encrypts and first.scheme.exact and not leaves_exactly(first, port.width):
+            raise ParametersMismatchError(
+                f"cannot {action}: expected results of {first.name} with so little noise that "
+                f"{port.width} bits of them leave slots as they are, got {first.scheme}; bring "
+                "both together by cloakwork.together before keys are made"
+            )
 
     def taken(
         self, program: Program, backend: Any, values: Mapping[int, Any], _: str
@@ -134,6 +151,8 @@ def parts_of(port: Port, modulus: int) -> int:
 
 def fits(program: Program, given: Port, wanted: Port) -> bool:
     """Whether numbers of a result, rounded, are numbers of an input over bits."""
+    if wanted.shape != shape_of(program, given):
+        return False
     if wanted.kind not in ("signed", "unsigned") or not 1 <= wanted.width <= MOST_BITS:
         return False
     if given.kind not in ("real", "integer"):
@@ -168,11 +187,11 @@ def _slots_of_one(body: SlotProgram) -> int:
 def slots_of(program: Program, result: str) -> NDArray[np.int64]:
     """For each element of a result in order the slot where it lies, those of all outputs counted.
 
-    Of several evaluations it is that of the first. What a packing makes of vectors that hold the
-    numbers of their slots says it.
+    Of several evaluations of integers it is that of the first. What a packing makes of vectors that
+    hold the numbers of their slots says it.
 
     Raises:
-        InvalidArgumentError: An element lies in no slot.
+        InvalidArgumentError: An element lies in no slot, or is the imaginary part of one.
     """
     body, packing = program.body, program.packing
     assert isinstance(body, SlotProgram)
@@ -194,10 +213,22 @@ def slots_of(program: Program, result: str) -> NDArray[np.int64]:
     plain = replace(plain, form=plain_form(len(program.outputs)))
     if isinstance(packing, IntegerMatrixPacking):
         plain = replace(plain, modulus=None)
-    shape = (count, ROWS, -1) if body.numbers == "integer" else (count, size)
-    made = plain.unpack([[*np.arange(size * count, dtype=np.float64).reshape(shape)]], None)
-    array = made[place] if isinstance(made, tuple) else made
-    return np.asarray(array).ravel().astype(np.int64)
+    numbers: NDArray[Any] = np.arange(size * count)
+    shape: tuple[int, ...] = (count, ROWS, -1)
+    if body.numbers == "real":
+        # Imaginary parts are told by their signs.
+        numbers, shape = numbers - 1j * (1 + numbers), (count, size)
+    vectors = numbers.reshape(shape)
+    many = program.batch if isinstance(packing, BatchPacking) and program.batch > 1 else None
+    made = plain.unpack([[*vectors]], many)
+    places = np.asarray(made[place] if isinstance(made, tuple) else made).ravel().astype(np.int64)
+    if places.min(initial=0) < 0:
+        raise InvalidArgumentError(
+            f"cannot take a result: expected {result} of {program.name} in real parts of slots, "
+            "got two numbers in one; compile the function that returns its argument between them, "
+            "as cloakwork.compile(lambda x: x, cloakwork.result(first))"
+        )
+    return places
 
 
 def numbers_leaving(program: Program) -> int:
@@ -231,24 +262,26 @@ def error_of(program: Program) -> float:
     return float(2.0 ** -min(each.precision for each in estimates))
 
 
-def require_exact(first: Program, port: Port, action: str) -> None:
-    """Refuse integers whose bits their modulus or their noise does not tell.
+def require_modulus(first: Program, port: Port, action: str) -> None:
+    """Refuse integers whose modulus does not tell the bits of a port apart.
 
     Raises:
         InvalidArgumentError: It does not.
     """
-    modulus, width = first.scheme.modulus, port.width
-    if len(first.scheme.parameter_sets) > 1 or modulus < 1 << 2 * width:
+    modulus, bits = first.scheme.modulus, 2 * port.width
+    if len(first.scheme.parameter_sets) > 1 or modulus < 1 << bits:
         raise InvalidArgumentError(
-            f"cannot {action}: expected integers modulo one prime of at least {2 * width} bits for "
-            f"an input of {width} bits, got {first.scheme}; compile {first.name} with "
-            f"bits={2 * width}, or declare fewer bits"
+            f"cannot {action}: expected integers modulo one prime above 2^{bits} for an input of "
+            f"{port.width} bits, got {first.scheme}; compile {first.name} with bits={bits}, or "
+            "declare fewer bits"
         )
+
+
+def leaves_exactly(first: Program, width: int) -> bool:
+    """Whether noise leaves integers of so many bits as they are, on their way out of slots.
+
+    It does where it exceeds a quarter of the last bit with a probability of 2^-128.
+    """
     (estimates,) = estimated_results(first.scheme, first.body)
-    variance = max(each.leaving_variance for each in estimates)
-    if _EXACT_DEVIATIONS * math.sqrt(variance) * 2.0**width > 0.25:
-        raise InvalidArgumentError(
-            f"cannot {action}: expected results of {first.name} with less noise, got a deviation "
-            f"of 2^{math.log2(variance) / 2:.1f} turns for {width} bits; compile it with more "
-            "failure_bits or a larger log_n"
-        )
+    deviation = math.sqrt(max(each.leaving_variance for each in estimates))
+    return _EXACT_DEVIATIONS * deviation * 2.0**width <= _QUARTER

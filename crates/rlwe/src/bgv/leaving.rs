@@ -23,7 +23,7 @@ impl Ciphertext {
     /// [`variance`](crate::core::ring_switching::variance).
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`]; [`Error::ParametersMismatch`]; [`Error::DegreeMismatch`];
+    /// [`Error::KeyMismatch`]; [`Error::ParametersMismatch`];
     /// [`Error::SlotMismatch`] for a slot that there is not; [`Error::IntegerOutOfRange`] for parts
     /// that are not between 0 and t.
     pub fn leave(
@@ -33,7 +33,6 @@ impl Ciphertext {
         parts: u32,
     ) -> Result<Vec<Vec<u32>>> {
         let parameters = self.parameters();
-        self.check_degree(1, LEAVE)?;
         if let Some(&actual) = slots.iter().find(|&&slot| slot >= parameters.n()) {
             let expected = parameters.n();
             return Err(Error::SlotMismatch { operation: LEAVE, expected, actual });
@@ -49,8 +48,7 @@ impl Ciphertext {
         let inverse = t.mul(t.sub(0, q), t.inv(self.estimate.factor));
         let n = t.reduce(parameters.n() as u64);
         let value = centred(t, t.mul(t.mul(parts, n), inverse));
-        let polys = [&self.polys[0], &self.polys[1]];
-        key.leave(parameters, self.key, polys, slots, |slot| self.mask(slot, value))
+        key.leave(parameters, self.key, &self.polys, slots, |slot| self.mask(slot, value))
     }
 
     /// The polynomial of an integer in one slot.

@@ -5,7 +5,7 @@ use super::residues;
 use crate::Result;
 use crate::core::Parameters;
 use crate::core::keys::KeyId;
-use crate::core::ring_switching::{DIGITS, RingSwitchingKey, check_dimension, every, expand_row};
+use crate::core::ring_switching::{ROWS, RingSwitchingKey, check_dimension, every, expand_row};
 use crate::sampling::Seed;
 
 impl RingSwitchingKey {
@@ -48,7 +48,7 @@ impl RingSwitchingKey {
         let seed = Seed(reader.array()?);
         let ring = parameters.switching_ring()?;
         let mut rows = Vec::new();
-        for index in 0..DIGITS {
+        for index in 0..ROWS {
             let first = residues::poly_of(&mut reader, &ring, &every(&ring))?;
             rows.push([first, expand_row(&ring, &seed, index)?]);
         }

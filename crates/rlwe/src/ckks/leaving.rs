@@ -26,7 +26,7 @@ impl Ciphertext {
     /// times `turns`, and [`variance`](crate::core::ring_switching::variance).
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`]; [`Error::ParametersMismatch`]; [`Error::DegreeMismatch`];
+    /// [`Error::KeyMismatch`]; [`Error::ParametersMismatch`];
     /// [`Error::SlotMismatch`] for a slot that there is not; [`Error::ScaleOutOfRange`] where the
     /// level leaves no room for a plaintext: a level higher does.
     pub fn leave(
@@ -36,7 +36,6 @@ impl Ciphertext {
         turns: f64,
     ) -> Result<Vec<Vec<u32>>> {
         let parameters = self.parameters();
-        self.check_degree(1, LEAVE)?;
         if let Some(&actual) = slots.iter().find(|&&slot| slot >= self.slots()) {
             let expected = self.slots();
             return Err(Error::SlotMismatch { operation: LEAVE, expected, actual });
@@ -46,8 +45,7 @@ impl Ciphertext {
         if !(scale.is_finite() && scale >= LEAST_SCALE) {
             return Err(Error::ScaleOutOfRange { operation: LEAVE, scale, modulus_bits });
         }
-        let polys = [&self.polys[0], &self.polys[1]];
-        key.leave(parameters, self.key, polys, slots, |slot| self.mask(slot, scale))
+        key.leave(parameters, self.key, &self.polys, slots, |slot| self.mask(slot, scale))
     }
 
     /// The polynomial of N / 2 in one slot, at a scale.

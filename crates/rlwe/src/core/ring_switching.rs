@@ -9,13 +9,14 @@
 //! two primes, is below 2^50, where d = 2048 and an error of 3.2 are as hard as the large keys of
 //! TFHE, of the same d and the same error in turns ([`LEAST_DIMENSION`]). It has no special prime:
 //! what a ciphertext has in its second polynomial is taken, in turns, as three digits of 11 bits,
-//! each of which meets a row of the key.
+//! each of which meets a row of the key; in its third, beside the square of the secret, as four.
 //!
 //! Noise, in turns squared: of the digits' end 2^-66 / 12 for each of the 1 + h coefficients of a
-//! secret of h ones and minus ones; of the key 3 N (2^22 / 12) 3.2^2 / Q'^2; of the rounding to
-//! words of 32 bits 2^-64 / 12 for each of the 1 + d / 2 that s' takes. See [`variance`].
+//! secret of h ones and minus ones, and 2^-88 / 12 for the h^2 of its square; of the key
+//! 7 N (2^22 / 12) 3.2^2 / Q'^2, and of its last row's weight, which is whole, h^2 (2^22 / 12) / 12
+//! / Q'^2; of the rounding to words of 32 bits 2^-64 / 12 for each of the 1 + d / 2 that s' takes.
+//! See [`variance`].
 
-use std::array;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -40,9 +41,9 @@ pub const LEAST_DIMENSION: usize = 2048;
 const PRIME_BITS: u32 = 25;
 const PRIMES: usize = 2;
 const DIGIT_BITS: u32 = 11;
-pub(crate) const DIGITS: usize = 3;
-/// Of turns, what the digits hold.
-const PRECISION: u32 = DIGIT_BITS * DIGITS as u32;
+const DIGITS: usize = 3;
+const DIGITS_OF_SQUARE: usize = 4;
+pub(crate) const ROWS: usize = DIGITS + DIGITS_OF_SQUARE;
 
 const SWITCH: &str = "switch to another ring";
 
@@ -55,7 +56,8 @@ pub struct RingSwitchingKey {
     pub(crate) dimension: usize,
     pub(crate) ring: Arc<Ring>,
     pub(crate) seed: Seed,
-    /// The first and second half of each row; the second ones are what the seed expands to.
+    /// The first and second half of each row, for digits beside the secret and then beside its
+    /// square; the second ones are what the seed expands to.
     pub(crate) rows: Vec<[Poly; 2]>,
 }
 
@@ -92,6 +94,8 @@ impl SecretKey {
         let mut to = SecretPoly(ring.small(&basis, &spread));
         ring.to_montgomery(&mut to.0);
         let from = SecretPoly(ring.small(&basis, &self.coefficients));
+        let mut square = SecretPoly(from.0.clone());
+        ring.mul(&mut square.0, &from.0);
         let mut generator = Generator::from_os()?;
         let seed = generator.public_seed();
         let row = |index: usize| {
@@ -101,10 +105,12 @@ impl SecretKey {
             let error = sampling::gaussian(&mut generator, ring.n());
             let mut first = ring.small(&basis, &error);
             ring.sub(&mut first, &mask.0);
-            ring.add_scaled(&mut first, &from.0, |modulus| modulus.reduce(weight(&ring, index)));
+            let (power, digit) =
+                if index < DIGITS { (&from, index) } else { (&square, index - DIGITS) };
+            ring.add_scaled(&mut first, &power.0, |modulus| modulus.reduce(weight(&ring, digit)));
             Ok([first, half])
         };
-        let rows = (0..DIGITS).map(row).collect::<Result<_>>()?;
+        let rows = (0..ROWS).map(row).collect::<Result<_>>()?;
         Ok(RingSwitchingKey {
             parameters: self.parameters.clone(),
             id: self.id,
@@ -143,8 +149,8 @@ impl RingSwitchingKey {
         2 * stored_bytes(self.ring.log_n)
     }
 
-    /// For each slot the LWE ciphertext, mask and then body, of coefficient 0 of two polynomials
-    /// times what `mask` gives for the slot; its phase is the body less the mask times the target.
+    /// For each slot the LWE ciphertext, mask and then body, of coefficient 0 of polynomials, two
+    /// or three, times what `mask` gives for the slot; its phase is the body less the mask times the target.
     ///
     /// # Errors
     /// [`Error::ParametersMismatch`], [`Error::KeyMismatch`] for what another key encrypts, and
@@ -153,7 +159,7 @@ impl RingSwitchingKey {
         &self,
         parameters: &Parameters,
         id: KeyId,
-        polys: [&Poly; 2],
+        polys: &[Poly],
         slots: &[usize],
         mask: impl Fn(usize) -> Result<Poly> + Sync,
     ) -> Result<Vec<Vec<u32>>> {
@@ -164,20 +170,24 @@ impl RingSwitchingKey {
             return Err(Error::KeyMismatch { operation: SWITCH });
         }
         let leave = |&slot: &usize| {
-            let mut products = [mask(slot)?, mask(slot)?];
-            let pairs = products.iter_mut().zip(polys);
-            pairs.for_each(|(product, poly)| parameters.ring().mul(product, poly));
-            Ok(self.first_coefficient(&products))
+            let mask = mask(slot)?;
+            let product = |poly: &Poly| {
+                let mut product = poly.clone();
+                parameters.ring().mul(&mut product, &mask);
+                turns_of(parameters.ring(), &product)
+            };
+            Ok(self.first_coefficient(&polys.iter().map(product).collect::<Vec<Turns>>()))
         };
         parallel::over(slots).shared().map(leave).collect()
     }
 
-    fn first_coefficient(&self, polys: &[Poly; 2]) -> Vec<u32> {
+    fn first_coefficient(&self, polys: &[Turns]) -> Vec<u32> {
         let ring = &*self.ring;
-        let [body, mask] = polys.each_ref().map(|poly| turns_of(self.parameters.ring(), poly));
         let mut sums = [ring.zero(&every(ring)), ring.zero(&every(ring))];
-        for (digit, row) in mask.digits().iter().zip(&self.rows) {
-            let digit = signed(ring, digit);
+        let counts = [DIGITS, DIGITS_OF_SQUARE];
+        let digits = polys[1..].iter().zip(counts).flat_map(|(poly, count)| poly.digits(count));
+        for (digit, row) in digits.zip(&self.rows) {
+            let digit = signed(ring, &digit);
             for (sum, half) in sums.iter_mut().zip(row) {
                 let mut product = digit.clone();
                 ring.mul(&mut product, half);
@@ -189,7 +199,7 @@ impl RingSwitchingKey {
         // Coefficient 0 of a product takes X^i from one side and -X^(N - i) from the other.
         let first = [-mask.0[0]].into_iter();
         let others = (1..self.dimension).map(|i| mask.0[ring.n() - i * apart]);
-        let body = constant.0[0] + body.0[0];
+        let body = constant.0[0] + polys[0].0[0];
         first.chain(others).chain([body]).map(word).collect()
     }
 }
@@ -198,18 +208,21 @@ impl RingSwitchingKey {
 /// 2^`log_n`, of secrets that may be 0, 1 and -1, to one of `dimension` zeros and ones.
 pub fn variance(log_n: u32, dimension: usize) -> f64 {
     let n = f64::from(log_n).exp2();
-    let end = f64::from(PRECISION).exp2().powi(-2) / 12.0 * (1.0 + n * 2.0 / 3.0);
+    let ones = n * 2.0 / 3.0;
+    let end = |count: usize| f64::exp2(-2.0 * f64::from(DIGIT_BITS) * count as f64) / 12.0;
+    let ends = end(DIGITS) * (1.0 + ones) + end(DIGITS_OF_SQUARE) * ones * ones;
     let digit = f64::from(DIGIT_BITS).exp2().powi(2) / 12.0;
     // The primes are the largest below 2^25; the least ones of a ring of 2^17 are above 2^24.9.
     let modulus = f64::from(PRIME_BITS * PRIMES as u32).exp2() * 0.87;
-    let key = DIGITS as f64 * n * digit * (SIGMA * SIGMA + 1.0 / 12.0) / (modulus * modulus);
+    let errors = ROWS as f64 * n * (SIGMA * SIGMA + 1.0 / 12.0) + ones * ones / 12.0;
+    let key = digit * errors / (modulus * modulus);
     let words = f64::exp2(-64.0) / 12.0 * (1.0 + dimension as f64 / 2.0);
-    end + key + words
+    ends + key + words
 }
 
 /// Bytes of the rows of a key in a ring of degree 2^`log_n` as they are stored.
 pub fn stored_bytes(log_n: u32) -> usize {
-    (DIGITS * PRIMES * size_of::<u32>()) << log_n
+    (ROWS * PRIMES * size_of::<u32>()) << log_n
 }
 
 pub(crate) fn check_dimension(parameters: &Parameters, dimension: usize) -> Result<()> {
@@ -251,10 +264,11 @@ fn weight(ring: &Ring, index: usize) -> u64 {
 
 impl Turns {
     /// Signed digits, the most significant first.
-    fn digits(&self) -> [Vec<i16>; DIGITS] {
-        let mut digits = array::from_fn(|_| Vec::with_capacity(self.0.len()));
+    fn digits(&self, count: usize) -> Vec<Vec<i16>> {
+        let mut digits = vec![Vec::with_capacity(self.0.len()); count];
+        let one = f64::exp2(f64::from(DIGIT_BITS) * count as f64);
         for &turn in &self.0 {
-            let mut left = (turn * f64::from(PRECISION).exp2()).round() as i64;
+            let mut left = (turn * one).round() as i64;
             for digits in digits.iter_mut().rev() {
                 let (base, half) = (1i64 << DIGIT_BITS, 1i64 << (DIGIT_BITS - 1));
                 let digit = ((left + half) & (base - 1)) - half;

@@ -14,8 +14,8 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import BIT_KINDS, Port
-from cloakwork.runtime.after import After, ResultOf
-from cloakwork.runtime.leaving import Leaving, fits, require_exact
+from cloakwork.runtime.after import After, ResultOf, shape_of
+from cloakwork.runtime.leaving import Leaving, fits, require_modulus, slots_of
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bridged import takes_numbers
 from cloakwork.schemes.tfhe import Tfhe
@@ -60,14 +60,15 @@ def links_of(gates: GateProgram, after: object, action: str) -> tuple[After, ...
 
 def _require_held(wanted: Port, given: Port, first: Program, action: str) -> None:
     """Refuse a result over reals or integers that an input over bits does not hold."""
-    if wanted.shape != given.shape or not fits(first, given, wanted):
+    if not fits(first, given, wanted):
         raise InvalidArgumentError(
-            f"cannot {action}: expected an input that holds {given} of {first.name} in up to "
-            f"{MOST_BITS} bits, got {wanted}; declare it of that shape, with more bits or fewer "
-            "after the point"
+            f"cannot {action}: expected an input of the shape {shape_of(first, given)} that holds "
+            f"{given} of {first.name} in up to {MOST_BITS} bits, got {wanted}; declare it so, with "
+            "more bits or fewer after the point"
         )
+    slots_of(first, given.name)
     if first.scheme.exact:
-        require_exact(first, wanted, action)
+        require_modulus(first, wanted, action)
 
 
 def sets_of(links: Sequence[After], sets: Sequence[BitCosts]) -> list[BitCosts]:

@@ -35,8 +35,8 @@ class ResultSpec(PlacedSpec):
 def result(program: Program, which: int | str = 0) -> Any:
     """A result of a compiled program as an argument of the next function.
 
-    Over reals it is an argument of `cloakwork.compile`; over bits of the `compile` of a circuit,
-    as `circuit.compile(after={"a": cloakwork.result(first)})`.
+    Over reals it is an argument of `cloakwork.compile`; over reals, integers and bits of the
+    `compile` of a circuit over bits: `circuit.compile(after={"a": cloakwork.result(first)})`.
 
     The function that is compiled with it is planned from where the result lies, and its ranges and
     errors follow from the result's. What lies in blocks is brought into slots first, for a level.
@@ -46,7 +46,7 @@ def result(program: Program, which: int | str = 0) -> Any:
 
     Args:
         program: A program over reals, by `cloakwork.compile` or `cloakwork.nn.compile`; or one
-            over bits.
+            over integers or bits.
         which: The number of the result, from 0 on, or its name.
 
     Raises:
@@ -70,7 +70,7 @@ def result(program: Program, which: int | str = 0) -> Any:
             f"cannot {_ACTION}: expected a compiled program, got {shown(program)}"
         )
     port = _found(program, which)
-    if port.kind in BIT_KINDS:
+    if port.kind in BIT_KINDS or port.kind == "integer":
         _require_encrypting(program)
         return Result(program, port.name)
     place = place_of(program, port.name)

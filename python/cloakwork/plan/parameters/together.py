@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +29,7 @@ from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import programs_before
 from cloakwork.runtime.executor import estimated_results
-from cloakwork.runtime.leaving import Leaving
+from cloakwork.runtime.leaving import Leaving, leaves_exactly
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.bridged import (
@@ -40,6 +41,8 @@ from cloakwork.schemes.bridged import (
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.tfhe import Tfhe
 
+# Bits that moduli get for the way out of slots, tried in order.
+_ROOM = range(8, 57, 8)
 _ACTION = "bring programs together"
 
 
@@ -102,14 +105,27 @@ def together(*programs: Program) -> tuple[Program, ...]:
             "let keygen make keys for each kind by itself",
         )
     made: dict[str, Program] = {}
-    if slots:
-        own = _reals_together if isinstance(slots[0].scheme, Ckks) else _integers_together
-        made = own(slots, lifts)
+    if slots and isinstance(slots[0].scheme, Ckks):
+        made = _reals_together(slots, lifts)
+    elif slots:
+        made = _integers_together(slots, lifts, _widths(bits))
     if bits:
         made = _bits_together(bits, lifts, made)
     if slots and bits:
         made = _bridged(programs, made)
     return tuple(made[each.fingerprint] for each in programs)
+
+
+def _widths(programs: Sequence[Program]) -> dict[str, int]:
+    """The most bits of numbers that leave slots, by the program that makes them."""
+    widths: dict[str, int] = {}
+    for each in programs:
+        ports = {port.name: port for port in each.inputs}
+        for link in each.after:
+            if isinstance(link, Leaving):
+                first = link.program.fingerprint
+                widths[first] = max(widths.get(first, 0), ports[link.input].width)
+    return widths
 
 
 def _bridged(programs: Sequence[Program], made: Mapping[str, Program]) -> dict[str, Program]:
@@ -333,7 +349,35 @@ def _precision(program: Program) -> float:
     return precision
 
 
-def _integers_together(programs: Sequence[Program], lifts: Mapping[str, int]) -> dict[str, Program]:
+def _with_room(schemes: Sequence[Bgv], bits: int) -> Bgv:
+    """A set of the levels of the deepest, whose moduli all have so many bits more.
+
+    Raises:
+        InsecureParametersError: It is not 128-bit secure in the ring.
+    """
+    (deepest,) = max(schemes, key=lambda each: each.parameter_sets[0].levels).parameter_sets
+    try:
+        made = BgvParameters(
+            levels=deepest.levels,
+            plaintext_modulus=deepest.plaintext_modulus,
+            level_bits=deepest.level_bits,
+            base_bits=math.ceil(deepest.log_q(0)) + bits,
+            log_n=deepest.log_n,
+            failure_bits=deepest.failure_bits,
+            insecure=deepest.insecure,
+        )
+    except InsecureParametersError as refusal:
+        raise InsecureParametersError(
+            f"cannot {_ACTION}: what leaves slots takes {bits} bits more of the modulus: "
+            f"{refusal.reason}; compile all with log_n={deepest.log_n + 1}"
+        ) from refusal
+    return Bgv((made,))
+
+
+def _integers_together(
+    programs: Sequence[Program], lifts: Mapping[str, int], widths: Mapping[str, int]
+) -> dict[str, Program]:
+    """Under the set of one of them, or one with more room for what leaves slots."""
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
     _require_one_ring(programs, [of_one[0].log_n for of_one in sets])
     if len({tuple(each.plaintext_modulus for each in of_one) for of_one in sets}) > 1:
@@ -344,14 +388,17 @@ def _integers_together(programs: Sequence[Program], lifts: Mapping[str, int]) ->
             "compile all with the bits of the one with the largest",
         )
     failure = max(each.failure_bits for of_one in sets for each in of_one)
-    for scheme in [each.scheme for each in programs]:
+    schemes = [each.scheme for each in programs]
+    roomier = (_with_room(schemes, bits) for bits in _ROOM) if widths else ()
+    for scheme in chain(schemes, roomier):
         if min(each.failure_bits for each in scheme.parameter_sets) < failure:
             continue
         with suppress(InvalidProgramError, NoiseExhaustedError):
             moved = _moved(programs, scheme, lifts)
             for each in moved.values():
                 estimated_results(each.scheme, each.body)
-            return moved
+            if all(leaves_exactly(moved[own], width) for own, width in widths.items()):
+                return moved
     raise _refusal(
         programs,
         "a program whose parameters leave the noise of all others enough of the modulus",
