@@ -79,11 +79,9 @@ impl super::estimate::Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::bgv::{Parameters, ParametersLiteral};
     use crate::core::keys::SecretKey;
-    use crate::core::ring_switching::{LEAST_DIMENSION, variance};
-    use crate::sampling::{Generator, ternary};
+    use crate::core::ring_switching::{LEAST_DIMENSION, binary, phase, variance};
 
     #[test]
     fn integers_leave_with_no_more_noise_than_stated() {
@@ -91,8 +89,7 @@ mod tests {
         let parameters = Parameters::new(literal).unwrap();
         let t = f64::from(parameters.plaintext_modulus());
         let secret = SecretKey::generate(&parameters).unwrap();
-        let drawn = ternary(&mut Generator::from_os().unwrap(), LEAST_DIMENSION);
-        let target: Vec<u64> = drawn.iter().map(|&x| u64::from(x == 1)).collect();
+        let target = binary(LEAST_DIMENSION);
         let key = secret.ring_switching_key(&target, [7; 16]).unwrap();
         let values: Vec<i64> = (0..parameters.n() as i64).map(|i| i % 100 - 50).collect();
         let ciphertext = secret.encrypt_integers(&parameters.encode(&values, 1).unwrap()).unwrap();
@@ -108,12 +105,5 @@ mod tests {
         let stated = variance(13, LEAST_DIMENSION) + ciphertext.estimate().leaving_variance();
         assert!(measured < 1.3 * stated, "{measured:e} {stated:e}");
         assert!(measured > 1e-4 * stated, "{measured:e} {stated:e}");
-    }
-
-    fn phase(lwe: &[u32], secret: &[u64]) -> f64 {
-        let (body, mask) = lwe.split_last().unwrap();
-        let products = mask.iter().zip(secret).map(|(&a, &s)| a.wrapping_mul(s as u32));
-        let phase = body.wrapping_sub(products.fold(0u32, u32::wrapping_add));
-        f64::from(phase as i32) / f64::exp2(32.0)
     }
 }

@@ -320,6 +320,22 @@ fn word(turn: f64) -> u32 {
     (turn * f64::exp2(32.0)).round() as u64 as u32
 }
 
+/// Zeros and ones for tests.
+#[cfg(test)]
+pub(crate) fn binary(count: usize) -> Vec<u64> {
+    let drawn = sampling::ternary(&mut Generator::from_os().unwrap(), count);
+    drawn.iter().map(|&x| u64::from(x == 1)).collect()
+}
+
+/// The phase of an LWE ciphertext in turns, for tests.
+#[cfg(test)]
+pub(crate) fn phase(lwe: &[u32], secret: &[u64]) -> f64 {
+    let (body, mask) = lwe.split_last().unwrap();
+    let products = mask.iter().zip(secret).map(|(&a, &s)| a.wrapping_mul(s as u32));
+    let phase = body.wrapping_sub(products.fold(0u32, u32::wrapping_add));
+    f64::from(phase as i32) / f64::exp2(32.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
