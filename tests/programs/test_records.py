@@ -264,7 +264,7 @@ def test_entries_of_bootstrap_programs_are_checked(name: str, value: Any) -> Non
     ("changed", "reason"),
     [
         ({"kinds": np.array([1, 0], dtype=np.int64)}, "kinds to be an array of uint8"),
-        ({"kinds": np.array([1, 2], dtype=np.uint8)}, "unknown kind 2"),
+        ({"kinds": np.array([1, 3], dtype=np.uint8)}, "unknown kind 3"),
         ({"inputs": [PORT, PORT]}, "comes twice"),
         ({"inputs": [{**PORT, "width": 1}]}, "bit 1, of 1 bits"),
         ({"inputs": [{**PORT, "width": 2**21}]}, "expected up to 1048576 bits, got 2097152"),

@@ -33,6 +33,7 @@ SESSION = cw.Session(
     depth=40, precision=PRECISION, backend="clear", insecure=True, log_n=8, bound=256
 )
 _CALLS = -(-2000 // len(NAMES))
+_FEWEST = 10
 _COMPILED = 4
 # Of double rounding.
 _ROUNDING = 1e-9
@@ -397,7 +398,8 @@ def _is_compiled_right(name: str, rng: Generator) -> bool:
 @pytest.mark.parametrize("name", NAMES)
 def test_random_calls_are_numpys(name: str) -> None:
     rng = np.random.default_rng([1, *name.encode()])
-    answered = [_is_eager_right(name, rng) for _ in range(part(_CALLS))]
+    # Of few calls all may be ones that are refused.
+    answered = [_is_eager_right(name, rng) for _ in range(max(part(_CALLS), _FEWEST))]
     assert any(answered)
 
 

@@ -18,6 +18,7 @@ from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lowerings import cheapest_program
 from cloakwork.programs.spec import Spec
+from cloakwork.runtime.after import Result
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU, device_name, open_device
@@ -116,7 +117,7 @@ def compile(
             f"cannot compile: expected a function of tensors, got {shown(function)}; circuits "
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
-    described = [each if isinstance(each, Spec) else Spec(each) for each in specs]
+    described = [_described(each) for each in specs]
     if log_n is None:
         log_n = ring_of_results(described)
     asked: dict[str, Any] = {
@@ -176,3 +177,14 @@ def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> 
             raise InvalidArgumentError(
                 f"cannot compile: {name} is an option of {numbers}, and the {instead}"
             )
+
+
+def _described(spec: Any) -> Spec:
+    """What is known of an argument."""
+    if isinstance(spec, Result):
+        raise InvalidArgumentError(
+            f"cannot compile: expected results over reals, got {spec.result} of "
+            f"{spec.program.name}: {spec.port}; circuits over bits take it, by "
+            "compile(after={name: cloakwork.result(program)})"
+        )
+    return spec if isinstance(spec, Spec) else Spec(spec)
