@@ -56,6 +56,16 @@ def replayed(builder: BootstrapBuilder, body: BootstrapProgram, inputs: Sequence
     return [signals[each] for each in body.output_signals.tolist()]
 
 
+def finished(
+    builder: BootstrapBuilder, body: BootstrapProgram, signals: Sequence[int]
+) -> BootstrapProgram:
+    """The program of a builder with the outputs of another, whose bits have these signals."""
+    encodings = body.output_encodings.tolist()
+    for port, own in zip(body.outputs, body.output_slices, strict=True):
+        builder.output(port, signals[own], encodings[own])
+    return builder.finish()
+
+
 def with_encodings(
     body: BootstrapProgram, given: Mapping[int, int], *, refreshed: bool
 ) -> BootstrapProgram:
@@ -83,13 +93,7 @@ def with_encodings(
             inputs.append(builder.linear([(made[bit], encoding // own)], 0))
         else:
             inputs.append(made[bit])
-    signals, start = replayed(builder, body, inputs), 0
-    encodings = body.output_encodings.tolist()
-    for port in body.outputs:
-        own_bits = slice(start, start + port.bits)
-        builder.output(port, signals[own_bits], encodings[own_bits])
-        start += port.bits
-    return builder.finish()
+    return finished(builder, body, replayed(builder, body, inputs))
 
 
 def _refreshed(builder: BootstrapBuilder, signal: int, given: int, wanted: int) -> int:
@@ -106,56 +110,38 @@ def _refreshed(builder: BootstrapBuilder, signal: int, given: int, wanted: int) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Following:
-    """A program, some of whose inputs are outputs of others.
+    """A program of a row, some of whose inputs are outputs of others.
 
     Args:
         body: The program.
-        links: The port of an input, the other program and the port of its output, of each.
+        links: The port of an input, the place of the other program in the row and the port of its
+            output, of each.
     """
 
     body: BootstrapProgram
-    links: tuple[tuple[int, Following, int], ...] = ()
+    links: tuple[tuple[int, int, int], ...] = ()
 
 
-def whole_program(last: Following) -> BootstrapProgram:
+def whole_program(row: Sequence[Following]) -> BootstrapProgram:
     """All programs in a row as one, whose inputs are all that is encrypted, as bits of one port.
 
-    Its outputs are those of the last.
+    Each stands after those that it follows; the outputs are those of the last.
     """
-    order = _in_order(last)
-    count = sum(each.body.input_count for each in order)
-    builder = BootstrapBuilder(last.body.title, (Port("inputs", "bits", count),) * (count > 0))
-    made: dict[Following, list[int]] = {}
+    count, last = sum(each.body.input_count for each in row), row[-1].body
+    builder = BootstrapBuilder(last.title, (Port("inputs", "bits", count),) * (count > 0))
+    made: list[list[int]] = []
     encrypted = 0
-    for each in order:
+    for each in row:
         body = each.body
         signal_of: dict[int, int] = {}
         for port, other, output in each.links:
-            bits = made[other][other.body.output_slices[output]]
+            bits = made[other][row[other].body.output_slices[output]]
             pairs = zip(body.signals_of(port), body.places_of(port), strict=True)
             signal_of |= {int(signal): bits[place] for signal, place in pairs}
         for signal, encoding in enumerate(body.input_encodings.tolist()):
             if signal not in signal_of:
                 signal_of[signal] = builder.input(encrypted, encoding)
                 encrypted += 1
-        made[each] = replayed(
-            builder, body, [signal_of[number] for number in range(len(signal_of))]
-        )
-    signals, encodings = made[last], last.body.output_encodings.tolist()
-    for result, own in zip(last.body.outputs, last.body.output_slices, strict=True):
-        builder.output(result, signals[own], encodings[own])
-    return builder.finish()
-
-
-def _in_order(last: Following) -> list[Following]:
-    """Each program once, after those that it follows."""
-    found: dict[Following, None] = {}
-
-    def visit(each: Following) -> None:
-        if each not in found:
-            for _, other, _ in each.links:
-                visit(other)
-            found[each] = None
-
-    visit(last)
-    return list(found)
+        inputs = [signal_of[number] for number in range(len(signal_of))]
+        made.append(replayed(builder, body, inputs))
+    return finished(builder, last, made[-1])

@@ -13,6 +13,7 @@ from cloakwork.programs.bootstraps import (
     BootstrapProgram,
     counts_between,
 )
+from cloakwork.programs.bootstraps_in_a_row import replayed
 
 
 def with_kept_bits(program: BootstrapProgram, kept: Mapping[str, str]) -> BootstrapProgram:
@@ -46,9 +47,9 @@ def with_kept_bits(program: BootstrapProgram, kept: Mapping[str, str]) -> Bootst
             signals.append(_renewed(builder, builder.input(bit, HALF), encoding))
         else:
             signals.append(builder.input(bit, encoding))
-    _copy_nodes(program, builder, signals)
+    outputs = replayed(builder, program, signals)
     for port, place in zip(program.outputs, program.output_slices, strict=True):
-        made = [signals[each] for each in program.output_signals[place].tolist()]
+        made = outputs[place]
         encodings = program.output_encodings[place].tolist()
         if port.name in kept.values():
             made = [
@@ -114,33 +115,3 @@ def _renewed(builder: BootstrapBuilder, signal: int, encoding: int, weight: int 
     half = encoding // 2
     (made,) = builder.bootstrap([(signal, weight)], 0, 2, [(-half, -half)], [half])
     return made
-
-
-def _copy_nodes(program: BootstrapProgram, builder: BootstrapBuilder, signals: list[int]) -> None:
-    """Append the nodes of a program, whose inputs have these signals; theirs are appended."""
-    counts = counts_between(program.output_starts).tolist()
-    terms, made = program.term_starts.tolist(), program.output_starts.tolist()
-    tables = program.table_starts.tolist()
-    for node, kind in enumerate(program.kinds.tolist()):
-        place = slice(terms[node], terms[node + 1])
-        summed = [
-            (signals[signal], weight)
-            for signal, weight in zip(
-                program.term_signals[place].tolist(),
-                program.term_weights[place].tolist(),
-                strict=True,
-            )
-        ]
-        constant = int(program.constants[node])
-        if kind != BOOTSTRAP:
-            signals.append(builder.linear(summed, constant))
-            continue
-        rows = program.tables[tables[node] : tables[node + 1]].reshape(counts[node], -1)
-        constants = program.output_constants[made[node] : made[node + 1]]
-        signals += builder.bootstrap(
-            summed,
-            constant,
-            int(program.message_bits[node]),
-            rows.astype(np.int64).tolist(),
-            constants.astype(np.int64).tolist(),
-        )

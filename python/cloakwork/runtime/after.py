@@ -201,18 +201,20 @@ def whole_body(program: Program) -> Any:
     body = program.body
     if not program.after or not isinstance(body, BootstrapProgram):
         return body
-    made: dict[str, Following] = {}
+    places: dict[str, int] = {}
+    row: list[Following] = []
     for each in (*programs_before(program), program):
         if not isinstance(each.body, BootstrapProgram):
             continue
         links = [
-            (own, made[link.program.fingerprint], result)
+            (own, places[link.program.fingerprint], result)
             for link in each.after
-            if link.program.fingerprint in made
+            if link.program.fingerprint in places
             for own, result in link.pairs(each)
         ]
-        made[each.fingerprint] = Following(each.body, tuple(links))
-    return whole_program(made[program.fingerprint])
+        places[each.fingerprint] = len(row)
+        row.append(Following(each.body, tuple(links)))
+    return whole_program(row)
 
 
 def _kind(port: Port, shape: tuple[int, ...]) -> tuple[Any, ...]:
