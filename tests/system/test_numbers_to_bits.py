@@ -10,6 +10,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
+from cloakwork.explain.in_a_row import key_bytes_of
 from cloakwork.runtime.leaving import Leaving, border
 from tests.system.rows import row
 
@@ -87,7 +88,8 @@ def _identity(port: cw.Port) -> cw.boolean.Circuit:
 def test_what_leaves_is_one_bootstrap_a_bit() -> None:
     circuit = cw.boolean.argmax(_SCORES)
     plain = circuit.compile(threads=2)
-    _, second = _pair(circuit)
+    first, second = _pair(circuit)
+    assert key_bytes_of([first, second]) == first.key_bytes + second.key_bytes
     counts = [cw.estimate(each).operations["bootstrap"] for each in (plain, second)]
     assert counts == [248, 248 + 10 * 12]
     assert cw.estimate(second).operations["number out of slots"] == 10

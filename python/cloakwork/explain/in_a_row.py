@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import programs_before
+from cloakwork.runtime.after import programs_before, stated_error
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import levels_of
 
@@ -37,15 +38,17 @@ def row_lines(program: Program) -> list[str]:
 
 def key_bytes_of(programs: Sequence[Program]) -> int:
     """Bytes of the evaluation keys of programs of one parameter set, each key once."""
-    last = programs[-1]
-    if isinstance(last.body, BootstrapProgram):
-        return last.key_bytes
-    total = 0
-    for number, each in enumerate(programs):
-        lacking = each.scheme.required_keys(each.body)
-        for other in programs[:number]:
-            lacking = lacking.beyond(other.scheme.required_keys(other.body))
-        total += lacking.nbytes(each.scheme.parameters.evaluation_key_bytes) if lacking else 0
+    # Those of bits are the same for all programs.
+    of_bits = [each.key_bytes for each in programs if each.required_keys is None]
+    total, served = max(of_bits, default=0), list[KeyRequirements]()
+    for each in programs:
+        lacking = needed = each.required_keys
+        if needed is None or lacking is None:
+            continue
+        for other in served:
+            lacking = lacking.beyond(other)
+        total += each.scheme.bytes_of(lacking) if lacking else 0
+        served.append(needed)
     return total
 
 
@@ -58,7 +61,8 @@ def _facts(program: Program) -> Iterator[str]:
     assert isinstance(body, SlotProgram)
     yield f"levels {max(levels_of(body, 'inputs'))} to {min(levels_of(body, 'outputs'))}"
     yield from _seconds([program])
-    error = _error(program)
+    # What follows another program is estimated with that under parameters of both.
+    error = program.error if program.after else stated_error(program)
     if error:
         yield f"error below 2^{math.ceil(math.log2(error))}"
 
@@ -71,10 +75,3 @@ def _seconds(programs: Sequence[Program]) -> Iterator[str]:
             return
         seconds += sum(modelled_seconds(each.body, each.scheme))
     yield f"{duration(seconds)} modelled"
-
-
-def _error(program: Program) -> float | None:
-    """How far results may be off, where that is known."""
-    if program.error is not None or program.after or not program.estimated_results:
-        return program.error
-    return float(2.0 ** -min(each.precision for each in program.estimated_results))

@@ -182,6 +182,16 @@ class After:
         return {own: values[result].select(program.body.places_of(own).tolist())}
 
 
+def stated_error(program: Program) -> float | None:
+    """How far results over reals may be off: as stated, or by the estimates of ciphertexts.
+
+    None where neither says it.
+    """
+    if program.error is not None or not program.estimated_results:
+        return program.error
+    return float(2.0 ** -min(each.precision for each in program.estimated_results))
+
+
 def programs_before(program: Program) -> list[Program]:
     """The programs that a program follows, each once and after those that it follows itself."""
     found: dict[str, Program] = {}

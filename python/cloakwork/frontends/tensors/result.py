@@ -12,7 +12,7 @@ from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.port import BIT_KINDS, Port
 from cloakwork.programs.spec import PlacedSpec, Spec
-from cloakwork.runtime.after import After, Result, place_of, shape_of
+from cloakwork.runtime.after import After, Result, place_of, shape_of, stated_error
 from cloakwork.runtime.program import Program
 
 _ACTION = "take a result"
@@ -163,9 +163,8 @@ def _require_encrypting(program: Program) -> None:
 
 def _error(program: Program) -> float:
     """How far its results may be off: as stated, or by the estimates of ciphertexts."""
-    if program.error is not None:
-        return program.error
-    _require_encrypting(program)
-    estimates = program.estimated_results
-    assert estimates is not None
-    return float(2.0 ** -min(each.precision for each in estimates))
+    if program.error is None:
+        _require_encrypting(program)
+    error = stated_error(program)
+    assert error is not None
+    return error
