@@ -61,7 +61,7 @@ def explain_bootstraps(program: BootstrapProgram, of: Program, profile: Profile 
 
 def _rounding(program: Program, link: Leaving) -> str:
     """How numbers that leave slots become those of an input."""
-    port = next(port for port in program.inputs if port.name == link.input)
+    port = link.port(program)
     last = f"multiples of 2^-{port.fraction}" if port.fraction else "integers"
     shown = f"{port.name} from {link.result} of {link.program.name}, to the nearest {last}"
     if link.program.scheme.exact:

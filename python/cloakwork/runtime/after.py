@@ -100,7 +100,7 @@ class After:
         first = self.program.body
         if not isinstance(first, BootstrapProgram):
             return "it follows a program that is not over bits"
-        ((own, result),) = self.ports(body, first)
+        ((own, result),) = self._ports(body, first)
         signals, places = body.signals_of(own), body.places_of(own)
         encodings = first.output_encodings[first.output_slices[result]]
         once = sorted(places) == [*range(len(encodings))]
@@ -108,15 +108,20 @@ class After:
             return f"its input {self.input!r:.40} is not encoded as the result is"
         return ""
 
-    def ports(self, body: Any, first: Any) -> list[tuple[int, int]]:
+    def port(self, program: Program) -> Port:
+        """The input of a program."""
+        return next(port for port in program.inputs if port.name == self.input)
+
+    def _ports(self, inputs_of: Any, results_of: Any) -> list[tuple[int, int]]:
         """The place of the input among those of a program, and that of the result."""
-        inputs, outputs = ([port.name for port in ports] for ports in (body.inputs, first.outputs))
+        both = inputs_of.inputs, results_of.outputs
+        inputs, outputs = ([port.name for port in ports] for ports in both)
         return [(inputs.index(self.input), outputs.index(self.result))]
 
     def pairs(self, program: Program) -> list[tuple[int, int]]:
         """The numbers of the inputs of a program, each with that of the result that it is."""
         if isinstance(program.body, BootstrapProgram):
-            return self.ports(program.body, self.program.body)
+            return self._ports(program, self.program)
         inputs = _numbers_of(_tensors_in(program), self.input)
         results = _numbers_of(_tensors_out(self.program), self.result)
         return list(zip(inputs, results, strict=True))

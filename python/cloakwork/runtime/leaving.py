@@ -19,7 +19,7 @@ from cloakwork.programs.packing.results import Keyed, Leaf, integers_of, plain_f
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import After, shape_of
+from cloakwork.runtime.after import After, shape_of, stated_error
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.base import levels_of, value_count
 from cloakwork.schemes.tfhe_noise import noise_of
@@ -51,24 +51,16 @@ class Leaving(After):
         if not fits(self.program, given, wanted):
             return f"its input {wanted} does not hold the result {given}"
         assert isinstance(program.body, BootstrapProgram)
-        if not self._comes_as_numbers(program.body, wanted):
+        if not self._comes_as_numbers(program, program.body):
             return f"its input {self.input!r:.40} does not come as numbers out of slots"
         return ""
 
-    def _comes_as_numbers(self, body: BootstrapProgram, port: Port) -> bool:
-        signals = body.signals_of(self._own(body))
-        first = sum(each.bits for each in body.inputs[: self._own(body)])
-        places = (body.input_bits[signals].astype(np.int64) - first) % port.width
-        wanted = np.uint64(1) << (32 - port.width + places).astype(np.uint64)
-        return bool((body.input_encodings[signals] == wanted).all())
-
-    def _own(self, body: BootstrapProgram) -> int:
-        return [port.name for port in body.inputs].index(self.input)
-
-    def pairs(self, program: Program) -> list[tuple[int, int]]:
-        results = [port.name for port in self.program.outputs]
-        assert isinstance(program.body, BootstrapProgram)
-        return [(self._own(program.body), results.index(self.result))]
+    def _comes_as_numbers(self, program: Program, body: BootstrapProgram) -> bool:
+        ((own, _),) = self.pairs(program)
+        width = self.port(program).width
+        places = body.places_of(own) % width
+        wanted = np.uint64(1) << (32 - width + places).astype(np.uint64)
+        return bool((body.input_encodings[body.signals_of(own)] == wanted).all())
 
     @property
     def takes_one(self) -> bool:
@@ -84,11 +76,11 @@ class Leaving(After):
     def require_fit(self, program: Program, action: str) -> None:
         After.require_fit(self, program, action)
         first = self.program
-        (port,) = (port for port in program.inputs if port.name == self.input)
-        if first.scheme.encrypts and first.scheme.exact and not leaves_exactly(first, port.width):
+        width = self.port(program).width
+        if first.scheme.encrypts and first.scheme.exact and not leaves_exactly(first, width):
             raise ParametersMismatchError(
                 f"cannot {action}: expected results of {first.name} with so little noise that "
-                f"{port.width} bits of them leave slots as they are, got {first.scheme}; bring "
+                f"{width} bits of them leave slots as they are, got {first.scheme}; bring "
                 "both together by cloakwork.together before keys are made"
             )
 
@@ -104,14 +96,11 @@ class Leaving(After):
         """
         body = program.body
         assert isinstance(body, BootstrapProgram)
-        port = next(port for port in program.inputs if port.name == self.input)
-        own = self._own(body)
-        signals = body.signals_of(own)
-        first = sum(each.bits for each in body.inputs[:own])
-        elements, places = np.divmod(body.input_bits[signals].astype(np.int64) - first, port.width)
+        port, own = self.port(program), self.pairs(program)[0][0]
+        elements, places = np.divmod(body.places_of(own), port.width)
         used = np.unique(elements)
         numbers = self._numbers(backend.switch, values, port, used)
-        zero = numbers.trivial(np.zeros(1, np.uint8), body.input_encodings[signals][:1])
+        zero = numbers.trivial(np.zeros(1, np.uint8), body.input_encodings[:1])
         order = np.where(places == 0, np.searchsorted(used, elements), len(used))
         return {own: numbers.concatenate([zero]).select(order.tolist())}
 
@@ -233,9 +222,8 @@ def slots_of(program: Program, result: str) -> NDArray[np.int64]:
 
 def numbers_leaving(program: Program) -> int:
     """How many numbers leave slots for a program."""
-    ports = {port.name: port for port in program.inputs}
-    own = [ports[link.input] for link in program.after if isinstance(link, Leaving)]
-    return sum(math.prod(port.shape) for port in own)
+    links = (link for link in program.after if isinstance(link, Leaving))
+    return sum(math.prod(link.port(program).shape) for link in links)
 
 
 def border(program: Program, link: Leaving) -> float:
@@ -244,22 +232,10 @@ def border(program: Program, link: Leaving) -> float:
     By the error of the result, and by the noise of the bootstrap that decides on the lowest bit,
     which exceeds this with a probability of 2^-64.
     """
-    port = next(port for port in program.inputs if port.name == link.input)
     noise = noise_of(program.scheme.parameters.name, program.scheme.failure_bits)
     # Half a turn is one of the last bit.
     of_sign = 2 * _DEVIATIONS * math.sqrt(noise.switch_variance[0])
-    return error_of(link.program) + of_sign * 2.0**-port.fraction
-
-
-def error_of(program: Program) -> float:
-    """How far results of a program may be off: as stated, or by the estimates of ciphertexts."""
-    if program.scheme.exact:
-        return 0.0
-    if program.error is not None:
-        return program.error
-    estimates = program.estimated_results
-    assert estimates is not None
-    return float(2.0 ** -min(each.precision for each in estimates))
+    return (stated_error(link.program) or 0.0) + of_sign * 2.0 ** -link.port(program).fraction
 
 
 def require_modulus(first: Program, port: Port, action: str) -> None:

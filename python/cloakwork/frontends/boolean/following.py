@@ -122,7 +122,7 @@ def following_bits(program: Program, links: tuple[After, ...]) -> Program:
         first = each.program.body
         if not isinstance(first, BootstrapProgram):
             continue
-        ((own, result),) = each.ports(body, first)
+        ((own, result),) = each.pairs(program)
         start = sum(port.bits for port in body.inputs[:own])
         encodings = first.output_encodings[first.output_slices[result]].tolist()
         given |= dict(enumerate(encodings, start))

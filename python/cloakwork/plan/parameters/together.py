@@ -120,11 +120,10 @@ def _widths(programs: Sequence[Program]) -> dict[str, int]:
     """The most bits of numbers that leave slots, by the program that makes them."""
     widths: dict[str, int] = {}
     for each in programs:
-        ports = {port.name: port for port in each.inputs}
         for link in each.after:
             if isinstance(link, Leaving):
                 first = link.program.fingerprint
-                widths[first] = max(widths.get(first, 0), ports[link.input].width)
+                widths[first] = max(widths.get(first, 0), link.port(each).width)
     return widths
 
 
