@@ -91,6 +91,10 @@ class _Bridged(Scheme):
         return getattr(pair, self.half) if isinstance(pair, SecretPair | KeyPair) else pair
 
     @property
+    def insecure(self) -> bool:
+        return bool(self.plain_slots.insecure or self.plain_bits.insecure)
+
+    @property
     def key_set(self) -> Hashable:
         return self.plain_slots.key_set, self.plain_bits.key_set
 
@@ -226,10 +230,6 @@ class BridgedReals(_Slots, Ckks):
     def device_backend(self, keys: KeyPair, device: Any, *, cache_bytes: int) -> Any:
         return super().device_backend(keys.slots, device, cache_bytes=cache_bytes)
 
-    @property
-    def insecure(self) -> bool:
-        return self.plain_slots.insecure or self.plain_bits.insecure
-
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
         bits = Tfhe.from_fields(fields.within("bits"), limits)
@@ -249,10 +249,6 @@ class BridgedIntegers(_Slots, Bgv):
     def __init__(self, slots: Bgv, bits: Tfhe) -> None:
         super().__init__(slots.parameter_sets, public_inputs=slots.public_inputs)
         self.plain_slots, self.plain_bits = slots, bits
-
-    @property
-    def insecure(self) -> bool:
-        return self.plain_slots.insecure or self.plain_bits.insecure
 
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
@@ -274,10 +270,6 @@ class BridgedBits(_Bridged, Tfhe):
     def __init__(self, bits: Tfhe, slots: Ckks | Bgv) -> None:
         super().__init__(bits.parameters.name, bits.failure_bits)
         self.plain_slots, self.plain_bits = slots, bits
-
-    @property
-    def insecure(self) -> bool:
-        return self.plain_slots.insecure or self.plain_bits.insecure
 
     def failure(self, body: BootstrapProgram) -> Failure:
         """How likely a program goes wrong, with the noise of what leaves slots."""

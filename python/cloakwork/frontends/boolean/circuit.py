@@ -123,9 +123,10 @@ class Circuit:
             failure_bits: A bootstrap or a result goes wrong with a probability of at most
                 2^-failure_bits, from 40 to 128.
             insecure: Whether fewer failure_bits than 40 are allowed, for tests.
-            after: The inputs that are results of other programs over bits, by name; see
-                `cloakwork.result`. The program has further bootstraps where the encodings or the
-                noise of these results ask for them; `cloakwork.together` brings all under one key.
+            after: The inputs that are results of other programs, by name; see `cloakwork.result`.
+                Results over reals and integers are rounded to the input. The program has further
+                bootstraps where the encodings or the noise of results over bits ask for them;
+                `cloakwork.together` brings all under one key.
             state: The inputs that stay with the evaluator, each with the output of the same kind
                 that is its value at the next step, for any number of steps; the first are zeros.
 

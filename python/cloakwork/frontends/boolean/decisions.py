@@ -61,6 +61,10 @@ class _Words(GateBuilder):
         """A known number."""
         return [self.append(GateKind(number >> bit & 1)) for bit in range(width)]
 
+    def numbered(self, width: int) -> list[list[int]]:
+        """The elements, each with its number behind its bits."""
+        return [[*each, *self.constant(at, width)] for at, each in enumerate(self.elements)]
+
     def exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
         """Bring two rows, whose first bits are numbers, in falling order; equal ones stay."""
         low, high = rows[first], rows[second]
@@ -90,9 +94,7 @@ def argmax(values: Port) -> Circuit:
     words = _Words(f"argmax of {getattr(values, 'name', '')}", values, "make an argmax")
     count = _several(len(words.elements), "make an argmax")
     bits = (count - 1).bit_length()
-    rows = [
-        [*element, *words.constant(number, bits)] for number, element in enumerate(words.elements)
-    ]
+    rows = words.numbered(bits)
     while len(rows) > 1:
         pairs = [
             words.choose(words.less(one[: values.width], two[: values.width]), two, one)
@@ -133,9 +135,7 @@ def top(values: Port, count: int) -> Circuit:
     several = _several(len(words.elements), action)
     count = integer(count, "count", action, least=1, most=several)
     bits = (several - 1).bit_length()
-    rows = [
-        [*element, *words.constant(number, bits)] for number, element in enumerate(words.elements)
-    ]
+    rows = words.numbered(bits)
     for first, second in _needed(several, count):
         words.exchange(rows, first, second, values.width)
     chosen = rows[:count]
