@@ -118,11 +118,6 @@ impl Ciphertexts {
         Ok(Self { parameters, id: label, lwes })
     }
 
-    /// The mask and then the body of each.
-    pub fn words(&self) -> impl Iterator<Item = &[u32]> {
-        self.lwes.iter().map(|lwe| &**lwe)
-    }
-
     /// The parameters of the key.
     pub fn parameters(&self) -> Parameters {
         self.parameters
