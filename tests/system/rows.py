@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cloakwork as cw
+from cloakwork.explain.in_a_row import key_bytes_of
 
 
 def row(*programs: cw.Program) -> tuple[list[cw.Client], list[cw.Evaluator]]:
@@ -14,3 +15,11 @@ def row(*programs: cw.Program) -> tuple[list[cw.Client], list[cw.Evaluator]]:
         lacking = clients[-1].evaluation_keys(*programs[:number])
         evaluators.append(evaluators[-1].serving(program, lacking))
     return clients, evaluators
+
+
+def keys_are_once(*programs: cw.Program, evaluators: list[cw.Evaluator]) -> bool:
+    """Whether the evaluators hold one union of keys, in which each is once."""
+    held = [each._key for each in evaluators]
+    return all(each is held[0] for each in held) and (
+        evaluators[-1].key_bytes == key_bytes_of(programs)
+    )

@@ -553,6 +553,12 @@ class MatrixPlace:
         matrices = self.layout.unpack(vectors).reshape(self.sizes)
         return matrices.transpose(np.argsort(self.order))
 
+    def pack_some(
+        self, matrices: NDArray[Any], numbers: NDArray[np.int64], kind: Any
+    ) -> Sequence[NDArray[Any]]:
+        """Some of the vectors of matrices, of numbers of a kind."""
+        return self.layout.pack_some(matrices, numbers, kind)
+
     @property
     def parts(self) -> int:
         """Numbers in a slot, of which the second is the imaginary part."""

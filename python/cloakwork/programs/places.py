@@ -213,5 +213,53 @@ class BatchPlaces:
         return np.where(part > 0, np.imag(found), np.real(found))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ScatteredPlace:
+    """Where integers lie that no layout describes: in slots of the first rows of vectors.
+
+    Args:
+        slots: Slots of a row.
+        places: For each element in order its slot, those of the rows of all vectors counted.
+        shape: The shape of the whole.
+
+    Example:
+        >>> place = ScatteredPlace(4, np.array([6, 1]), (2,))
+        >>> [vector.tolist() for vector in place.pack_some(np.array([7, 8]), [0, 1], np.int64)]
+        [[0, 8, 0, 0, 0, 0, 0, 0], [0, 0, 7, 0, 0, 0, 0, 0]]
+    """
+
+    slots: Annotated[int, Limits(1, MAX_SLOTS)]
+    places: NDArray[np.int64]
+    shape: tuple[int, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every element has a slot of its own."""
+        distinct = np.unique(self.places).size == self.places.size == math.prod(self.shape)
+        return bool(distinct and self.places.size and self.places.min() >= 0)
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many vectors there are."""
+        return int(self.places.max()) // self.slots + 1
+
+    def matrices(self, tensor: NDArray[Any]) -> NDArray[Any]:
+        """The tensor itself."""
+        return tensor
+
+    def pack_some(
+        self, tensor: NDArray[Any], numbers: Sequence[int] | NDArray[np.int64], kind: Any
+    ) -> list[NDArray[Any]]:
+        """Some of the vectors, of two rows each, zero where empty."""
+        vectors, slots = np.divmod(self.places, self.slots)
+        made: list[NDArray[Any]] = []
+        for number in numbers:
+            vector = np.zeros(2 * self.slots, dtype=kind)
+            here = vectors == number
+            vector[slots[here]] = tensor.ravel()[here]
+            made.append(vector)
+        return made
+
+
 # Where a whole tensor lies that goes into a program, or comes out of it.
 TensorPlace: TypeAlias = Layout | MatrixPlace | BatchPlaces

@@ -20,7 +20,6 @@ from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import After, shape_of, stated_error
-from cloakwork.runtime.executor import estimated_results
 from cloakwork.schemes.base import levels_of, value_count
 from cloakwork.schemes.tfhe_noise import noise_of
 
@@ -146,14 +145,14 @@ def fits(program: Program, given: Port, wanted: Port) -> bool:
         return False
     if given.kind not in ("real", "integer"):
         return False
-    least, greatest = _range(program, given)
+    least, greatest = range_of(program, given)
     low = -(1 << wanted.width - 1) if wanted.kind == "signed" else 0
     one = 1 << wanted.fraction
     high = low + (1 << wanted.width) - 1
     return bool(least * one >= low - 0.5 and greatest * one <= high + 0.5)
 
 
-def _range(program: Program, port: Port) -> tuple[float, float]:
+def range_of(program: Program, port: Port) -> tuple[float, float]:
     """What a result may come to: by the ranges of inputs, where these are known."""
     packing = program.packing
     if isinstance(packing, ScalarPacking):
@@ -258,6 +257,6 @@ def leaves_exactly(first: Program, width: int) -> bool:
 
     It does where it exceeds a quarter of the last bit with a probability of 2^-128.
     """
-    (estimates,) = estimated_results(first.scheme, first.body)
+    estimates, *others = first.noise_of_results
     deviation = math.sqrt(max(each.leaving_variance for each in estimates))
-    return _EXACT_DEVIATIONS * deviation * 2.0**width <= _QUARTER
+    return not others and _EXACT_DEVIATIONS * deviation * 2.0**width <= _QUARTER

@@ -40,8 +40,9 @@ from cloakwork.runtime.after import After, inputs_of, programs_before, results_o
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
-from cloakwork.runtime.executor import MAX_THREADS, estimated_results
+from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
+from cloakwork.runtime.integers_in_a_row import OfIntegers, noise_of_results
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.simulate import extremes
@@ -236,7 +237,20 @@ class Program(Served):
 
         Over reals it is the probability that an error exceeds the precision that is reported.
         """
-        return float(self.scheme.log2_failure(self.whole_body))
+        chances = [self.scheme.log2_failure(self.whole_body)]
+        if self.scheme.exact and isinstance(self.body, SlotProgram):
+            # Whatever destroys integers before destroys those that follow.
+            chances += [each.scheme.log2_failure(each.body) for each in programs_before(self)]
+        return float(np.logaddexp2.reduce(chances))
+
+    @cached_property
+    def noise_of_results(self) -> list[list[Any]]:
+        """Over integers an estimate of every result under each prime, by the program alone.
+
+        Raises:
+            NoiseExhaustedError: Noise would destroy a result.
+        """
+        return noise_of_results(self)
 
     @cached_property
     def whole_body(self) -> Any:
@@ -622,7 +636,7 @@ class Program(Served):
             raise MalformedBytesError(f"cannot read {fields.place}: {refusal}") from refusal
         if scheme.exact:
             # Noise that would destroy results is refused here.
-            estimated_results(scheme, body)
+            _ = made.noise_of_results
         return made
 
     _of = from_fields
@@ -641,9 +655,14 @@ class Program(Served):
 
 def _read_after(fields: Fields, body: Body, before: Sequence[Program]) -> After:
     number = fields.integer("program", least=0, most=len(before) - 1)
-    leaves = isinstance(body, BootstrapProgram) and isinstance(before[number].body, SlotProgram)
-    kind = Leaving if leaves else After
+    kind = _kind_of_link(body, before[number].body)
     return kind(fields.word("input"), before[number], fields.word("result"))
+
+
+def _kind_of_link(body: Body, first: Body) -> type[After]:
+    if isinstance(body, SlotProgram):
+        return OfIntegers if body.numbers == "integer" else After
+    return Leaving if isinstance(first, SlotProgram) else After
 
 
 def _unpickled(data: bytes) -> Program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
+from types import MappingProxyType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from cloakwork.base.arguments import bytes_limit, integer, positive, shown, trut
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.results import taking_results
 from cloakwork.frontends.circuit.staging import (
     Staged,
     called,
@@ -25,6 +27,7 @@ from cloakwork.frontends.circuit.staging import (
     title_of,
 )
 from cloakwork.plan.circuits.depth import require_depth
+from cloakwork.plan.circuits.following import following_integers, ring_of_integers
 from cloakwork.plan.circuits.ranges import MOST_BITS, Range, result_ranges
 from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
@@ -47,6 +50,10 @@ from cloakwork.runtime.self_check import require_agreement
 from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
+_NO_RANGES = (
+    "declare no ranges, so that the client computes results in the clear before it encrypts (in "
+    "ranges, what cancels counts in full), "
+)
 _MAX_BATCH = 1 << 16
 # Slots that are enough for most; more than these ask for larger rings.
 _MOST_WIDTH = 1 << 12
@@ -97,6 +104,7 @@ class CircuitFunction:
         key_budget: int | None = None,
         failure_bits: int = BGV_FAILURE_BITS,
         wrapping: bool = False,
+        after: Mapping[str, Any] = MappingProxyType({}),
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
@@ -118,6 +126,9 @@ class CircuitFunction:
             wrapping: Whether results of more bits may wrap around: they become other integers,
                 unseen but where these have too many bits themselves. Nothing is then refused that
                 declared ranges allow, and a client checks nothing in the clear.
+            after: Results of other programs over integers, by the names of the inputs that they
+                are; see `cloakwork.result`. The declared ranges of all other inputs have to say
+                that results have no more bits.
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
@@ -151,11 +162,19 @@ class CircuitFunction:
         if log_n is not None:
             log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
             rings = range(log_n, log_n + 1)
-        made = self.staged()
-        bounds = {name: each.bounds or signed_range(bits) for name, each in self.declared.items()}
+        inputs = taking_results(self.declared, after, _ACTION)
+        if after:
+            ring = ring_of_integers([*after.values()], log_n, _ACTION)
+            rings = range(ring, ring + 1)
+            batch = integer(batch, "batch of what follows a program", _ACTION, least=1, most=1)
+        made = staged(self.function, inputs)
+        bounds = {name: each.bounds or signed_range(bits) for name, each in inputs.items()}
         if not wrapping:
-            declared = {name: each.bounds for name, each in self.declared.items() if each.bounds}
-            _require_declared_bits(made.circuit, declared, bits)
+            # Nobody sees inputs of both programs, and computes results in the clear.
+            certain = bounds if after else {}
+            declared = {name: each.bounds for name, each in inputs.items() if each.bounds}
+            instead = _NO_RANGES if not after else ""
+            _require_declared_bits(made.circuit, {**declared, **certain}, bits, instead)
         if not insecure:
             require_depth(made.circuit, bits, rings)
         lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
@@ -171,6 +190,8 @@ class CircuitFunction:
             bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
         )
         program = compiled(lanes, made.circuit, made.form, bounds, options, wrapping=wrapping)
+        if after:
+            program = following_integers(program, after, key_budget)
         require_agreement(program, self._in_python, error=0.0)
         return program
 
@@ -252,11 +273,20 @@ def _clamped(found: Range, within: Range) -> Range:
 
 
 def _require_declared_bits(
-    circuit: ScalarCircuit, declared: Mapping[str, Range], bits: int
+    circuit: ScalarCircuit, declared: Mapping[str, Range], bits: int, instead: str
 ) -> None:
     """Refuse results that may have more bits by the ranges that inputs are declared with.
 
     What an input without a range makes of a result, the client sees in the clear.
+
+    Args:
+        circuit: What computes results.
+        declared: The ranges of inputs that have one.
+        bits: Results have no more.
+        instead: What else will do.
+
+    Raises:
+        ResultOverflowError: There are some.
     """
 
     def ranges_within(most: int) -> tuple[Range, ...]:
@@ -282,9 +312,7 @@ def _require_declared_bits(
     raise ResultOverflowError(
         f"cannot compile {circuit.title}: expected results that are signed numbers of {bits} bits, "
         f"and by the declared ranges of its inputs result {number} may have {may_have}; "
-        f"{more}{less}declare no ranges, so that the client computes results in the clear before "
-        "it encrypts (in ranges, what cancels counts in full), or let results wrap around by "
-        "wrapping=True"
+        f"{more}{less}{instead}or let results wrap around by wrapping=True"
     )
 
 

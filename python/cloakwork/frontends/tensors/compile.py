@@ -14,6 +14,11 @@ from cloakwork.frontends.tensors.result import following, require_ring, ring_of_
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.state import StateSpec, keeping
 from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.plan.circuits.following import (
+    following_integers,
+    range_of_exact,
+    ring_of_integers,
+)
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lowerings import cheapest_program
@@ -118,6 +123,10 @@ def compile(
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
     described = [_described(each) for each in specs]
+    given: Sequence[Any] = specs
+    integers = {n: each for n, each in enumerate(given) if isinstance(each, Result)}
+    if integers:
+        log_n = ring_of_integers([*integers.values()], log_n, "compile")
     if log_n is None:
         log_n = ring_of_results(described)
     asked: dict[str, Any] = {
@@ -154,6 +163,9 @@ def compile(
     else:
         graph = traced(function, described)
         program = following(cheapest_program(graph, options, device), graph)
+        if integers:
+            named = {graph.sources[number].name: each for number, each in integers.items()}
+            program = following_integers(program, named, options.key_budget)
     require_function(program, function, graph, options)
     return program
 
@@ -182,9 +194,6 @@ def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> 
 def _described(spec: Any) -> Spec:
     """What is known of an argument."""
     if isinstance(spec, Result):
-        raise InvalidArgumentError(
-            f"cannot compile: expected results over reals, got {spec.result} of "
-            f"{spec.program.name}: {spec.port}; circuits over bits take it, by "
-            "compile(after={name: cloakwork.result(program)})"
-        )
+        low, high = range_of_exact(spec, "compile")
+        return Spec(spec.port.shape, low=low, high=high, kind="integer")
     return spec if isinstance(spec, Spec) else Spec(spec)

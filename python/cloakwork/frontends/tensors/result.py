@@ -35,8 +35,9 @@ class ResultSpec(PlacedSpec):
 def result(program: Program, which: int | str = 0) -> Any:
     """A result of a compiled program as an argument of the next function.
 
-    Over reals it is an argument of `cloakwork.compile`; over reals, integers and bits of the
-    `compile` of a circuit over bits: `circuit.compile(after={"a": cloakwork.result(first)})`.
+    Over reals it is an argument of `cloakwork.compile`; over integers of that, for a product, and
+    of the `compile` of a circuit over integers; over reals, integers and bits of the `compile` of a
+    circuit over bits: `circuit.compile(after={"a": cloakwork.result(first)})`.
 
     The function that is compiled with it is planned from where the result lies, and its ranges and
     errors follow from the result's. What lies in blocks is brought into slots first, for a level.

@@ -39,6 +39,8 @@ from cloakwork.schemes.bgv import Bgv
 _LEVEL_BITS = range(20, 61)
 _HEADROOM_BITS = range(2, 61)
 _MAX_PRIME_BITS = 30
+# Of levels where none of programs in a row had any.
+_FIRST_LEVEL_BITS = 30
 # Operations of the programs that are tried together, about: long ones are tried less often.
 _EFFORT = 600
 _FEWEST_STEPS = 5
@@ -56,6 +58,8 @@ _MOST_PLANNED = 4
 _UNIT_LOG_N = 12
 # An encryption, in rotations at its level.
 _ENCRYPTION = 0.5
+# Bits of room that a modulus gets for programs in a row, tried in order.
+_ROOM = range(0, 57, 8)
 # A modulus is asked to have this much more than it needs, for primes do not come in every size.
 _MARGIN_BITS = 0.02
 
@@ -329,6 +333,46 @@ def _within_key_budget(
     fitting = with_rotate_sums(within_key_budget(apart, key_bytes_at, options.key_budget))
     estimated_results(Bgv(sets, public_inputs=options.public_inputs), fitting)
     return fitting
+
+
+def roomier_sets(
+    sets: Sequence[Sequence[BgvParameters]], moduli: Sequence[int], levels: int
+) -> Iterator[tuple[BgvParameters, ...]]:
+    """Parameters of so many levels for each of some primes, with more and more room for noise.
+
+    Args:
+        sets: Those of programs in one ring, none of which has more room.
+        moduli: The primes.
+        levels: The levels.
+
+    Raises:
+        InsecureParametersError: They are not 128-bit secure in the ring.
+    """
+    given = [each for of_one in sets for each in of_one]
+    # Without levels nothing is known of them.
+    level_bits = max((each.level_bits for each in given if each.levels), default=_FIRST_LEVEL_BITS)
+    base = max(math.ceil(each.log_q(0)) for each in given)
+    for bits in _ROOM:
+        longer = min(level_bits + bits / 4, _LEVEL_BITS[-1])
+        least, most = longer + _HEADROOM_BITS[0], longer + _HEADROOM_BITS[-1]
+        try:
+            made = tuple(
+                BgvParameters(
+                    levels=levels,
+                    plaintext_modulus=modulus,
+                    level_bits=longer,
+                    base_bits=min(max(base + bits, least), most),
+                    log_n=given[0].log_n,
+                    failure_bits=max(each.failure_bits for each in given),
+                    insecure=any(each.insecure for each in given),
+                )
+                for modulus in moduli
+            )
+        except InsecureParametersError:
+            raise
+        except InvalidParametersError:
+            continue
+        yield made
 
 
 def plaintext_moduli(bits: int, log_n: int) -> tuple[int, ...]:

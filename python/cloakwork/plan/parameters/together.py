@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +21,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
     ParametersMismatchError,
 )
+from cloakwork.plan.parameters.bgv import roomier_sets
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.operations.bootstrapping import refreshes
@@ -41,8 +41,6 @@ from cloakwork.schemes.bridged import (
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.tfhe import Tfhe
 
-# Bits that moduli get for the way out of slots, tried in order.
-_ROOM = range(8, 57, 8)
 _ACTION = "bring programs together"
 
 
@@ -89,7 +87,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
             )
     _require_those_before(programs)
     lifts = _lifts(programs)
-    if len({each.scheme.key_set for each in programs}) <= 1 and not any(lifts.values()):
+    if _are_together(programs) and not any(lifts.values()):
         return programs
     slots = [each for each in programs if isinstance(each.body, SlotProgram)]
     bits = [each for each in programs if each not in slots]
@@ -114,6 +112,16 @@ def together(*programs: Program) -> tuple[Program, ...]:
     if slots and bits:
         made = _bridged(programs, made)
     return tuple(made[each.fingerprint] for each in programs)
+
+
+def _are_together(programs: Sequence[Program]) -> bool:
+    """Whether they have one set, which leaves noise of integers in a row enough room."""
+    if len({each.scheme.key_set for each in programs}) > 1:
+        return False
+    try:
+        return all(not each.after or each.noise_of_results is not None for each in programs)
+    except NoiseExhaustedError:
+        return False
 
 
 def _widths(programs: Sequence[Program]) -> dict[str, int]:
@@ -348,29 +356,49 @@ def _precision(program: Program) -> float:
     return precision
 
 
-def _with_room(schemes: Sequence[Bgv], bits: int) -> Bgv:
-    """A set of the levels of the deepest, whose moduli all have so many bits more.
+def _moduli_of_all(programs: Sequence[Program]) -> tuple[int, ...]:
+    """The primes whose product holds the results of all.
 
     Raises:
-        InsecureParametersError: It is not 128-bit secure in the ring.
+        ParametersMismatchError: The results of some are modulo a prime of their own.
     """
-    (deepest,) = max(schemes, key=lambda each: each.parameter_sets[0].levels).parameter_sets
-    try:
-        made = BgvParameters(
-            levels=deepest.levels,
-            plaintext_modulus=deepest.plaintext_modulus,
-            level_bits=deepest.level_bits,
-            base_bits=math.ceil(deepest.log_q(0)) + bits,
-            log_n=deepest.log_n,
-            failure_bits=deepest.failure_bits,
-            insecure=deepest.insecure,
+    several = {
+        tuple(each.plaintext_modulus for each in one.scheme.parameter_sets): one for one in programs
+    }
+    follows = any(each.after for each in programs)
+    own = any(getattr(each.packing, "modulus", None) for each in programs)
+    if len(several) > 1 and (own or not follows):
+        raise _refusal(
+            programs,
+            "one modulus",
+            [", ".join(map(str, moduli)) for moduli in several],
+            "compile all with the bits of the one with the largest",
         )
+    return max(several, key=math.prod)
+
+
+def _integer_schemes(
+    programs: Sequence[Program], moduli: Sequence[int], lifts: Mapping[str, int]
+) -> Iterator[Bgv]:
+    """The sets of programs over these primes; or new ones with more and more room for noise."""
+    sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
+    for each in programs:
+        if [one.plaintext_modulus for one in each.scheme.parameter_sets] == [*moduli]:
+            yield each.scheme
+    levels = max(
+        each.body.top_level + lifts[each.fingerprint]
+        for each in programs
+        if isinstance(each.body, SlotProgram)
+    )
+    try:
+        for made in roomier_sets(sets, moduli, levels):
+            yield Bgv(made)
     except InsecureParametersError as refusal:
+        names = ", ".join(each.name for each in programs)
         raise InsecureParametersError(
-            f"cannot {_ACTION}: what leaves slots takes {bits} bits more of the modulus: "
-            f"{refusal.reason}; compile all with log_n={deepest.log_n + 1}"
+            f"cannot {_ACTION}: {names} together take {levels} levels, and noise takes more of the "
+            f"modulus: {refusal.reason}; compile all with log_n={sets[0][0].log_n + 1}"
         ) from refusal
-    return Bgv((made,))
 
 
 def _integers_together(
@@ -379,23 +407,15 @@ def _integers_together(
     """Under the set of one of them, or one with more room for what leaves slots."""
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
     _require_one_ring(programs, [of_one[0].log_n for of_one in sets])
-    if len({tuple(each.plaintext_modulus for each in of_one) for of_one in sets}) > 1:
-        raise _refusal(
-            programs,
-            "one modulus",
-            [", ".join(str(each.plaintext_modulus) for each in of_one) for of_one in sets],
-            "compile all with the bits of the one with the largest",
-        )
+    moduli = _moduli_of_all(programs)
     failure = max(each.failure_bits for of_one in sets for each in of_one)
-    schemes = [each.scheme for each in programs]
-    roomier = (_with_room(schemes, bits) for bits in _ROOM) if widths else ()
-    for scheme in chain(schemes, roomier):
+    for scheme in _integer_schemes(programs, moduli, lifts):
         if min(each.failure_bits for each in scheme.parameter_sets) < failure:
             continue
         with suppress(InvalidProgramError, NoiseExhaustedError):
             moved = _moved(programs, scheme, lifts)
             for each in moved.values():
-                estimated_results(each.scheme, each.body)
+                _ = each.noise_of_results
             if all(leaves_exactly(moved[own], width) for own, width in widths.items()):
                 return moved
     raise _refusal(

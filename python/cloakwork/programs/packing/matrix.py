@@ -20,6 +20,7 @@ from cloakwork.programs.packing import Allocate, Maker, Packing
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, filled
 from cloakwork.programs.packing.tensor import RealPacking
+from cloakwork.programs.places import ScatteredPlace
 from cloakwork.programs.port import Port, distinct_ports
 from cloakwork.programs.slots import MAX_INTEGER, Numbers, Vector
 
@@ -32,8 +33,21 @@ class PlacedMatrix:
     place: MatrixPlace
 
 
+@dataclass(frozen=True, slots=True)
+class ScatteredIntegers:
+    """Which argument integers are that go in as another program left them, and where they lie."""
+
+    argument: int
+    scattered: ScatteredPlace
+
+    @property
+    def place(self) -> ScatteredPlace:
+        """Where they lie."""
+        return self.scattered
+
+
 def _maker(
-    tensors: Sequence[tuple[Port, MatrixPlace]], rows: Mapping[str, NDArray[Any]], kind: Any
+    tensors: Sequence[tuple[Port, Any]], rows: Mapping[str, NDArray[Any]], kind: Any
 ) -> Maker:
     """What makes the vectors of tensors that are given, of numbers of a kind.
 
@@ -50,7 +64,7 @@ def _maker(
             place, matrices = given[tensor]
             first = ends[tensor] - place.ciphertexts
             numbers = np.array([number - first for number in group])
-            found += place.layout.pack_some(matrices, numbers, kind)
+            found += place.pack_some(matrices, numbers, kind)
         return found
 
     return made
@@ -171,7 +185,7 @@ class IntegerMatrixPacking(Packing):
 
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    placed: tuple[PlacedMatrix, ...]
+    placed: tuple[PlacedMatrix | ScatteredIntegers, ...]
     results: tuple[MatrixPlace, ...]
     form: Form
     modulus: Annotated[int, Limits(2, MAX_INTEGER)] | None = None
@@ -187,11 +201,11 @@ class IntegerMatrixPacking(Packing):
         self._require(len(self.outputs) == len(self.results) > 0, "a result has no places")
         object.__setattr__(self, "slots", self.results[0].slots)
         for port, place in (*self._tensors_in, *zip(self.outputs, self.results, strict=True)):
-            fits = place.is_whole and port.shape == place.shape
+            fits = place.is_whole and port.shape == place.shape and place.slots == self.slots
             self._require(fits, f"{port.name!r:.40} has another shape")
 
     @cached_property
-    def _tensors_in(self) -> list[tuple[Port, MatrixPlace]]:
+    def _tensors_in(self) -> list[tuple[Port, MatrixPlace | ScatteredPlace]]:
         return [(self.inputs[each.argument], each.place) for each in self.placed]
 
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
@@ -205,7 +219,7 @@ class IntegerMatrixPacking(Packing):
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
         made = _maker(self._tensors_in, rows, np.int64)
-        row_count = self.placed[0].place.layout.blocks.rows
+        row_count = self.results[0].layout.blocks.rows
         return lambda places: [vector.reshape(row_count, -1) for vector in made(places)]
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:

@@ -1,0 +1,286 @@
+"""Programs over integers that take results of others, brought to where they want their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import (
+    CloakworkError,
+    InsecureParametersError,
+    InvalidArgumentError,
+    KeyBudgetError,
+    NoiseExhaustedError,
+    ParametersMismatchError,
+)
+from cloakwork.plan.circuits.ranges import Range
+from cloakwork.plan.parameters.bgv import roomier_sets
+from cloakwork.plan.parameters.together import together
+from cloakwork.programs.bsgs import cheapest_split
+from cloakwork.programs.ir.vectors import PlacedScalar
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking, ScatteredIntegers
+from cloakwork.programs.packing.scalar import ScalarPacking, bits_of
+from cloakwork.programs.places import ScatteredPlace
+from cloakwork.programs.slots import (
+    Add,
+    Builder,
+    DropLevel,
+    Input,
+    Integers,
+    Linear,
+    Rescale,
+    SlotProgram,
+)
+from cloakwork.runtime.after import Result, programs_before
+from cloakwork.runtime.integers_in_a_row import (
+    OfIntegers,
+    elements_left,
+    elements_taken,
+    range_of_integers,
+)
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.bgv import Bgv
+
+# How often results are switched down before they are brought to their places, tried in turn.
+_SWITCHES = (0, 1, 2)
+
+
+def range_of_exact(result: Result, action: str) -> Range:
+    """What a result comes to that a program over integers can take.
+
+    Raises:
+        InvalidArgumentError: It is not over integers, or is not the integer that it stands for.
+    """
+    program, port, packing = result.program, result.port, result.program.packing
+    reason = ""
+    if port.kind != "integer":
+        reason = f"got {port}; circuits over bits take it, by compile(after=) of theirs"
+    elif isinstance(packing, IntegerMatrixPacking) and packing.modulus is not None:
+        reason = f"got results modulo {packing.modulus}; compile it without modulus="
+    elif isinstance(packing, ScalarPacking) and packing.wrapping:
+        low, high = range_of_integers(program, port)
+        if bits_of((low, high)) > packing.bits:
+            reason = "got results that may wrap around; compile it without wrapping="
+    if reason:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected results over integers, {port.name} of {program.name}: "
+            f"{reason}"
+        )
+    return range_of_integers(program, port)
+
+
+def ring_of_integers(results: Sequence[Result], log_n: int | None, action: str) -> int:
+    """Base-2 logarithm of the ring degree of results, in which what follows them is.
+
+    Raises:
+        InvalidArgumentError: They are in several, or in another than the one asked for.
+    """
+    rings = {each.program.scheme.parameter_sets[0].log_n for each in results}
+    asked = rings | ({log_n} if log_n is not None else set())
+    if len(asked) > 1:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected results in the ring of one log_n, got "
+            f"{', '.join(f'log_n={each}' for each in sorted(asked))}; compile all with "
+            f"log_n={max(asked)}"
+        )
+    return asked.pop()
+
+
+def following_integers(
+    program: Program, results: Mapping[str, Result], key_budget: int | None
+) -> Program:
+    """A program that takes results of others for some inputs, each where it lies.
+
+    Numbers are brought to where the program wants them, which takes a level, and what else lies in
+    a result's slots becomes zero.
+
+    Args:
+        program: The program, whose vectors hold none of these inputs beside others.
+        results: The results, by the names of the inputs.
+        key_budget: Bytes for all evaluation keys; None for no limit.
+
+    Raises:
+        InvalidArgumentError: Numbers lie in the second rows of vectors.
+        InsecureParametersError: What all takes is not 128-bit secure in the ring.
+        KeyBudgetError: The keys take more than the budget.
+        NoiseExhaustedError: No modulus leaves the noise enough room.
+    """
+    ways = []
+    refusal: CloakworkError | None = None
+    for switches in _SWITCHES:
+        try:
+            made = _with_results(program, results, switches)
+            *_, last = together(*programs_before(made), made)
+        except (NoiseExhaustedError, ParametersMismatchError, InsecureParametersError) as error:
+            refusal = refusal or error
+        else:
+            ways.append((last.scheme.parameter_sets[0].log_qp, made))
+    if not ways:
+        assert refusal is not None
+        raise refusal
+    program = min(ways, key=lambda each: each[0])[1]
+    if key_budget is not None and program.key_bytes > key_budget:
+        raise KeyBudgetError(
+            f"cannot compile {program.name}: expected keys of up to {key_budget} bytes, got "
+            f"{program.key_bytes} with those that bring results to their places; give a larger "
+            "key_budget",
+            least=program.key_bytes,
+        )
+    return program
+
+
+def _with_results(program: Program, results: Mapping[str, Result], switches: int) -> Program:
+    """The program with results that are switched down so often before they are brought."""
+    body, packing = program.body, program.packing
+    assert isinstance(body, SlotProgram)
+    links = []
+    for port in program.inputs:
+        numbers = packing.vectors_of([port.name])
+        if port.name not in results or not numbers:
+            continue
+        result = results[port.name]
+        link = OfIntegers(port.name, result.program, result.result)
+        links.append(link)
+        wanted = _first_rows(elements_taken(program, port), port.name, program)
+        left = _first_rows(
+            elements_left(result.program, result.result), result.result, result.program
+        )
+        body = _with_brought(body, port.name, wanted, left, switches)
+        places = np.concatenate(
+            [
+                number * body.slots + np.flatnonzero(each >= 0)
+                for number, each in enumerate(left.values())
+            ]
+        )
+        order = np.concatenate([each[each >= 0] for each in left.values()])
+        packing = _taking(packing, port.name, places[np.argsort(order)], port.shape)
+        program = _in_room(program, body, packing)
+    return replace(program, after=tuple(links))
+
+
+def _first_rows(
+    found: Mapping[int, NDArray[np.int64]], name: str, program: Program
+) -> dict[int, NDArray[np.int64]]:
+    """The elements in the first rows of vectors, if there are none in the second."""
+    rows = {number: each.reshape(2, -1) for number, each in found.items()}
+    if any((each[1] >= 0).any() for each in rows.values()):
+        raise InvalidArgumentError(
+            f"cannot compile: expected {name} of {program.name} in the first rows of ciphertexts, "
+            f"got numbers in both of {program.scheme}; compile both with a larger log_n, or "
+            "multiply in parts"
+        )
+    return {number: each[0] for number, each in rows.items()}
+
+
+def _in_room(program: Program, body: SlotProgram, packing: Any) -> Program:
+    """The program with a body of more levels, under parameters that leave its noise enough room."""
+    sets = program.scheme.parameter_sets
+    moduli = [each.plaintext_modulus for each in sets]
+    refusal: NoiseExhaustedError | None = None
+    for each in roomier_sets([sets], moduli, body.top_level):
+        scheme = Bgv(each, public_inputs=program.scheme.public_inputs)
+        made = replace(program, scheme=scheme, body=body, packing=packing)
+        try:
+            _ = made.noise_of_results
+        except NoiseExhaustedError as error:
+            refusal = error
+        else:
+            return made
+    assert refusal is not None
+    raise refusal
+
+
+def _with_brought(
+    body: SlotProgram,
+    name: str,
+    wanted: Mapping[int, NDArray[np.int64]],
+    left: Mapping[int, NDArray[np.int64]],
+    switches: int,
+) -> SlotProgram:
+    """The operations after those that bring elements from where they were left.
+
+    Args:
+        body: The operations.
+        name: What the elements are an input of.
+        wanted: For each input of the operations to replace the element of each slot, or -1.
+        left: The same of each result, which become inputs in place of the first of those.
+        switches: How often results are switched down first.
+    """
+    builder = Builder(body.title, body.slots, "integer")
+    inputs = [n for n, each in enumerate(body.operations) if isinstance(each, Input)]
+    replaced = {inputs[number]: each for number, each in wanted.items()}
+    top = 1 + max(body.states[number].level or 0 for number in replaced)
+    values: list[int] = []
+    sources: list[int] = []
+    for number, operation in enumerate(body.operations):
+        builder.origin, builder.stage = body.origins[number], body.stages[number]
+        if number not in replaced:
+            operands = [values[each] for each in operation.operands]
+            values.append(builder.append(operation.with_operands(operands), body.layouts[number]))
+            continue
+        builder.stage = f"bring {name} to its places"
+        if not sources:
+            sources = [builder.append(Input(name, top + switches)) for _ in left]
+            for _ in range(switches):
+                sources = [builder.append(Rescale(each)) for each in sources]
+        value = _brought(builder, sources, [*left.values()], replaced[number])
+        level = body.states[number].level or 0
+        values.append(builder.append(DropLevel(value, level)) if level < top - 1 else value)
+    return builder.finish()
+
+
+def _brought(
+    builder: Builder,
+    sources: Sequence[int],
+    left: Sequence[NDArray[np.int64]],
+    wanted: NDArray[np.int64],
+) -> int:
+    """A vector that has some elements in their slots and zeros in the others, a level down."""
+    total: int | None = None
+    for source, elements in zip(sources, left, strict=True):
+        home = {int(each): slot for slot, each in enumerate(elements) if each >= 0}
+        diagonals: dict[int, Integers] = {}
+        for slot in np.flatnonzero(wanted >= 0).tolist():
+            if int(wanted[slot]) not in home:
+                continue
+            steps = (home[int(wanted[slot])] - slot) % builder.slots
+            diagonals.setdefault(steps, np.zeros(builder.slots, np.int64))[slot] = 1
+        if not diagonals:
+            continue
+        split = cheapest_split(diagonals, builder.slots)
+        made = builder.append(Linear(source, diagonals, split.baby_steps))
+        total = made if total is None else builder.append(Add(total, made))
+    assert total is not None
+    return builder.append(Rescale(total))
+
+
+def _taking(packing: Any, name: str, places: NDArray[np.int64], shape: tuple[int, ...]) -> Any:
+    """A packing that holds an input in these slots, in place of where it held it."""
+    if isinstance(packing, ScalarPacking):
+        return _taking_scalars(packing, name, places)
+    assert isinstance(packing, IntegerMatrixPacking)
+    argument = [port.name for port in packing.inputs].index(name)
+    own = ScatteredIntegers(argument, ScatteredPlace(packing.slots, places, shape))
+    first = [each.argument for each in packing.placed].index(argument)
+    placed = [each for each in packing.placed[first:] if each.argument != argument]
+    return replace(packing, placed=(*packing.placed[:first], own, *placed))
+
+
+def _taking_scalars(packing: ScalarPacking, name: str, places: NDArray[np.int64]) -> ScalarPacking:
+    slots = packing.slots
+    vectors: list[list[PlacedScalar]] = [[] for _ in range(int(places.max()) // slots + 1)]
+    for index, place in enumerate(places.tolist()):
+        vectors[place // slots].append(PlacedScalar(place % slots, name, index))
+    inputs: list[tuple[PlacedScalar, ...]] = []
+    own = set(packing.vectors_of([name]))
+    for number, scalars in enumerate(packing.places.inputs):
+        if number not in own:
+            inputs.append(scalars)
+        elif number == min(own):
+            inputs += map(tuple, vectors)
+    # What lies beside the places of one evaluation is not that of another.
+    return replace(packing, places=replace(packing.places, width=slots, inputs=tuple(inputs)))
