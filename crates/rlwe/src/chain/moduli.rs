@@ -1,6 +1,7 @@
 //! The search for the primes of all levels: patterns in sizes first, then real primes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use crate::ring::primes::WORD_BITS;
 
@@ -61,6 +62,7 @@ const ATTEMPTS: [Attempt; 7] = {
 };
 
 /// The primes of the top level and the levels made of them.
+#[derive(Clone)]
 pub(super) struct Moduli {
     /// Positions in the pool: terminals, then full primes.
     pub(super) chosen: Vec<usize>,
@@ -69,10 +71,37 @@ pub(super) struct Moduli {
     deviation: Bits,
 }
 
+/// Searches that are remembered; one is about a kilobyte.
+const SEARCHES_KEPT: usize = 1024;
+
 impl Moduli {
     /// The primes and levels in the fewest limbs whose scales come near enough; where
-    /// none do, those whose scales come nearest.
+    /// none do, those whose scales come nearest. A planner asks for the same again and again, and
+    /// a search takes tens of milliseconds: so they are remembered.
     pub(super) fn find(request: &ChainRequest, pool: &PrimePool) -> Option<Self> {
+        static KNOWN: Mutex<BTreeMap<[u64; 6], Option<Moduli>>> = Mutex::new(BTreeMap::new());
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = [
+            request.log_n.into(),
+            request.levels as u64,
+            request.scale_bits.to_bits(),
+            request.headroom_bits.to_bits(),
+            request.avoided.unwrap_or(0).into(),
+            request.word_bits.into(),
+        ];
+        if let Some(found) = known().get(&key) {
+            return found.clone();
+        }
+        let found = Self::search(request, pool);
+        let mut known = known();
+        if known.len() == SEARCHES_KEPT {
+            known.clear();
+        }
+        known.insert(key, found.clone());
+        found
+    }
+
+    fn search(request: &ChainRequest, pool: &PrimePool) -> Option<Self> {
         let choices = terminal_choices(pool, bits(request.scale_bits));
         let mut nearest: Option<Self> = None;
         for attempt in ATTEMPTS {

@@ -93,13 +93,12 @@ impl Demand {
         let everything = (1 << terminals.len().min(MAX_TERMINALS)) - 1;
         let sizes: Vec<Bits> = (0..=everything).map(|subset| total(subset, terminals)).collect();
         let missed_at_top = -2 * self.lift.end()..=-2 * self.lift.start();
-        let from_top: Vec<Step> = self.steps_from(everything, &sizes, missed_at_top).collect();
+        let from_top = self.steps(everything..=everything, &sizes, missed_at_top);
         let may_rise = self.ground > 0;
         if from_top.is_empty() && (levels > 1 || levels == 1 && !may_rise) {
             return None;
         }
-        let steps: Vec<Step> =
-            (0..=everything).flat_map(|above| self.steps_from(above, &sizes, 0..=0)).collect();
+        let steps = self.steps(0..=everything, &sizes, 0..=0);
         let top_weight = levels as i64 + 1;
         // A full prime that leaves below some level stands in every level from there up.
         let full_weight = |level: usize| top_weight - level as i64 + top_weight;
@@ -180,40 +179,42 @@ impl Demand {
         }
         // That from the top may miss the scale by being too large as well.
         let (first, least) = if levels == 1 { (everything, -2 * self.lift.end()) } else { (0, 0) };
-        let steps = (first..=everything)
-            .flat_map(|above| self.steps_from(above, sizes, least..=self.ground));
-        Some(steps.collect())
+        Some(self.steps(first..=everything, sizes, least..=self.ground))
     }
 
-    /// The rescalings from a subset, with `leeway` for what leaves to fall short of the scale.
-    fn steps_from(
+    /// The rescalings from some subsets, with `leeway` for what leaves to fall short of the scale.
+    ///
+    /// Thousands of patterns are compared for one chain, and most of the time goes here: hence the
+    /// plain loops.
+    fn steps(
         &self,
-        above: usize,
+        from: RangeInclusive<usize>,
         sizes: &[Bits],
         leeway: RangeInclusive<Bits>,
-    ) -> impl Iterator<Item = Step> {
-        (0..sizes.len()).flat_map(move |below| {
-            let leeway = leeway.clone();
-            let (leaving, joining) = (above & !below, below & !above);
-            let wanted = self.scale + sizes[joining] - sizes[leaving];
-            let most = MAX_LEAVING - leaving.count_ones() as usize;
-            (0..=most).filter_map(move |fulls| {
-                let (least, largest) =
-                    (fulls as Bits * self.full.start(), fulls as Bits * self.full.end());
-                let missed = wanted - wanted.clamp(least, largest);
-                let made_of_terminals = fulls == 0 && missed.abs() <= self.slack;
+    ) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for above in from {
+            for below in 0..sizes.len() {
+                let (leaving, joining) = (above & !below, below & !above);
+                let wanted = self.scale + sizes[joining] - sizes[leaving];
                 // Rescaling works on the primes that move: a tie goes to fewer.
-                let moved = limbs_of(leaving) + limbs_of(joining) + fulls as i64;
-                let cost = limbs_of(above) * BIT + moved * BIT / 16 + missed.abs();
-                (made_of_terminals || leeway.contains(&missed)).then_some(Step {
-                    above,
-                    below,
-                    fulls,
-                    missed,
-                    cost,
-                })
-            })
-        })
+                let terminals_moved = limbs_of(leaving) + limbs_of(joining);
+                for fulls in 0..=MAX_LEAVING - leaving.count_ones() as usize {
+                    let count = fulls as Bits;
+                    let reached = wanted.clamp(count * self.full.start(), count * self.full.end());
+                    let missed = wanted - reached;
+                    let made_of_terminals = fulls == 0 && missed.abs() <= self.slack;
+                    if made_of_terminals || leeway.contains(&missed) {
+                        let moved = terminals_moved + count;
+                        let cost = limbs_of(above) * BIT + moved * BIT / 16 + missed.abs();
+                        steps.push(Step { above, below, fulls, missed, cost });
+                    } else if missed < *leeway.start() {
+                        break;
+                    }
+                }
+            }
+        }
+        steps
     }
 }
 

@@ -32,7 +32,9 @@ struct Tables {
     ring: Ring,
     special: Basis,
     levels: Vec<Level>,
-    fingerprint: [u8; 16],
+    scheme: Vec<u8>,
+    /// Made when first used: it takes the tables of all transforms, which planning does not.
+    fingerprint: OnceLock<[u8; 16]>,
     title: String,
 }
 
@@ -90,8 +92,10 @@ impl Parameters {
                 }
             })
             .collect();
-        let fingerprint = fingerprint(&ring, &chain, secret, scheme);
-        Ok(Self(Arc::new(Tables { chain, secret, ring, special, levels, fingerprint, title })))
+        let fingerprint = OnceLock::new();
+        let scheme = scheme.to_vec();
+        let tables = Tables { chain, secret, ring, special, levels, scheme, fingerprint, title };
+        Ok(Self(Arc::new(tables)))
     }
 
     /// How secret keys are drawn.
@@ -207,7 +211,7 @@ impl Parameters {
     /// digits and the plaintext modulus:
     /// equal exactly when objects may be mixed.
     pub fn fingerprint(&self) -> [u8; 16] {
-        self.0.fingerprint
+        *self.0.fingerprint.get_or_init(|| fingerprint(&self.0))
     }
 
     pub(crate) fn ring(&self) -> &Ring {
@@ -330,7 +334,8 @@ impl Parameters {
 }
 
 /// The roots of unity are part of it: values in the evaluation domain mean nothing without them.
-fn fingerprint(ring: &Ring, chain: &Chain, secret: SecretDistribution, scheme: &[u8]) -> [u8; 16] {
+fn fingerprint(tables: &Tables) -> [u8; 16] {
+    let Tables { ring, chain, .. } = tables;
     let mut hash = Sha256::new();
     hash.update(b"cloakwork parameters 2");
     hash.update(ring.log_n.to_le_bytes());
@@ -342,7 +347,7 @@ fn fingerprint(ring: &Ring, chain: &Chain, secret: SecretDistribution, scheme: &
         hash.update(prime.modulus.q.to_le_bytes());
         hash.update(x[0].to_le_bytes());
     }
-    let weight = match secret {
+    let weight = match tables.secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::FixedWeight(weight) => weight as u64,
     };
@@ -356,14 +361,14 @@ fn fingerprint(ring: &Ring, chain: &Chain, secret: SecretDistribution, scheme: &
         hash.update((digit.len() as u64).to_le_bytes());
         digit.iter().for_each(|&p| hash.update((p as u64).to_le_bytes()));
     }
-    hash.update(scheme);
+    hash.update(&tables.scheme);
     let digest = hash.finalize();
     std::array::from_fn(|i| digest[i])
 }
 
 impl PartialEq for Parameters {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.0.fingerprint == other.0.fingerprint
+        Arc::ptr_eq(&self.0, &other.0) || self.fingerprint() == other.fingerprint()
     }
 }
 

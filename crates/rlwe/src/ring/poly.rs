@@ -9,6 +9,7 @@ use super::automorphism::Automorphism;
 use super::buffers;
 use super::kernels;
 use super::modulus::Modulus;
+use super::primes::is_prime;
 use super::wiped::wipe;
 use crate::parallel::{self, Source};
 use crate::{Error, Result};
@@ -17,9 +18,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct Prime {
     pub(crate) modulus: Modulus,
-    plan: Plan,
-    /// Entry k is for 2^k coefficients; made at its first use.
-    shorter: Vec<OnceLock<Plan>>,
+    /// Entry k is for 2^k coefficients; made at its first use, which planning has none of.
+    plans: Vec<OnceLock<Plan>>,
     /// N^-1 in Montgomery form.
     degree_inverse: u32,
 }
@@ -33,19 +33,28 @@ pub(crate) const SHORTEST: usize = 32;
 
 impl Prime {
     fn new(log_n: u32, q: u32) -> Result<Self> {
-        system_memory::require(TABLES << log_n);
-        let plan = Plan::try_new(1 << log_n, q).ok_or_else(|| {
-            Error::InvalidParameters(format!("{q} is no prime for transforms of length 2^{log_n}"))
-        })?;
-        let shorter = (0..log_n).map(|_| OnceLock::new()).collect();
+        if !is_prime(u64::from(q)) || q % (2 << log_n) != 1 {
+            return Err(Error::InvalidParameters(format!(
+                "{q} is no prime for transforms of length 2^{log_n}"
+            )));
+        }
+        let plans = (0..=log_n).map(|_| OnceLock::new()).collect();
         let modulus = Modulus::new(q);
         let degree_inverse = modulus.to_montgomery(modulus.inv(modulus.reduce(1 << log_n)));
-        Ok(Self { modulus, plan, shorter, degree_inverse })
+        Ok(Self { modulus, plans, degree_inverse })
+    }
+
+    /// The tables for a power of two of coefficients, N at most.
+    fn plan(&self, length: usize) -> &Plan {
+        self.plans[length.ilog2() as usize].get_or_init(|| {
+            system_memory::require(TABLES * length);
+            Plan::try_new(length, self.modulus.q).expect("a prime of transforms up to N")
+        })
     }
 
     /// Coefficients to values.
     pub(crate) fn forward(&self, limb: &mut [u32]) {
-        self.plan.fwd(limb);
+        self.plan(limb.len()).fwd(limb);
     }
 
     /// Coefficients to values, the first `count` those of a polynomial in X^(N / count); the others
@@ -63,15 +72,7 @@ impl Prime {
                 limb[place] = if place % between == 0 { limb[place / between] } else { 0 };
             }
         }
-        match self.shorter.get(length.ilog2() as usize) {
-            None => self.forward(limb),
-            Some(plan) => plan
-                .get_or_init(|| {
-                    system_memory::require(TABLES * length);
-                    Plan::try_new(length, self.modulus.q).expect("a prime of longer transforms")
-                })
-                .fwd(&mut limb[..length]),
-        }
+        self.plan(length).fwd(&mut limb[..length]);
         let times = limb.len() / length;
         if times > 1 {
             for place in (0..length).rev() {
@@ -83,12 +84,12 @@ impl Prime {
 
     /// Values to coefficients times N.
     pub(crate) fn inverse_unnormalised(&self, limb: &mut [u32]) {
-        self.plan.inv(limb);
+        self.plan(limb.len()).inv(limb);
     }
 
     /// Values to coefficients.
     pub(crate) fn inverse(&self, limb: &mut [u32]) {
-        self.plan.inv(limb);
+        self.plan(limb.len()).inv(limb);
         kernels::scale(self.modulus, limb, self.degree_inverse);
     }
 }
@@ -230,10 +231,7 @@ pub(crate) struct Ring {
 impl Ring {
     /// The ring of degree 2^log_n, log_n at least 5, over `primes`, each 1 mod 2N and below 2^30.
     pub(crate) fn new(log_n: u32, primes: &[u32]) -> Result<Self> {
-        let primes = parallel::over(primes)
-            .shared()
-            .map(|&q| Prime::new(log_n, q))
-            .collect::<Result<_>>()?;
+        let primes = primes.iter().map(|&q| Prime::new(log_n, q)).collect::<Result<_>>()?;
         Ok(Self { log_n, primes })
     }
 

@@ -36,8 +36,6 @@ _SPARE_BITS = 2.05
 _SCALE_STEPS = (4.0, 2.0, 1.0, 0.5)
 _HEADROOM_BITS = range(2, 61)
 
-_known_parameters = lru_cache(maxsize=256)(Parameters)
-
 
 def shortest_parameters(
     program: SlotProgram,
@@ -96,7 +94,7 @@ def _least_scale(precision: float) -> int:
 
 
 def _made(levels: int, scale: float, headroom: float, log_n: int, insecure: bool) -> Parameters:
-    return _known_parameters(
+    return Parameters(
         levels=levels,
         scale_bits=float(scale),
         headroom_bits=headroom,

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -111,9 +110,6 @@ class Plan:
     cost: float
     refreshing: Refreshing | None = None
 
-
-# Plans of one search mostly take the same few sets, and primes take a while to find.
-_known_parameters = lru_cache(maxsize=256)(parameters_for)
 
 # Makes a plan, given which way each contraction takes and what a level is worth.
 Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
@@ -293,7 +289,7 @@ def _parameters_with_primes(
     refusal: InvalidParametersError | None = None
     while refusal is None or fits_a_scale(precision, bound=bound):
         try:
-            made = _known_parameters(
+            made = parameters_for(
                 depth,
                 precision,
                 bound=bound,
