@@ -20,7 +20,7 @@ from cloakwork.errors import (
     ResultOverflowError,
     ShapeMismatchError,
 )
-from cloakwork.runtime.integers_in_a_row import OfIntegers
+from cloakwork.runtime.by_element import OfIntegers
 from tests.system.rows import keys_are_once, row
 from tests.thoroughness import slow
 

@@ -31,18 +31,22 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.packing import LEAST_BOUND, Packed, Packing, bound_arguments
+from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.packing.kinds import packing_record, read_packing
+from cloakwork.programs.packing.matrix import IntegerMatrixPacking
+from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime.after import After, inputs_of, programs_before, results_of, whole_body
+from cloakwork.runtime.by_element import ByElement, OfIntegers, noise_of_results
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
-from cloakwork.runtime.integers_in_a_row import OfIntegers, noise_of_results
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.simulate import extremes
@@ -611,10 +615,11 @@ class Program(Served):
         threads = None
         if fields.raw("threads") is not None:
             threads = fields.integer("threads", least=1, most=MAX_THREADS)
+        packing = read_packing(fields.within("packing"))
         after: tuple[After, ...] = ()
         if fields.has(_AFTER):
             links = fields.several(_AFTER, most=MAX_LINKS)
-            after = tuple(_read_after(each, body, before) for each in links)
+            after = tuple(_read_after(each, packing, before) for each in links)
         kept: tuple[Kept, ...] = ()
         if fields.has(_KEPT):
             kept = tuple(each.made(Kept) for each in fields.several(_KEPT, most=MAX_LINKS))
@@ -622,7 +627,7 @@ class Program(Served):
             made = cls(
                 scheme,
                 body,
-                read_packing(fields.within("packing")),
+                packing,
                 ranges=fields.value("ranges", tuple[ActivationRange, ...]),
                 error=error,
                 error_bound=error_bound,
@@ -653,16 +658,22 @@ class Program(Served):
         return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"
 
 
-def _read_after(fields: Fields, body: Body, before: Sequence[Program]) -> After:
+def _read_after(fields: Fields, packing: Packing, before: Sequence[Program]) -> After:
     number = fields.integer("program", least=0, most=len(before) - 1)
-    kind = _kind_of_link(body, before[number].body)
+    kind = _kind_of_link(packing, before[number].body)
     return kind(fields.word("input"), before[number], fields.word("result"))
 
 
-def _kind_of_link(body: Body, first: Body) -> type[After]:
-    if isinstance(body, SlotProgram):
-        return OfIntegers if body.numbers == "integer" else After
-    return Leaving if isinstance(first, SlotProgram) else After
+def _kind_of_link(packing: Packing, first: Body) -> type[After]:
+    match packing:
+        case BatchPacking():
+            return ByElement
+        case ScalarPacking() | IntegerMatrixPacking():
+            return OfIntegers
+        case BitPacking() if isinstance(first, SlotProgram):
+            return Leaving
+        case _:
+            return After
 
 
 def _unpickled(data: bytes) -> Program:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.module_ports import module_inputs
 from cloakwork.frontends.nn.required_module import results_of
+from cloakwork.frontends.nn.results import following_results
 from cloakwork.plan.networks.calibration import MARGIN
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
@@ -47,6 +49,7 @@ def compile(
     costs: Callable[[Parameters], Costs] = comparable,
     bootstrap: bool | None = None,
     cache: str | os.PathLike[str] | None = None,
+    after: Mapping[str, Any] = MappingProxyType({}),
 ) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
 
@@ -88,6 +91,10 @@ def compile(
             levels for it even so, False refuses a network that is deeper.
         cache: A folder where programs are kept: the same network, samples and options are not
             planned again. It is yours: whoever writes there decides on what is loaded.
+        after: Results of other programs over reals, by the names of the inputs that they are; see
+            `cloakwork.result`. Samples of such an input are what `run_clear` of the other program
+            gives. That ranges of layers hold for all results is then yours to know: no client sees
+            the inputs of both programs.
 
     Raises:
         PlanMismatchError: The plan computes something else than the module.
@@ -149,13 +156,18 @@ def compile(
     with announced_steps(f"compiling {options.title}", total=steps) as announce:
         announce("reading the module")
         graph = capture(module, sample)
+        names = [each.name for each in graph.inputs]
+        results, options = following_results(after, names, options)
 
         def make(given: Any) -> Program:
-            program = compile_graph(graph, given, options, announce)
+            program = compile_graph(graph, given, options, announce, results)
             require_module(program, module, sample)
             return program
 
-        return make(samples) if cache is None else kept(cache, graph, samples, options, make)
+        # What is kept says nothing of the programs that a network follows.
+        if cache is None or results:
+            return make(samples)
+        return kept(cache, graph, samples, options, make)
 
 
 def _require_packages() -> None:

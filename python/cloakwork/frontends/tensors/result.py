@@ -35,7 +35,8 @@ class ResultSpec(PlacedSpec):
 def result(program: Program, which: int | str = 0) -> Any:
     """A result of a compiled program as an argument of the next function.
 
-    Over reals it is an argument of `cloakwork.compile`; over integers of that, for a product, and
+    Over reals it is an argument of `cloakwork.compile`, or an input of a network, by
+    `cloakwork.nn.compile(after=)`; over integers an argument of that, for a product, and
     of the `compile` of a circuit over integers; over reals, integers and bits of the `compile` of a
     circuit over bits: `circuit.compile(after={"a": cloakwork.result(first)})`.
 

@@ -20,23 +20,14 @@ from cloakwork.errors import (
 from cloakwork.plan.circuits.ranges import Range
 from cloakwork.plan.parameters.bgv import roomier_sets
 from cloakwork.plan.parameters.together import together
-from cloakwork.programs.bsgs import cheapest_split
+from cloakwork.plan.passes.bringing import with_brought
 from cloakwork.programs.ir.vectors import PlacedScalar
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking, ScatteredIntegers
 from cloakwork.programs.packing.scalar import ScalarPacking, bits_of
 from cloakwork.programs.places import ScatteredPlace
-from cloakwork.programs.slots import (
-    Add,
-    Builder,
-    DropLevel,
-    Input,
-    Integers,
-    Linear,
-    Rescale,
-    SlotProgram,
-)
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import Result, programs_before
-from cloakwork.runtime.integers_in_a_row import (
+from cloakwork.runtime.by_element import (
     OfIntegers,
     elements_left,
     elements_taken,
@@ -149,7 +140,7 @@ def _with_results(program: Program, results: Mapping[str, Result], switches: int
         left = _first_rows(
             elements_left(result.program, result.result), result.result, result.program
         )
-        body = _with_brought(body, port.name, wanted, left, switches)
+        body, _ = with_brought(body, port.name, wanted, left, switches)
         places = np.concatenate(
             [
                 number * body.slots + np.flatnonzero(each >= 0)
@@ -192,70 +183,6 @@ def _in_room(program: Program, body: SlotProgram, packing: Any) -> Program:
             return made
     assert refusal is not None
     raise refusal
-
-
-def _with_brought(
-    body: SlotProgram,
-    name: str,
-    wanted: Mapping[int, NDArray[np.int64]],
-    left: Mapping[int, NDArray[np.int64]],
-    switches: int,
-) -> SlotProgram:
-    """The operations after those that bring elements from where they were left.
-
-    Args:
-        body: The operations.
-        name: What the elements are an input of.
-        wanted: For each input of the operations to replace the element of each slot, or -1.
-        left: The same of each result, which become inputs in place of the first of those.
-        switches: How often results are switched down first.
-    """
-    builder = Builder(body.title, body.slots, "integer")
-    inputs = [n for n, each in enumerate(body.operations) if isinstance(each, Input)]
-    replaced = {inputs[number]: each for number, each in wanted.items()}
-    top = 1 + max(body.states[number].level or 0 for number in replaced)
-    values: list[int] = []
-    sources: list[int] = []
-    for number, operation in enumerate(body.operations):
-        builder.origin, builder.stage = body.origins[number], body.stages[number]
-        if number not in replaced:
-            operands = [values[each] for each in operation.operands]
-            values.append(builder.append(operation.with_operands(operands), body.layouts[number]))
-            continue
-        builder.stage = f"bring {name} to its places"
-        if not sources:
-            sources = [builder.append(Input(name, top + switches)) for _ in left]
-            for _ in range(switches):
-                sources = [builder.append(Rescale(each)) for each in sources]
-        value = _brought(builder, sources, [*left.values()], replaced[number])
-        level = body.states[number].level or 0
-        values.append(builder.append(DropLevel(value, level)) if level < top - 1 else value)
-    return builder.finish()
-
-
-def _brought(
-    builder: Builder,
-    sources: Sequence[int],
-    left: Sequence[NDArray[np.int64]],
-    wanted: NDArray[np.int64],
-) -> int:
-    """A vector that has some elements in their slots and zeros in the others, a level down."""
-    total: int | None = None
-    for source, elements in zip(sources, left, strict=True):
-        home = {int(each): slot for slot, each in enumerate(elements) if each >= 0}
-        diagonals: dict[int, Integers] = {}
-        for slot in np.flatnonzero(wanted >= 0).tolist():
-            if int(wanted[slot]) not in home:
-                continue
-            steps = (home[int(wanted[slot])] - slot) % builder.slots
-            diagonals.setdefault(steps, np.zeros(builder.slots, np.int64))[slot] = 1
-        if not diagonals:
-            continue
-        split = cheapest_split(diagonals, builder.slots)
-        made = builder.append(Linear(source, diagonals, split.baby_steps))
-        total = made if total is None else builder.append(Add(total, made))
-    assert total is not None
-    return builder.append(Rescale(total))
 
 
 def _taking(packing: Any, name: str, places: NDArray[np.int64], shape: tuple[int, ...]) -> Any:

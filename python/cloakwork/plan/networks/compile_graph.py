@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from cloakwork.plan.networks.depth import (
 from cloakwork.plan.networks.errors.fitted import largest_difference
 from cloakwork.plan.networks.errors.likely import likely_difference
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, worst_case_inputs
+from cloakwork.plan.networks.following import InputResult, following_network
 from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.pipeline import planned, require_small_results
@@ -59,6 +62,7 @@ def compile_graph(
     given: Any,
     options: NetworkOptions | None = None,
     announce: Callable[[str], None] = no_announcement,
+    after: Mapping[str, InputResult] = MappingProxyType({}),
 ) -> Program:
     """Make a program of a network that is a graph of layers; see `cloakwork.nn.compile`.
 
@@ -94,7 +98,13 @@ def compile_graph(
     bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
     inputs = range(len(graph.inputs))
     ranges = [calibration.widened(number, options.margin) for number in inputs]
-    graph = bounded(graph, [max(map(abs, ends)) for ends in ranges])
+    graph = bounded(
+        graph,
+        [
+            max(after[node.name].bound if node.name in after else 0.0, *map(abs, ends))
+            for node, ends in zip(graph.inputs, ranges, strict=True)
+        ],
+    )
     if bootstraps:
         # A bootstrap is as precise as what it refreshes is small, and bounds of sums are not.
         graph = with_ranges_of_factors(graph)
@@ -110,13 +120,17 @@ def compile_graph(
     # Errors of polynomials are followed along some of the calibration's inputs.
     rows = (calibration.outermost, calibration.spread)
     followed = np.concatenate([each[:: -(-len(each) // _FOLLOWED)] for each in rows])
-    likely = likely_difference(graph, fitted, followed)
-    largest = largest_difference(graph, fitted)
-    return Program(
+    program = Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
         _packing(graph, plan),
         ranges=plan.lowered.ranges,
+    )
+    program, errors = following_network(program, after, options.precision)
+    likely = likely_difference(graph, fitted, followed, errors)
+    largest = largest_difference(graph, fitted, errors)
+    return replace(
+        program,
         error=plan.error + min(likely, largest),
         error_bound=plan.error + largest if math.isfinite(largest) else None,
     )

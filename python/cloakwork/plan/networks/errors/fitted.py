@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -19,13 +20,20 @@ _BETWEEN = 1.001
 _POINTS = 2001
 
 
-def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
+def largest_difference(
+    graph: g.Graph, fitted: Fitted, of_inputs: Mapping[str, float] = MappingProxyType({})
+) -> float:
     """A bound on the difference of any result, for every input that a client accepts.
 
     At every layer all fits are off by their largest error, in the direction in which the
     weights after them add up, and products have the largest operands that there may be. So the
     bound holds for inputs made on purpose, too. The deeper a network is, the more the bound
     exceeds the errors of other inputs.
+
+    Args:
+        graph: The network.
+        fitted: The network of polynomials.
+        of_inputs: How far inputs may be off, by their names.
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
@@ -40,7 +48,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
         >>> bool(1.9 < largest_difference(graph, fitted) / fitted.fits[0].error < 2.1)
         True
     """
-    if not any(each.error for each in fitted.fits):
+    if not any(each.error for each in fitted.fits) and not any(of_inputs.values()):
         return 0.0
     bounds = _bounds(fitted.graph)
     fits = iter([each for each in fitted.fits if each.function != "polynomial"])
@@ -52,7 +60,7 @@ def largest_difference(graph: g.Graph, fitted: Fitted) -> float:
             return math.inf
         match node.operation:
             case g.InputLayer():
-                errors.append(np.zeros_like(bounds[number]))
+                errors.append(np.full_like(bounds[number], of_inputs.get(node.name, 0.0)))
             case g.Activation(function=function, parameters=parameters):
                 made, off = next(fits), float(wrong[0].max())
                 # A client sees to it that the polynomial's operand is in its range.

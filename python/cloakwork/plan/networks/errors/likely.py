@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -48,8 +49,19 @@ _NEAREST = 1e-6
 _PARTS = (-1.0, -0.5, 0.5, 1.0)
 
 
-def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
+def likely_difference(
+    graph: g.Graph,
+    fitted: Fitted,
+    rows: g.Array,
+    of_inputs: Mapping[str, float] = MappingProxyType({}),
+) -> float:
     """The largest difference of any result to expect, for inputs such as the given ones.
+
+    Args:
+        graph: The network.
+        fitted: The network of polynomials.
+        rows: The inputs.
+        of_inputs: How far inputs may be off, by their names.
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
@@ -65,21 +77,25 @@ def likely_difference(graph: g.Graph, fitted: Fitted, rows: g.Array) -> float:
         >>> round(float(found / np.sqrt(64)), 1)
         10.8
     """
-    if not any(each.error for each in fitted.fits):
+    if not any(each.error for each in fitted.fits) and not any(of_inputs.values()):
         return 0.0
-    largest = float(_largest_errors(graph, fitted, rows).max())
+    largest = float(_largest_errors(graph, fitted, rows, of_inputs).max())
     seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
     return _UNSEEN * max(largest, seen)
 
 
-def _largest_errors(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
+def _largest_errors(
+    graph: g.Graph, fitted: Fitted, rows: g.Array, of_inputs: Mapping[str, float]
+) -> g.Array:
     """The largest errors of the results to expect, for each input."""
     activations = (node for node in graph.nodes if isinstance(node.operation, g.Activation))
     fits = (each.error for each in fitted.fits if each.function != "polynomial")
     errors = dict(zip(activations, fits, strict=True))
     tail = _tail(math.prod(node.shape) for node in graph.nodes)
     # A batch of three times as many: numbers, the variances of their errors, and their bounds.
-    tripled = np.concatenate([rows, np.zeros_like(rows), np.zeros_like(rows)])
+    off = [np.full(math.prod(each.shape), of_inputs.get(each.name, 0.0)) for each in graph.inputs]
+    wrong = np.tile(np.concatenate(off), len(rows)).reshape(rows.shape)
+    tripled = np.concatenate([rows, wrong**2, wrong])
     made = enumerate(values(graph, tripled, compute=_Errors(graph, errors, tail).after))
     found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
     tail = _tail(math.prod(node.shape) for node in graph.outputs)

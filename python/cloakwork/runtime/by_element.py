@@ -1,4 +1,7 @@
-"""Programs over integers in a row: an input is the result of another program over integers."""
+"""Programs in a row that take each element from the slot where another program leaves it.
+
+They begin with what brings elements to their places, so that no layout of both has to be one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from cloakwork.errors import NoiseExhaustedError, ParametersMismatchError
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import After
+from cloakwork.runtime.after import After, shape_of
 from cloakwork.runtime.executor import run_in_order
 from cloakwork.runtime.leaving import range_of, slots_of
 from cloakwork.schemes.base import levels_of
@@ -23,7 +26,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OfIntegers(After):
+class ByElement(After):
+    """Which input of a network is a result over reals, each of its elements in a slot by itself."""
+
+    def misfit(self, program: Program) -> str:
+        inputs = {port.name: port for port in program.inputs}
+        results = {port.name: port for port in self.program.outputs}
+        if self.input not in inputs or self.result not in results:
+            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
+        wanted, given = inputs[self.input], results[self.result]
+        if (wanted.kind, given.kind) != ("real", "real") or wanted.shape != shape_of(
+            self.program, given
+        ):
+            return f"its input {wanted} is not of the kind and shape of the result {given}"
+        return self._misplaced(program, wanted)
+
+    def _misplaced(self, program: Program, wanted: Port) -> str:
+        """Why elements are not taken from where they lie; empty where they are."""
+        taken = elements_taken(program, wanted)
+        left = elements_left(self.program, self.result)
+        same = len(taken) == len(left) and all(
+            np.array_equal(one[other >= 0], other[other >= 0])
+            for one, other in zip(taken.values(), left.values(), strict=True)
+        )
+        return "" if same else f"its input {self.input!r:.40} does not lie where the result does"
+
+    def pairs(self, program: Program) -> list[tuple[int, int]]:
+        numbers = program.packing.vectors_of([self.input])
+        return list(zip(numbers, elements_left(self.program, self.result), strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfIntegers(ByElement):
     """Which input of a program over integers is a result of another, exactly."""
 
     def misfit(self, program: Program) -> str:
@@ -38,21 +72,11 @@ class OfIntegers(After):
         low, high = range_of_integers(self.program, given)
         if wanted.low is None or wanted.high is None or low < wanted.low or high > wanted.high:
             return f"its input {wanted} does not hold the result {given}"
-        taken = elements_taken(program, wanted)
-        left = elements_left(self.program, self.result)
-        same = len(taken) == len(left) and all(
-            np.array_equal(one, other)
-            for one, other in zip(taken.values(), left.values(), strict=True)
-        )
-        return "" if same else f"its input {self.input!r:.40} does not lie where the result does"
+        return self._misplaced(program, wanted)
 
     @property
     def takes_one(self) -> bool:
         return True
-
-    def pairs(self, program: Program) -> list[tuple[int, int]]:
-        numbers = program.packing.vectors_of([self.input])
-        return list(zip(numbers, elements_left(self.program, self.result), strict=True))
 
     def require_fit(self, program: Program, action: str) -> None:
         After.require_fit(self, program, action)
@@ -90,13 +114,15 @@ def elements_taken(program: Program, port: Port) -> dict[int, NDArray[np.int64]]
     labels = np.arange(1, 1 + port.count).reshape(port.shape)
     packed = replace(packing, inputs=counted).pack({port.name: labels}, "find places")
     (run,) = packed.runs
-    return {number: run[number].astype(np.int64).reshape(-1) - 1 for number in run}
+    return {
+        number: np.rint(run[number].astype(float)).astype(np.int64).ravel() - 1 for number in run
+    }
 
 
 def elements_left(program: Program, result: str) -> dict[int, NDArray[np.int64]]:
     """For each vector of results that holds one, the element in each slot; -1 in the others."""
     assert isinstance(program.body, SlotProgram)
-    size = ROWS * program.body.slots
+    size = (ROWS if program.body.numbers == "integer" else 1) * program.body.slots
     vectors, slots = np.divmod(slots_of(program, result), size)
     found: dict[int, NDArray[np.int64]] = {}
     for number in np.unique(vectors).tolist():
