@@ -146,3 +146,25 @@ def test_programs_that_were_not_brought_together_are_refused() -> None:
     client, _ = first.keygen()
     with pytest.raises(ParametersMismatchError, match=r"cloakwork\.together"):
         client.serving(second)
+
+
+def test_a_table_of_256_entries_takes_55_bootstraps_for_a_number() -> None:
+    rng = np.random.default_rng(0)
+    entries = rng.integers(0, 256, 256)
+    every = cw.boolean.table(cw.Port("x", "unsigned", 8, shape=(256,)), entries)
+    assert np.array_equal(every.run_clear(x=np.arange(256))["entries"], entries)
+    program = cw.boolean.table(cw.Port("x", "unsigned", 8), entries).compile(threads=2)
+    assert cw.estimate(program).operations["bootstrap"] == 55
+    assert program.log2_failure < -64
+    client, evaluator = program.keygen()
+    for number in (0, 77, 255):
+        made = evaluator.run(client.encrypt(x=number))
+        assert client.decrypt(made)["entries"] == entries[number]
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 6, 9])
+def test_tables_of_all_widths_give_their_entries(width: int) -> None:
+    entries = np.random.default_rng(width).integers(-9, 9, 1 << width)
+    port = cw.Port("x", "unsigned", width, shape=(1 << width,))
+    found = cw.boolean.table(port, entries).run_clear(x=np.arange(1 << width))
+    assert np.array_equal(found["entries"], entries)

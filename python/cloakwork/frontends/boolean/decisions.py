@@ -252,37 +252,49 @@ def table(values: Port, entries: Any) -> Circuit:
 
 
 def _looked_up(words: _Words, bits: list[int], entries: list[int], width: int) -> list[int]:
-    """The entry that bits choose: for each of their upper halves one product with a sum.
+    """The entry that bits choose: for each product of the first bits one AND with a sum.
 
-    Sums modulo 2 take no bootstraps: what the lower half chooses is one of them, of the products
-    of its bits.
+    Sums modulo 2 take no bootstraps: what a product of the first bits is multiplied by is a sum of
+    products of the others.
     """
-    middle = len(bits) // 2
-    low, high = _minterms(words, bits[:middle]), _minterms(words, bits[middle:])
+    split = min(range(len(bits)), key=lambda first: _lookup_ands(len(bits), first, width))
+    low, high = _products(words, bits[:split]), _products(words, bits[split:])
     found = []
     for place in range(width):
+        wanted = _as_products([entry >> place & 1 for entry in entries])
         terms = []
-        for upper, chosen in enumerate(high):
-            ones = [
-                minterm
-                for lower, minterm in enumerate(low)
-                if entries[upper << middle | lower] >> place & 1
-            ]
-            if len(ones) == len(low):
-                terms.append(chosen)
-            elif ones:
-                terms.append(words.append(GateKind.AND, chosen, _sum(words, ones)))
+        for lower, product_of_low in enumerate(low):
+            chosen = [each for upper, each in enumerate(high) if wanted[upper << split | lower]]
+            if not lower:
+                terms += chosen
+            elif chosen == high[:1]:
+                terms.append(product_of_low)
+            elif chosen:
+                terms.append(words.append(GateKind.AND, product_of_low, _sum(words, chosen)))
         found.append(_sum(words, terms))
     return found
 
 
-def _minterms(words: _Words, bits: list[int]) -> list[int]:
-    """For each number that bits may be whether they are it."""
+def _lookup_ands(bits: int, first: int, width: int) -> int:
+    """How many ANDs a table with entries of so many bits takes, where so many bits come first."""
+    products = sum((1 << each) - each - 1 for each in (first, bits - first))
+    return products + width * ((1 << first) - 1)
+
+
+def _as_products(table: list[int]) -> list[int]:
+    """A truth table as a sum modulo 2 of products: by the bits of each whether it is a term."""
+    wanted = np.array(table, dtype=np.uint8)
+    for place in range(len(table).bit_length() - 1):
+        pairs = wanted.reshape(-1, 2, 1 << place)
+        pairs[:, 1] ^= pairs[:, 0]
+    return [int(each) for each in wanted]
+
+
+def _products(words: _Words, bits: list[int]) -> list[int]:
+    """The products of all sets of bits, that of none first."""
     made = [words.append(GateKind.ONE)]
     for bit in bits:
-        ones = [bit if len(made) == 1 else words.append(GateKind.AND, each, bit) for each in made]
-        zeros = [words.append(GateKind.XOR, *pair) for pair in zip(made, ones, strict=True)]
-        made = [*zeros, *ones]
+        made += [bit, *(words.append(GateKind.AND, each, bit) for each in made[1:])]
     return made
 
 
