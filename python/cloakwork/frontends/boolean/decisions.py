@@ -7,7 +7,6 @@ result of a program over reals or integers (`Circuit.compile`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -65,8 +64,15 @@ class _Words(GateBuilder):
         """The elements, each with its number behind its bits."""
         return [[*each, *self.constant(at, width)] for at, each in enumerate(self.elements)]
 
-    def exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
-        """Bring two rows, whose first bits are numbers, in falling order; equal ones stay."""
+    def greatest(self, rows: list[list[int]], count: int, width: int) -> list[list[int]]:
+        """So many rows of those whose first bits are the greatest numbers, in falling order."""
+        exchanges, order = _ordering(len(rows), count)
+        for first, second in exchanges:
+            self._exchange(rows, first, second, width)
+        return [rows[place] for place in order]
+
+    def _exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
+        """Bring two rows in falling order; equal ones stay."""
         low, high = rows[first], rows[second]
         bit = self.less(low[:width], high[:width])
         rows[first], rows[second] = self.choose(bit, high, low), self.choose(bit, low, high)
@@ -121,8 +127,8 @@ def top(values: Port, count: int) -> Circuit:
     Raises:
         InvalidArgumentError: It is no such port, or the count is out of range.
 
-    Source: Batcher, "Sorting networks and their applications", AFIPS 1968: odd-even merging, of
-    which what the count does not need is left out.
+    Source: Batcher, "Sorting networks and their applications", AFIPS 1968: odd-even merging of
+    lists as short as the count; what that does not need is left out.
 
     Example:
         >>> import cloakwork as cw
@@ -136,9 +142,7 @@ def top(values: Port, count: int) -> Circuit:
     count = integer(count, "count", action, least=1, most=several)
     bits = (several - 1).bit_length()
     rows = words.numbered(bits)
-    for first, second in _needed(several, count):
-        words.exchange(rows, first, second, values.width)
-    chosen = rows[:count]
+    chosen = words.greatest(rows, count, values.width)
     indices = [bit for row in chosen for bit in row[values.width :]]
     words.output(Port("indices", "unsigned", bits, shape=(count,)), indices)
     numbers = [bit for row in chosen for bit in row[: values.width]]
@@ -169,9 +173,8 @@ def sort(values: Port) -> Circuit:
     words = _Words(f"{getattr(values, 'name', '')} in order", values, "make a sort")
     count = _several(len(words.elements), "make a sort")
     rows = [list(element) for element in words.elements]
-    for first, second in _needed(count, count):
-        words.exchange(rows, first, second, values.width)
-    words.output(_like(values, "sorted", (count,)), [bit for row in rows[::-1] for bit in row])
+    falling = words.greatest(rows, count, values.width)
+    words.output(_like(values, "sorted", (count,)), [bit for row in falling[::-1] for bit in row])
     return Circuit(words.finish())
 
 
@@ -308,32 +311,42 @@ def _sum(words: _Words, bits: Sequence[int]) -> int:
     return total
 
 
-def _needed(count: int, kept: int) -> list[tuple[int, int]]:
-    """The exchanges of a network that brings so many first in falling order."""
+def _ordering(count: int, kept: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Exchanges that bring the greatest of some places in falling order, and where each then is."""
+    exchanges: list[tuple[int, int]] = []
+    order = _sorted([*range(count)], kept, exchanges)
     needed: list[tuple[int, int]] = []
-    wanted = set(range(kept))
-    for pair in reversed(_exchanges(count)):
+    wanted = set(order)
+    for pair in reversed(exchanges):
         if wanted & {*pair}:
             needed.append(pair)
             wanted |= {*pair}
-    return needed[::-1]
+    return needed[::-1], order
 
 
-def _exchanges(count: int) -> list[tuple[int, int]]:
-    """Odd-even merge sort of so many, as pairs of places."""
-    pairs: list[tuple[int, int]] = []
-    width = 1
-    while width < count:
-        step = width
-        while step:
-            starts = range(step % width, count - step, 2 * step)
-            for start, offset in product(starts, range(step)):
-                first = start + offset
-                if first + step < count and first // (2 * width) == (first + step) // (2 * width):
-                    pairs.append((first, first + step))
-            step //= 2
-        width *= 2
-    return pairs
+def _sorted(places: list[int], kept: int, exchanges: list[tuple[int, int]]) -> list[int]:
+    if len(places) < 2:
+        return places
+    half = (len(places) + 1) // 2
+    first, second = (_sorted(each, kept, exchanges) for each in (places[:half], places[half:]))
+    return _merged(first, second, kept, exchanges)
+
+
+def _merged(
+    one: list[int], two: list[int], kept: int, exchanges: list[tuple[int, int]]
+) -> list[int]:
+    """Two lists in falling order as one, as far as it is kept."""
+    if not one or not two:
+        return (one or two)[:kept]
+    if len(one) == len(two) == 1:
+        exchanges.append((one[0], two[0]))
+        return [*one, *two][:kept]
+    first, *even = _merged(one[::2], two[::2], kept, exchanges)
+    odd = _merged(one[1::2], two[1::2], kept, exchanges)
+    pairs = [*zip(odd, even, strict=False)]
+    exchanges.extend(pairs)
+    between = [place for pair in pairs for place in pair]
+    return [first, *between, *odd[len(pairs) :], *even[len(pairs) :]][:kept]
 
 
 def _like(port: Port, name: str, shape: tuple[int, ...]) -> Port:
