@@ -82,7 +82,7 @@ mod _native {
         memory::{cached_bytes, set_cached_bytes},
         secrets::{SealingKey, SigningKey, verify},
         security::max_log_qp,
-        tfhe::crossing::{RingSwitchingKey, ring_switching_variance},
+        tfhe::crossing::{RingSwitchingKey, return_key, ring_switching_variance},
         tfhe::keys::{
             BooleanCiphertexts, BooleanEvaluationKey, BooleanPublicKey, BooleanSecretKey,
         },

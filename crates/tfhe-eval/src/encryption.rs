@@ -118,6 +118,11 @@ impl Ciphertexts {
         Ok(Self { parameters, id: label, lwes })
     }
 
+    /// The words of each in order, for what takes them elsewhere: mask and then body.
+    pub fn words(&self) -> Vec<u32> {
+        self.lwes.iter().flat_map(|lwe| lwe.iter().copied()).collect()
+    }
+
     /// The parameters of the key.
     pub fn parameters(&self) -> Parameters {
         self.parameters

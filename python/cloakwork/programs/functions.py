@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from cloakwork.programs.ir.layers import Array
+from cloakwork.programs.phases import REACH
 
 Slope: TypeAlias = Callable[..., float]
 
@@ -23,6 +24,15 @@ _STEEPEST = 1.13
 
 def _bounded(_low: float, _high: float, *_parameters: float) -> float:
     return _STEEPEST
+
+
+def sampled(low: float, high: float) -> Array:
+    """Numbers of a range, its ends, its middle and those close to 0 among them."""
+    high = max(high, low + _LEAST_WIDTH * max(1.0, abs(low)))
+    points = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0.0, np.pi, _SAMPLES))
+    small = np.geomspace(1e-9, 1.0, 512) * max(abs(low), abs(high))
+    points = np.concatenate([points, -small, [0.0], small, [low, high]])
+    return np.unique(points[(low <= points) & (points <= high)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,7 @@ class Function:
         jumps: Whether it has two values and jumps from one to the other at 0.
         corner: Whether it has a corner at 0, which no single polynomial comes near.
         slope: A bound on its slopes between two ends, with its parameters.
+        numbers: Of a range the numbers that come, but for errors, where it is looked at.
     """
 
     value: Callable[..., Array]
@@ -50,6 +61,7 @@ class Function:
     jumps: bool = False
     corner: bool = False
     slope: Slope = _bounded
+    numbers: Callable[[float, float], Array] = sampled
 
     @property
     def of_positive(self) -> bool:
@@ -93,19 +105,10 @@ class Function:
         """How far the value moves on a range at the most where a number moves by an error."""
         if not error:
             return 0.0
-        numbers = sampled(low, high)
+        numbers = self.numbers(low, high)
         there = (np.clip(numbers + sign * error, low, high) for sign in (-1, 1))
         values = self.value(numbers)
         return max(float(np.abs(self.value(each) - values).max()) for each in there)
-
-
-def sampled(low: float, high: float) -> Array:
-    """Numbers of a range, its ends, its middle and those close to 0 among them."""
-    high = max(high, low + _LEAST_WIDTH * max(1.0, abs(low)))
-    points = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0.0, np.pi, _SAMPLES))
-    small = np.geomspace(1e-9, 1.0, 512) * max(abs(low), abs(high))
-    points = np.concatenate([points, -small, [0.0], small, [low, high]])
-    return np.unique(points[(low <= points) & (points <= high)])
 
 
 def _number(x: object) -> Array:
@@ -131,6 +134,15 @@ def _gelu(x: Array) -> Array:
 def _gelu_tanh(x: Array) -> Array:
     inner = math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)
     return _number(0.5 * x * (1.0 + np.tanh(inner)))
+
+
+def _bit_of_phase(x: Array) -> Array:
+    return _number(np.sin(math.pi * REACH * x) ** 2)
+
+
+def _phases_of_bits(low: float, high: float) -> Array:
+    numbers = np.arange(math.ceil(2 * REACH * low), math.floor(2 * REACH * high) + 1)
+    return _number(numbers / (2 * REACH))
 
 
 def _elu(x: Array) -> Array:
@@ -166,6 +178,8 @@ def _of_both_sides(low: float, high: float) -> float:
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "absolute": Function(np.abs, corner=True),
+        # Of phases as `programs.phases` has them, where errors count by their squares.
+        "bit_of_phase": Function(_bit_of_phase, numbers=_phases_of_bits),
         "arcsinh": Function(np.arcsinh),
         "arctan": Function(np.arctan),
         "cos": Function(np.cos),

@@ -21,6 +21,7 @@ class KeyRequirements:
         conjugation_level: Level of the key for complex conjugation, None for no key.
         encapsulation_weight: Weight of the sparse secret under which the modulus is raised, None
             for no keys to it and back.
+        returns: Whether bits come into slots, by the key of `programs.phases`.
     """
 
     relinearisation_level: int | None = None
@@ -28,6 +29,7 @@ class KeyRequirements:
     rotated_products: Mapping[int, int] = field(default_factory=dict)
     conjugation_level: int | None = None
     encapsulation_weight: int | None = None
+    returns: bool = False
 
     def beyond(self, held: KeyRequirements) -> KeyRequirements:
         """What of this demand the keys held do not serve.
@@ -43,6 +45,7 @@ class KeyRequirements:
             _beyond(self.rotated_products, held.rotated_products),
             _level_beyond(self.conjugation_level, held.conjugation_level),
             None if encapsulated else self.encapsulation_weight,
+            self.returns and not held.returns,
         )
 
     def joined(self, other: KeyRequirements) -> KeyRequirements:
@@ -53,6 +56,7 @@ class KeyRequirements:
             _joined(self.rotated_products, other.rotated_products),
             _highest(self.conjugation_level, other.conjugation_level),
             _highest(self.encapsulation_weight, other.encapsulation_weight),
+            self.returns or other.returns,
         )
 
     def parts(self, size: int) -> Iterator[KeyRequirements]:
@@ -68,6 +72,8 @@ class KeyRequirements:
             yield KeyRequirements(conjugation_level=self.conjugation_level)
         if self.encapsulation_weight is not None:
             yield KeyRequirements(encapsulation_weight=self.encapsulation_weight)
+        if self.returns:
+            yield KeyRequirements(returns=True)
         rotations = iter(self.rotations.items())
         while part := dict(islice(rotations, size)):
             yield KeyRequirements(None, part)
@@ -79,7 +85,7 @@ class KeyRequirements:
         """How many keys."""
         others = (self.relinearisation_level, self.conjugation_level, self.encapsulation_weight)
         of_rotations = len(self.rotations) + len(self.rotated_products)
-        return sum(other is not None for other in others) + of_rotations
+        return sum(other is not None for other in others) + of_rotations + self.returns
 
     def nbytes(self, key_bytes_at: Callable[[int], int]) -> int:
         """Bytes of the keys, given those of one key at each level; of those at a level alone.
@@ -111,6 +117,8 @@ class KeyRequirements:
             products.add("conjugation")
         if self.encapsulation_weight is not None:
             products.add("encapsulation")
+        if self.returns:
+            products.add("return")
         return frozenset(products | {f"rotation {step}" for step in self.rotations})
 
     def named(self, names: Container[str]) -> KeyRequirements:
@@ -130,6 +138,7 @@ class KeyRequirements:
             },
             self.conjugation_level if "conjugation" in names else None,
             self.encapsulation_weight if "encapsulation" in names else None,
+            self.returns and "return" in names,
         )
 
 

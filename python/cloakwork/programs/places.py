@@ -23,6 +23,7 @@ from cloakwork.base.record import Limits
 from cloakwork.errors import InvalidLayoutError
 from cloakwork.programs.layout import MAX_SLOTS, Layout, power_of_two
 from cloakwork.programs.matrices import MatrixPlace
+from cloakwork.programs.phases import PhasePlace
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,4 +263,4 @@ class ScatteredPlace:
 
 
 # Where a whole tensor lies that goes into a program, or comes out of it.
-TensorPlace: TypeAlias = Layout | MatrixPlace | BatchPlaces
+TensorPlace: TypeAlias = Layout | MatrixPlace | BatchPlaces | PhasePlace

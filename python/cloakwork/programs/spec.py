@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -12,6 +12,7 @@ from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.programs.operations.base import MAX_INTEGER
 from cloakwork.programs.places import TensorPlace
+from cloakwork.programs.port import Port
 
 SpecKind: TypeAlias = Literal["real", "integer"]
 
@@ -74,6 +75,10 @@ class Spec:
         assert self.high is not None
         return self.low, self.high
 
+    def port(self, name: str) -> Port:
+        """The argument as a program takes it."""
+        return Port(name, self.kind, 0, self.shape, *self.ends)
+
 
 def _whole(end: float) -> int:
     """An end of the range of integers."""
@@ -96,6 +101,21 @@ class PlacedSpec(Spec):
 
     place: TensorPlace | None = None
     error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSpec(PlacedSpec):
+    """What is known of bits that lie in ciphertexts as parts of phases; see `programs.phases`.
+
+    Args:
+        bits: The input over bits that they are.
+    """
+
+    bits: Port | None = None
+
+    def port(self, name: str) -> Port:
+        assert self.bits is not None
+        return replace(self.bits, name=name)
 
 
 def _is_finite(number: Any) -> bool:

@@ -82,6 +82,18 @@ class After:
 
     def misfit(self, program: Program) -> str:
         """Why a program cannot follow; empty where it can, under parameters of both."""
+        reason = self.kinds_misfit(program)
+        if reason:
+            return reason
+        if isinstance(program.body, BootstrapProgram):
+            return self._bits_misfit(program.body)
+        places = [place for port, place in tensors_in(program) if port.name == self.input]
+        if places != [place_of(self.program, self.result)]:
+            return f"its input {self.input!r:.40} does not lie where the result does"
+        return ""
+
+    def kinds_misfit(self, program: Program) -> str:
+        """Why the result is not of the input's kind; empty where it is."""
         inputs = {port.name: port for port in program.inputs}
         results = {port.name: port for port in self.program.outputs}
         if self.input not in inputs or self.result not in results:
@@ -89,11 +101,6 @@ class After:
         wanted, given = inputs[self.input], results[self.result]
         if _kind(wanted, wanted.shape) != _kind(given, shape_of(self.program, given)):
             return f"its input {wanted} is not of the kind and shape of the result {given}"
-        if isinstance(program.body, BootstrapProgram):
-            return self._bits_misfit(program.body)
-        places = [place for port, place in _tensors_in(program) if port.name == self.input]
-        if places != [place_of(self.program, self.result)]:
-            return f"its input {self.input!r:.40} does not lie where the result does"
         return ""
 
     def _bits_misfit(self, body: BootstrapProgram) -> str:
@@ -122,9 +129,13 @@ class After:
         """The numbers of the inputs of a program, each with that of the result that it is."""
         if isinstance(program.body, BootstrapProgram):
             return self._ports(program, self.program)
-        inputs = _numbers_of(_tensors_in(program), self.input)
+        inputs = self.numbers_in(program)
         results = _numbers_of(_tensors_out(self.program), self.result)
         return list(zip(inputs, results, strict=True))
+
+    def numbers_in(self, program: Program) -> list[int]:
+        """The numbers of the inputs of a program over reals."""
+        return _numbers_of(tensors_in(program), self.input)
 
     def lacking_levels(self, program: Program) -> int:
         """How many levels the result lacks to be that input of a program; 0 or less for none."""
@@ -283,7 +294,8 @@ def _in_strides(place: MatrixPlace | BatchPlaces, *, garbage: bool) -> Layout | 
     return found[0]
 
 
-def _tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:
+def tensors_in(program: Program) -> Sequence[tuple[Port, Any]]:
+    """Of each tensor of a program over reals which input it is, and where it lies."""
     return program.packing.tensors_in if isinstance(program.packing, RealPacking) else ()
 
 

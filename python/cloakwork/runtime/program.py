@@ -36,6 +36,7 @@ from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.packing.kinds import packing_record, read_packing
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
+from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.slots import Output, SlotProgram, Vector
@@ -49,6 +50,7 @@ from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.leaving import Leaving
+from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.simulate import extremes
 from cloakwork.runtime.state import Kept, misfit, worst_inputs
 from cloakwork.schemes import read_scheme
@@ -672,6 +674,8 @@ def _kind_of_link(packing: Packing, first: Body) -> type[After]:
             return OfIntegers
         case BitPacking() if isinstance(first, SlotProgram):
             return Leaving
+        case TensorPacking() if isinstance(first, BootstrapProgram):
+            return Returning
         case _:
             return After
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import CloakworkError, PlanMismatchError, ValueOutOfRangeError
+from cloakwork.programs.packing.bits import results_of_bits
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Linear, Operation, RotatedProducts, SlotProgram
@@ -87,11 +88,21 @@ def drawn(ports: Sequence[Port]) -> Iterator[dict[str, NDArray[Any]]]:
         [[1, 1, 0], [1, 1, 1]]
     """
     random = Random(0)
+    # Products of many stay small near the middle.
+    draws: tuple[Callable[[Port], NDArray[Any]], ...] = (
+        lambda port: _between(random, port, *_ends(port)),
+        lambda port: _filled(port, partial(random.choice, _ends(port))),
+        lambda port: _between(random, port, *_middle(port)),
+    )
     while True:
-        yield {port.name: _between(random, port, *_ends(port)) for port in ports}
-        yield {port.name: _filled(port, partial(random.choice, _ends(port))) for port in ports}
-        # Products of many stay small there.
-        yield {port.name: _between(random, port, *_middle(port)) for port in ports}
+        for draw in draws:
+            yield {port.name: _bits(random, port) if port.is_bits else draw(port) for port in ports}
+
+
+def _bits(random: Random, port: Port) -> Any:
+    """A value of an input over bits."""
+    bits = np.array([[random.getrandbits(1) for _ in range(port.bits)]], np.uint8)
+    return results_of_bits((port,), bits, many=False)[port.name]
 
 
 def _between(random: Random, port: Port, low: Any, high: Any) -> NDArray[Any]:

@@ -10,40 +10,57 @@ make anyway.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from cloakwork._native import (
     WORD_BYTES,
     BooleanParameters,
+    Ciphertext,
     RingSwitchingKey,
+    boolean_parameter_sets,
+    return_key,
     ring_switching_variance,
 )
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import MissingKeyError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements
+from cloakwork.programs.phases import DIMENSION, rotations
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.base import BitRun, Decrypted, Flooding, ReadLimits, Scheme
 from cloakwork.schemes.bgv import Bgv, ByPrime
 from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.encoded_cache import ciphertext_bytes
 from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.tfhe_noise import Failure, failure_of, noise_of
 
-# Numbers in the large key of a set, so that a ring switched to them is 128-bit secure: see
-# `crates/rlwe`, `core::ring_switching`.
-_DIMENSION = 2048
 _SWITCH = frozenset(("ring switching",))
+_BACK = KeyRequirements(returns=True).names()
 
 
 def takes_numbers(parameter_set: str) -> bool:
-    """Whether numbers can leave slots for a parameter set over bits.
+    """Whether numbers can leave slots for a parameter set over bits, or come back from it.
+
+    A ring switched to its large key is 128-bit secure then: see `crates/rlwe`,
+    `core::ring_switching`.
 
     Example:
         >>> [takes_numbers(name) for name in ("space4", "space4x2", "space8", "space16")]
         [False, True, True, True]
     """
-    return BooleanParameters(parameter_set).lwe_bytes == WORD_BYTES * (_DIMENSION + 1)
+    return BooleanParameters(parameter_set).lwe_bytes == WORD_BYTES * (DIMENSION + 1)
+
+
+def sets_of_numbers() -> list[str]:
+    """The parameter sets over bits that numbers can leave slots for, and come back from.
+
+    Example:
+        >>> "space4x2" in sets_of_numbers(), "space4" in sets_of_numbers()
+        (True, False)
+    """
+    return [name for name in boolean_parameter_sets() if takes_numbers(name)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +73,25 @@ class SecretPair:
 
 @dataclass(slots=True)
 class KeyPair:
-    """Evaluation keys of slots and of bits, and from slots to bits, as far as there are any."""
+    """Evaluation keys of slots and of bits, and those that lead from one to the other, if any.
+
+    Args:
+        slots: Those of slots.
+        bits: Those of bits.
+        switch: From slots to bits.
+        back: From bits to slots: the secret key of bits in slots; see `programs.phases`.
+    """
 
     slots: Any = field(default=None, repr=False)
     bits: Any = field(default=None, repr=False)
     switch: RingSwitchingKey | None = field(default=None, repr=False)
+    back: Ciphertext | None = field(default=None, repr=False)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all."""
-        return sum(each.nbytes for each in (self.slots, self.bits, self.switch) if each is not None)
+        parts = self.slots, self.bits, self.switch, self.back
+        return sum(each.nbytes for each in parts if each is not None)
 
 
 class _Bridged(Scheme):
@@ -111,6 +137,7 @@ class _Bridged(Scheme):
             self.plain_slots.extend_keys(keys.slots, further.slots)
         keys.bits = further.bits if keys.bits is None else keys.bits
         keys.switch = further.switch if keys.switch is None else keys.switch
+        keys.back = further.back if keys.back is None else keys.back
 
     def require_keys(self, keys: KeyPair, body: Any) -> None:
         if self._own(keys) is None:
@@ -147,6 +174,8 @@ class _Bridged(Scheme):
                 yield names, KeyPair(bits=part)
         if keys.switch is not None:
             yield _SWITCH, KeyPair(switch=keys.switch)
+        if keys.back is not None:
+            yield _BACK, KeyPair(back=keys.back)
 
     def dump(self, item: Any) -> Record:
         if not isinstance(item, SecretPair | KeyPair):
@@ -158,6 +187,8 @@ class _Bridged(Scheme):
             made["bits"] = self.plain_bits.dump(item.bits)
         if isinstance(item, KeyPair) and item.switch is not None:
             made["switch"] = {"data": item.switch.to_bytes()}
+        if isinstance(item, KeyPair) and item.back is not None:
+            made["back"] = {"data": item.back.to_bytes()}
         return made
 
     def read_key(self, kind: str, fields: Fields) -> Any:
@@ -178,7 +209,19 @@ class _Bridged(Scheme):
                 self.plain_bits.parameters,
                 fields.within("switch").data("data"),
             )
-        return KeyPair(slots, bits, switch)
+        back = None
+        if fields.has("back"):
+            back = self._read_back(fields.within("back"))
+        return KeyPair(slots, bits, switch, back)
+
+    def _read_back(self, fields: Fields) -> Ciphertext:
+        """A return key, at the top level as it is made."""
+        if not isinstance(self.plain_slots, Ckks):
+            raise fields.wrong("data", "keys of integers, which nothing returns to")
+        back = self.plain_slots.read_ciphertext(fields)
+        if back.level != self.plain_slots.parameters.levels or back.degree != 1:
+            raise fields.wrong("data", "a ciphertext at the top level")
+        return back
 
 
 class _Slots(_Bridged):
@@ -189,21 +232,30 @@ class _Slots(_Bridged):
     def evaluation_keys(self, secret: SecretPair, body: Any) -> KeyPair:
         return KeyPair(slots=self.plain_slots.evaluation_keys(secret.slots, body))
 
+    def key_back(self, _: SecretPair, __: KeyRequirements) -> Ciphertext | None:
+        """The return key, where it is needed."""
+        return None
+
     def further_keys(
         self,
         secret: SecretPair,
         needed: KeyRequirements | None,
         served: Sequence[KeyRequirements | None],
     ) -> KeyPair | None:
-        known = [each for each in served if each is not None]
+        assert needed is not None
+        lacking, known = needed, [each for each in served if each is not None]
+        for each in known:
+            lacking = lacking.beyond(each)
         made = self.plain_slots.further_keys(secret.slots, needed, known)
-        return None if made is None else KeyPair(slots=made)
+        return None if made is None else KeyPair(slots=made, back=self.key_back(secret, lacking))
 
     def backend(
         self, keys: KeyPair, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> Any:
         """What a program runs on; see `schemes.base.SlotScheme`."""
-        return self.plain_slots.backend(keys.slots, cache_bytes=cache_bytes, expansion=expansion)
+        made = self.plain_slots.backend(keys.slots, cache_bytes=cache_bytes, expansion=expansion)
+        made.return_key = keys.back
+        return made
 
     def to_record(self) -> Record:
         own = self.plain_slots.to_record()
@@ -214,26 +266,74 @@ class _Slots(_Bridged):
 
 
 class BridgedReals(_Slots, Ckks):
-    """CKKS of programs whose results become bits.
+    """CKKS of programs whose results become bits, or whose inputs come from bits.
 
     Args:
         slots: CKKS by itself.
-        bits: What results become.
+        bits: What results become, or come from.
+        returns: Whether inputs come from bits.
     """
 
     name: ClassVar[str] = "ckks beside tfhe"
 
-    def __init__(self, slots: Ckks, bits: Tfhe) -> None:
+    def __init__(self, slots: Ckks, bits: Tfhe, *, returns: bool) -> None:
         super().__init__(slots.parameters, slots.refreshing, public_inputs=slots.public_inputs)
-        self.plain_slots, self.plain_bits = slots, bits
+        self.plain_slots, self.plain_bits, self.returns = slots, bits, returns
+
+    def evaluation_keys(self, secret: SecretPair, body: Any) -> KeyPair:
+        needed = self.required_keys(body)
+        slots = self.plain_slots.keys_for(secret.slots, needed)
+        return KeyPair(slots=slots, back=self.key_back(secret, needed))
+
+    def key_back(self, secret: SecretPair, needed: KeyRequirements) -> Ciphertext | None:
+        if not needed.returns:
+            return None
+        return return_key(self.parameters, secret.slots, secret.bits, self.parameters.levels)
+
+    def required_keys(
+        self, body: SlotProgram, numbers: Collection[int] | None = None
+    ) -> KeyRequirements:
+        needed: KeyRequirements = self.plain_slots.required_keys(body, numbers)
+        if not self.returns or numbers is not None:
+            return needed
+        levels = dict.fromkeys(rotations(self.parameters.slots), self.parameters.levels)
+        return needed.joined(KeyRequirements(rotations=levels, returns=True))
+
+    def bytes_of(self, keys: KeyRequirements) -> int:
+        made = int(self.plain_slots.bytes_of(keys))
+        if keys.returns:
+            made += ciphertext_bytes(self.parameters, self.parameters.levels)
+        return made
+
+    def require_keys(self, keys: KeyPair, body: Any) -> None:
+        super().require_keys(keys, body)
+        if self.returns and keys.back is None:
+            raise MissingKeyError(
+                f"cannot use the evaluation keys for {body.title}: expected the key return as "
+                "well; have the client make it by evaluation_keys, with the programs that are "
+                "served already"
+            )
+
+    def estimators(self, body: SlotProgram, bounds: Sequence[float] | None) -> Any:
+        found = self.plain_slots.estimators(body, bounds)
+        for backend, _ in found:
+            whole = self.parameters.estimate(
+                self.parameters.slots, level=self.parameters.levels, bound=1.0
+            )
+            backend.return_key = whole.encrypted()
+        return found
 
     def device_backend(self, keys: KeyPair, device: Any, *, cache_bytes: int) -> Any:
         return super().device_backend(keys.slots, device, cache_bytes=cache_bytes)
 
+    def to_record(self) -> Record:
+        return {**super().to_record(), "returns": self.returns}
+
     @classmethod
     def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
         bits = Tfhe.from_fields(fields.within("bits"), limits)
-        return cls(Ckks.from_fields(fields, limits), bits)
+        returns = fields.value("returns", bool)
+        return cls(Ckks.from_fields(fields, limits), bits, returns=returns)
 
 
 class BridgedIntegers(_Slots, Bgv):

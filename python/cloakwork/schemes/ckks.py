@@ -84,6 +84,8 @@ class CkksBackend(Backend[Ciphertext]):
     ) -> None:
         self.parameters = parameters
         self.keys = keys
+        # The secret key of bits in slots, where these come back.
+        self.return_key: Ciphertext | None = None
         self._expand = expand
         kept = 0 if refreshing is None else refreshing.encoded_bytes
         self._keeps_circuit = kept <= cache_bytes

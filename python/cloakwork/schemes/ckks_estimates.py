@@ -35,6 +35,8 @@ class CkksEstimates(Backend[CkksEstimate]):
     def __init__(self, parameters: Parameters, refreshing: Refreshing | None = None) -> None:
         self._parameters = parameters
         self._refreshing = refreshing
+        # What is known of the secret key of bits in slots, where these come back.
+        self.return_key: CkksEstimate | None = None
 
     def bounded(self, value: CkksEstimate, bound: float) -> CkksEstimate:
         return value.with_bound(bound)

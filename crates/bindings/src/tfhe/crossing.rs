@@ -169,6 +169,31 @@ impl RingSwitchingKey {
     }
 }
 
+/// The secret key of bits in slots, as the evaluator needs it to take bits into them: number j of
+/// the large key, -1 for a 0 and 1 for a 1, encrypted in as many slots as each number has, in order.
+///
+/// Args:
+///     parameters: Those of the slots.
+///     secret: The key that encrypts.
+///     bits: The secret key of bits.
+///     level: The level.
+///
+/// Raises:
+///     InvalidArgumentError: There are more numbers than slots, or no such level.
+#[pyfunction]
+pub fn return_key(
+    py: Python<'_>,
+    parameters: Bound<'_, ckks::parameters::Parameters>,
+    secret: Bound<'_, SecretKey>,
+    bits: Bound<'_, BooleanSecretKey>,
+    level: Number<usize>,
+) -> PyResult<Ciphertext> {
+    let parameters = &parameters.get().0;
+    let (secret, bits) = (&secret.get().0, &bits.get().0);
+    let make = || secret.encrypt(&parameters.encode_signs(bits.large_numbers(), level.0)?);
+    engine::run(py, make).map(Ciphertext)
+}
+
 /// What leaving slots adds to numbers, as a variance in turns squared.
 ///
 /// Args:

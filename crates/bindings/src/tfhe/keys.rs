@@ -1,6 +1,6 @@
 //! Keys for bits, and bits encrypted under them.
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
@@ -303,6 +303,13 @@ impl BooleanCiphertexts {
     fn select(&self, py: Python<'_>, places: Vec<Number<usize>>) -> PyResult<Self> {
         let places: Vec<usize> = places.into_iter().map(|place| place.0).collect();
         self.0.select(&places).map(Self).map_err(|error| errors::boolean_refusal(py, &error))
+    }
+
+    /// Their numbers, a row each: the mask and then the body, 2^32 to a turn.
+    fn words<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        let width = self.0.parameters().lwe_dimension() + 1;
+        let words = engine::run_boolean(py, || Ok(self.0.words()))?;
+        PyArray1::from_vec(py, words).reshape([self.0.len(), width])
     }
 
     /// Read what `to_bytes` wrote.

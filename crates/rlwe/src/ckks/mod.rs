@@ -2,6 +2,7 @@
 //!
 //! Cheon, Kim, Kim, Song 2017, in residue number systems with hybrid key switching.
 
+mod arriving;
 mod bootstrapping;
 mod ciphertext;
 mod clear_transform;

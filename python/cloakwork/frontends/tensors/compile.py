@@ -10,7 +10,13 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.tensors.result import following, require_ring, ring_of_results
+from cloakwork.frontends.tensors.result import (
+    ResultSpec,
+    following,
+    require_ring,
+    ring_of_results,
+)
+from cloakwork.frontends.tensors.returning import BitsSpec, bits_spec, in_first_ring
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.state import StateSpec, keeping
 from cloakwork.frontends.tensors.tracing import traced
@@ -122,9 +128,32 @@ def compile(
             f"cannot compile: expected a function of tensors, got {shown(function)}; circuits "
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
-    described = [_described(each) for each in specs]
     given: Sequence[Any] = specs
-    integers = {n: each for n, each in enumerate(given) if isinstance(each, Result)}
+    bits = [each for each in given if isinstance(each, Result) and each.port.is_bits]
+    if bits and log_n is None:
+        return in_first_ring(
+            [each for each in specs if isinstance(each, ResultSpec)],
+            bits,
+            lambda ring: compile(
+                function,
+                *specs,
+                precision=precision,
+                key_budget=key_budget,
+                memory_limit=memory_limit,
+                log_n=ring,
+                insecure=insecure,
+                public_inputs=public_inputs,
+                costs=costs,
+                bootstrap=bootstrap,
+                device=device,
+                modulus=modulus,
+                failure_bits=failure_bits,
+            ),
+        )
+    described = [_described(each, log_n) for each in specs]
+    integers = {
+        n: each for n, each in enumerate(given) if isinstance(each, Result) and each not in bits
+    }
     if integers:
         log_n = ring_of_integers([*integers.values()], log_n, "compile")
     if log_n is None:
@@ -173,6 +202,11 @@ def compile(
 def _are_integers(specs: Sequence[Spec]) -> bool:
     """Whether all arguments are integers; refused where some are."""
     kinds = {each.kind for each in specs}
+    if len(kinds) > 1 and any(isinstance(each, BitsSpec) for each in specs):
+        raise InvalidArgumentError(
+            "cannot compile: expected reals beside bits, which come back into slots of reals, got "
+            "integers; declare their specs without kind=, or compute on bits what has to be exact"
+        )
     if len(kinds) > 1:
         raise InvalidArgumentError(
             "cannot compile: expected inputs that all are integers or all are reals, got both; "
@@ -191,8 +225,10 @@ def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> 
             )
 
 
-def _described(spec: Any) -> Spec:
+def _described(spec: Any, log_n: int | None) -> Spec:
     """What is known of an argument."""
+    if isinstance(spec, Result) and spec.port.is_bits and log_n is not None:
+        return bits_spec(spec, log_n)
     if isinstance(spec, Result):
         low, high = range_of_exact(spec, "compile")
         return Spec(spec.port.shape, low=low, high=high, kind="integer")

@@ -8,12 +8,14 @@ from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.returning import BitsSpec
 from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.port import BIT_KINDS, Port
 from cloakwork.programs.spec import PlacedSpec, Spec
 from cloakwork.runtime.after import After, Result, place_of, shape_of, stated_error
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.returning import Returning
 
 _ACTION = "take a result"
 
@@ -131,16 +133,21 @@ def following(program: Program, graph: TensorFunction) -> Program:
     """A program with the results that are inputs of it, where its function has some."""
     used = {name for names in program.packing.held for name in names}
     links = [
-        (After(source.name, spec.of, spec.result), spec)
+        (_link(source.name, spec), spec.of)
         for source, spec in zip(graph.sources, graph.specs, strict=True)
-        if isinstance(spec, ResultSpec) and source.name in used
+        if isinstance(spec, ResultSpec | BitsSpec) and source.name in used
     ]
     if not links:
         return program
     # Of networks the error that occurs is stated as well as the worst.
-    has_bound = all(spec.of.error_bound == spec.of.error for _, spec in links)
+    has_bound = all(before.error_bound == before.error for _, before in links)
     bound = program.error_bound if has_bound else None
     return replace(program, after=tuple(link for link, _ in links), error_bound=bound)
+
+
+def _link(name: str, spec: ResultSpec | BitsSpec) -> After:
+    kind = Returning if isinstance(spec, BitsSpec) else After
+    return kind(name, spec.of, spec.result)
 
 
 def _found(program: Program, which: object) -> Port:

@@ -14,8 +14,11 @@ from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
-from cloakwork.programs.ir.tensors import Apply, TensorFunction, Within
+from cloakwork.programs.ir.tensors import Apply, Source, TensorFunction, Within
+from cloakwork.programs.packing.bits import bits_of
 from cloakwork.programs.packing.results import filled
+from cloakwork.programs.phases import PhasePlace
+from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
 
@@ -42,10 +45,16 @@ def require_function(
     def meaning(arguments: Mapping[str, Any]) -> Any:
         # Where functions are not defined, nothing is compared.
         with np.errstate(all="ignore"):
-            exact = values_of(graph.results, {each: arguments[each.name] for each in graph.sources})
+            exact = values_of(
+                graph.results,
+                {
+                    source: _held(source, spec, arguments[source.name])
+                    for source, spec in graph.spec_of.items()
+                },
+            )
         if not _is_meant(graph, exact):
             return None
-        results = _in_numpy(function, [arguments[each.name] for each in graph.sources])
+        results = _in_numpy(function, [np.asarray(arguments[each.name]) for each in graph.sources])
         if results is None:
             results = [exact[each] for each in graph.results]
         if modulus is not None:
@@ -54,6 +63,14 @@ def require_function(
         return filled(graph.form, results) if len(results) == len(graph.results) else results
 
     require_agreement(program, meaning, error)
+
+
+def _held(source: Source, spec: Spec, argument: Any) -> NDArray[Any]:
+    """What ciphertexts hold of an argument."""
+    if isinstance(source.place, PhasePlace):
+        bits, _ = bits_of(spec.port(source.name), argument)
+        return source.place.phases(bits.astype(np.float64))
+    return np.asarray(argument)
 
 
 def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[Any]]) -> bool:

@@ -14,9 +14,10 @@ from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.phases import numbers_of_phases
 from cloakwork.programs.ir.tensors import Node, Source, TensorFunction
 from cloakwork.programs.packing.results import Leaf, Sequenced
-from cloakwork.programs.spec import PlacedSpec, Spec
+from cloakwork.programs.spec import PhaseSpec, PlacedSpec, Spec
 
 T = TypeVar("T", bound=TensorMethods)
 
@@ -134,7 +135,10 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
     )
     pairs = zip(sources, specs, strict=True)
     trace = _Trace({source: of_spec(spec) for source, spec in pairs})
-    arguments = [TracedTensor(source, trace) for source in sources]
+    arguments = [
+        TracedTensor(_meant(source, spec), trace)
+        for source, spec in zip(sources, specs, strict=True)
+    ]
     try:
         inspect.signature(function).bind(*arguments)
     except (TypeError, ValueError) as error:
@@ -153,6 +157,13 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
     leaves = tuple(map(Leaf, range(len(several))))
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
     return TensorFunction(sources, tuple(specs), tuple(each.node() for each in several), form)
+
+
+def _meant(source: Source, spec: Spec) -> Node:
+    """What an argument is: itself, or the numbers of bits that come as phases."""
+    if isinstance(spec, PhaseSpec) and spec.bits is not None:
+        return numbers_of_phases(source, spec.bits)
+    return source
 
 
 def _names(function: Callable[..., Any], count: int) -> list[str]:

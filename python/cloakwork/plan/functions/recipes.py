@@ -20,6 +20,7 @@ from cloakwork.plan.fitting.sign import Stages, sign_stages, steep_stages
 from cloakwork.plan.tensors.evaluation import MOST_ADDED
 from cloakwork.programs.functions import FUNCTIONS, Function, sampled
 from cloakwork.programs.ir.elementwise import (
+    minus_from,
     negative,
     plus,
     product,
@@ -27,7 +28,8 @@ from cloakwork.programs.ir.elementwise import (
     total_of_scalars,
 )
 from cloakwork.programs.ir.layers import Array
-from cloakwork.programs.ir.tensors import Evaluate, Node, Use
+from cloakwork.programs.ir.tensors import Evaluate, Node, Use, Within
+from cloakwork.programs.phases import REACH
 
 # Of a function with a corner: beyond, a composition is cheaper.
 _MAX_DEGREE_AT_CORNERS = 63
@@ -40,6 +42,10 @@ GAP = 2.0**-6
 _WIDEST_GAP = 0.5
 # A halved exponent is squared; degrees fall slowly from then on.
 _MOST_SQUARES = 6
+# What cosines do not exceed, errors included: of sums and squares no bound is as near.
+_AROUND_ONE = 1 + 2.0**-7
+# Beyond, errors of the first cosine grow by more than its degree falls.
+_MOST_DOUBLINGS = 6
 _START_DEGREES = (1, 3, 7, 15, 31)
 _MOST_STEPS = 16
 # Beyond, no grid finds the error of a start.
@@ -127,6 +133,9 @@ class Request:
 
 def ways_to_compute(asked: Request) -> Iterator[tuple[str, Way]]:
     """The ways to compute a function, each with its name."""
+    if asked.function == "bit_of_phase":
+        yield from _doubled_angles(asked)
+        return
     is_negative = asked.high < 0
     if asked.function == "reciprocal" and is_negative:
         mirrored = replace(asked, low=-asked.high, high=-asked.low)
@@ -265,6 +274,37 @@ def _squares(start: Way, squares: int, origin: str, x: Node) -> Node:
     for _ in range(squares):
         made = product(made, made, origin)
     return made
+
+
+def _doubled_angles(asked: Request) -> Iterator[tuple[str, Way]]:
+    """sin(r x)^2 as 1 - c^2, c the cosine of a part of the angle that is doubled k times."""
+    for doublings in range(_MOST_DOUBLINGS + 1):
+        angle = math.pi * REACH * asked.high / 2**doublings
+
+        def cosine(x: Array, angle: float = angle) -> Array:
+            return np.asarray(np.cos(angle * x))
+
+        whole = np.asarray(Chebyshev.interpolate(cosine, MAX_DEGREE).coef, dtype=np.float64)
+        whole[1::2] = 0.0
+        left = np.cumsum(np.abs(whole)[::-1])[::-1]
+        # Each doubling, and the square, may make errors so much larger; mostly they do not.
+        for share in (1.0, 16.0):
+            allowed = share * asked.allowed / (2 * 4.0**doublings)
+            degree = int(np.argmax(left <= allowed)) - 1
+            if degree > 0:
+                title = f"cosine of degree {degree}, its angle doubled {doublings} times"
+                yield title, partial(_doubled, asked, whole[: degree + 1], doublings, title)
+
+
+def _doubled(asked: Request, cosine: Array, doublings: int, title: str, x: Node) -> Node:
+    made: Node = _first(asked, cosine, (asked.low, asked.high), title, x)
+    for doubling in range(doublings + 1):
+        made = Within(made, -_AROUND_ONE, _AROUND_ONE, claimed=True)
+        square = product(made, made, asked.origin)
+        if doubling == doublings:
+            break
+        made = plus(total_of_scalars(square, square, asked.origin), -1.0, asked.origin)
+    return minus_from(1.0, square, asked.origin)
 
 
 def _iterated(asked: Request) -> Iterator[tuple[str, Way]]:

@@ -31,11 +31,14 @@ from cloakwork.runtime.after import programs_before
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.leaving import Leaving, leaves_exactly
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.returning import LEVEL as RETURN_LEVEL
+from cloakwork.runtime.returning import Returning
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.bridged import (
     BridgedBits,
     BridgedIntegers,
     BridgedReals,
+    sets_of_numbers,
     takes_numbers,
 )
 from cloakwork.schemes.ckks import Ckks
@@ -92,7 +95,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
     slots = [each for each in programs if isinstance(each.body, SlotProgram)]
     bits = [each for each in programs if each not in slots]
     # Slots and bits are brought together for numbers that go from one to the other.
-    several = any(isinstance(link, Leaving) for each in bits for link in each.after)
+    several = any(isinstance(link, Leaving | Returning) for each in programs for link in each.after)
     for kind in (slots, bits) if several else (programs,):
         if len({each.scheme.name for each in kind}) <= 1:
             continue
@@ -147,7 +150,7 @@ def _bridged(programs: Sequence[Program], made: Mapping[str, Program]) -> dict[s
         scheme = each.scheme
         match scheme:
             case Ckks():
-                scheme = BridgedReals(scheme, bits)
+                scheme = BridgedReals(scheme, bits, returns=_returns(each))
             case Bgv():
                 scheme = BridgedIntegers(scheme, bits)
             case _:
@@ -160,11 +163,17 @@ def _bridged(programs: Sequence[Program], made: Mapping[str, Program]) -> dict[s
     return done
 
 
+def _returns(program: Program) -> bool:
+    """Whether bits come into its slots."""
+    return any(isinstance(link, Returning) for link in program.after)
+
+
 def _bits_together(
     programs: Sequence[Program], lifts: Mapping[str, int], before: Mapping[str, Program]
 ) -> dict[str, Program]:
     """Under the set of one of them, in which bootstraps of all go wrong as seldom as they may."""
-    for name in dict.fromkeys(each.scheme.parameters.name for each in programs):
+    names = [each.scheme.parameters.name for each in programs]
+    for name in dict.fromkeys([*names, *sets_of_numbers()] if before else names):
         if before and not takes_numbers(name):
             continue
         with suppress(InvalidProgramError, NoiseBudgetError):
@@ -240,7 +249,11 @@ def _moved(
         body = each.body
         if isinstance(body, SlotProgram):
             body = with_raised_levels(body, lifts[each.fingerprint])
-        after = tuple(replace(link, program=made[link.program.fingerprint]) for link in each.after)
+        # Those of another kind are as they were until all are brought together.
+        after = tuple(
+            replace(link, program=made.get(link.program.fingerprint, link.program))
+            for link in each.after
+        )
         same = all(one.program is two.program for one, two in zip(after, each.after, strict=True))
         if same and body is each.body and each.scheme.key_set == scheme.key_set:
             made[each.fingerprint] = each
@@ -312,7 +325,7 @@ def _schemes_without_bootstraps(
     """The set of a program that has the levels, scale and headroom of all; or a new one."""
     sets: list[Parameters] = [each.scheme.parameters for each in programs]
     levels = max(
-        each.body.top_level + lifts[each.fingerprint]
+        each.body.top_level + lifts[each.fingerprint] + RETURN_LEVEL * _returns(each)
         for each in programs
         if isinstance(each.body, SlotProgram)
     )

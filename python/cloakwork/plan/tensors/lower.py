@@ -31,6 +31,7 @@ from cloakwork.programs.ir.tensors import (
 )
 from cloakwork.programs.layout import Axis, Layout, default_layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
+from cloakwork.programs.phases import PhasePlace
 from cloakwork.programs.places import BatchPlaces, TensorPlace
 from cloakwork.programs.slots import (
     AnyLayout,
@@ -162,6 +163,9 @@ class _TensorWork:
         match node:
             case Source(place=Layout() as layout):
                 self.done[node] = self.enter(self.builder, node, layout)
+            case Source(place=PhasePlace() as place):
+                values = self._entered(self.builder, node, place, place.layout)
+                self.done[node] = Placed(values, place.layout)
             case Source(place=MatrixPlace() | BatchPlaces() as place):
                 self.done[node] = self.brought(node, place)
             case Source():

@@ -233,7 +233,7 @@ def are_truths(node: Node) -> bool:
         case Source(tensor=tensor):
             return tensor is not None and bool(tensor.truths)
         case Apply(function=function):
-            return function == "step"
+            return function in ("step", "bit_of_phase")
         case Within(operand=operand, truths=truths):
             return truths or are_truths(operand)
         case Rearrange(operand=operand):
@@ -295,10 +295,7 @@ class TensorFunction:
     @property
     def inputs(self) -> tuple[Port, ...]:
         """The arguments as a program takes them."""
-        return tuple(
-            Port(source.name, spec.kind, 0, spec.shape, *spec.ends)
-            for source, spec in self.spec_of.items()
-        )
+        return tuple(spec.port(source.name) for source, spec in self.spec_of.items())
 
     @property
     def spec_of(self) -> Mapping[Source, Spec]:

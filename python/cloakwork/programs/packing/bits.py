@@ -45,31 +45,7 @@ class BitPacking(Packing):
         distinct_ports(self.outputs, BIT_KINDS, "outputs")
 
     def _read(self, port: Port, value: Any, _: str) -> tuple[Bits, bool]:
-        """The bits of one argument, a row per run, and whether it has a leading axis for runs."""
-        action = f"give {port.name!r} its value"
-        if is_masked(value):
-            raise not_a_number(
-                port, "an array with a mask; give what stands for the values it hides"
-            )
-        numbers = _octets(value) if port.kind == "bytes" else value
-        if not isinstance(numbers, np.ndarray):
-            numbers = object_array(numbers, port.name, action)
-        if port.fraction:
-            numbers = scaled_integers(port, numbers)
-        else:
-            _require_integers(port, numbers)
-        within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
-        rows, many = evaluation_rows(numbers, port.shape + within, port.name, action)
-        element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
-        low = -(1 << element - 1) if port.kind == "signed" else 0
-        high = low + (1 << element) - 1
-        if rows.size and not (low <= int(rows.min()) and int(rows.max()) <= high):
-            outside = int(rows.min()) if int(rows.min()) < low else int(rows.max())
-            raise ValueOutOfRangeError(
-                f"cannot {action}: expected {_number(port, low)} to {_number(port, high)}, got "
-                f"{_number(port, outside)}"
-            )
-        return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
+        return bits_of(port, value)
 
     def _maker(self, rows: Mapping[str, Bits]) -> Maker:
         return whole([rows[port.name][0] for port in self.inputs if port.name in rows])
@@ -90,6 +66,37 @@ class BitPacking(Packing):
     @property
     def vector_counts(self) -> tuple[int, int]:
         return len(self.inputs), len(self.outputs)
+
+
+def bits_of(port: Port, value: Any) -> tuple[Bits, bool]:
+    """The bits of one argument, a row per run, and whether it has a leading axis for runs.
+
+    Example:
+        >>> bits_of(Port("a", "unsigned", 3), 5)
+        (array([[1, 0, 1]], dtype=uint8), False)
+    """
+    action = f"give {port.name!r} its value"
+    if is_masked(value):
+        raise not_a_number(port, "an array with a mask; give what stands for the values it hides")
+    numbers = _octets(value) if port.kind == "bytes" else value
+    if not isinstance(numbers, np.ndarray):
+        numbers = object_array(numbers, port.name, action)
+    if port.fraction:
+        numbers = scaled_integers(port, numbers)
+    else:
+        _require_integers(port, numbers)
+    within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
+    rows, many = evaluation_rows(numbers, port.shape + within, port.name, action)
+    element = {"bits": 1, "bytes": 8}.get(port.kind, port.width)
+    low = -(1 << element - 1) if port.kind == "signed" else 0
+    high = low + (1 << element) - 1
+    if rows.size and not (low <= int(rows.min()) and int(rows.max()) <= high):
+        outside = int(rows.min()) if int(rows.min()) < low else int(rows.max())
+        raise ValueOutOfRangeError(
+            f"cannot {action}: expected {_number(port, low)} to {_number(port, high)}, got "
+            f"{_number(port, outside)}"
+        )
+    return _bits(rows.reshape(-1), element).reshape(len(rows), port.bits), many
 
 
 def results_of_bits(ports: Sequence[Port], bits: Bits, *, many: bool) -> dict[str, Any]:

@@ -16,9 +16,11 @@ from cloakwork.base.arrays import real_numbers, require_bound
 from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
+from cloakwork.programs.packing.bits import bits_of
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
+from cloakwork.programs.phases import PhasePlace
 from cloakwork.programs.places import TensorPlace
-from cloakwork.programs.port import Port, distinct_ports
+from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 from cloakwork.programs.slots import Numbers, Vector
 
 
@@ -27,6 +29,7 @@ class RealPacking(Packing):
 
     Attributes:
         tensors_in: Of each tensor that goes in which input it is, and where it lies.
+        kinds: The kinds of inputs and outputs.
         tensors_out: Of each result which output it is, and where it lies.
         form: How results stand in lists, tuples and dicts.
         advice: What to do about larger numbers, see `base.arrays.require_bound`.
@@ -36,12 +39,14 @@ class RealPacking(Packing):
     tensors_out: Sequence[tuple[Port, Any]]
     form: Form
     numbers: ClassVar[Numbers] = "real"
+    # Of inputs and of outputs.
+    kinds: ClassVar[Mapping[str, Sequence[str]]] = {"inputs": ("real",), "outputs": ("real",)}
     advice: ClassVar[str]
 
     def _place(self, inputs: Sequence[tuple[Port, Any]], results: Sequence[Any]) -> None:
         """Set where tensors lie, where the parts of the packing fit one another."""
         for ports, what in ((self.inputs, "inputs"), (self.outputs, "outputs")):
-            distinct_ports(ports, ("real",), what)
+            distinct_ports(ports, self.kinds[what], what)
         self._require(len(self.outputs) == len(results) > 0, "a result has no places")
         outputs = list(zip(self.outputs, results, strict=True))
         numbers = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
@@ -150,7 +155,7 @@ class TensorPacking(WholeTensorPacking):
     """How the arguments of a compiled function lie in ciphertexts, and its results.
 
     Args:
-        inputs: The arguments, of kind `real` with their ranges.
+        inputs: The arguments, of kind `real` with their ranges, or bits that come as phases.
         outputs: The results.
         placed: The tensors that go in, in the order of the program's inputs.
         results: The layout of each result.
@@ -161,6 +166,10 @@ class TensorPacking(WholeTensorPacking):
     contents: ClassVar[str] = "tensors"
     range_places: ClassVar[type | tuple[()]] = Layout
     checks_polynomials: ClassVar[bool] = True
+    kinds: ClassVar[Mapping[str, Sequence[str]]] = {
+        "inputs": ("real", *BIT_KINDS),
+        "outputs": ("real",),
+    }
     advice: ClassVar[str] = "make the bound of its Spec, cw.Spec(shape, bound={}), as large"
 
     inputs: tuple[Port, ...]
@@ -175,12 +184,22 @@ class TensorPacking(WholeTensorPacking):
         inputs = [(self.inputs[each.argument], each.layout) for each in self.placed]
         self._place(inputs, self.results)
         for port, place in (*self.tensors_in, *self.tensors_out):
-            self._require(port.shape == place.shape, f"{port.name!r:.40} has another shape")
+            is_phases = isinstance(place, PhasePlace)
+            self._require(port.is_bits == is_phases, f"{port.name!r:.40} is of another kind")
+            shape = (*port.shape, port.width) if is_phases else port.shape
+            self._require(shape == place.shape, f"{port.name!r:.40} has another shape")
+
+    def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
+        return bits_of(port, value) if port.is_bits else super()._read(port, value, action)
 
     def input_bounds(self) -> list[Vector] | None:
-        if any(math.isinf(port.bound) for port in self.inputs):
+        if any(math.isinf(port.bound) and not port.is_bits for port in self.inputs):
             return None
-        return [port.bound * filled for port, place in self.tensors_in for filled in place.filled()]
+        return [
+            (1.0 if port.is_bits else port.bound) * filled
+            for port, place in self.tensors_in
+            for filled in place.filled()
+        ]
 
     def _packed(self, place: TensorPlace, rows: NDArray[np.float64]) -> list[Vector]:
         return [*place.pack(rows[0])]
