@@ -9,7 +9,7 @@ from typing import Any
 from cloakwork._native import Parameters, ntt_seconds, threads
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.modelled import modelled_seconds, seconds_of_limit
+from cloakwork.explain.modelled import modelled_seconds, returning_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
@@ -158,7 +158,7 @@ def _later_seconds(
         if limited is not None:
             kept_bytes = min(kept_bytes, limited.transform_bytes)
         kept = kept_transforms(body, scheme.parameters, kept_bytes, scheme.refreshing)
-    return sum(modelled_seconds(body, scheme, kept))
+    return sum(modelled_seconds(body, scheme, kept)) + returning_seconds(program)
 
 
 def _of_slots(program: Program, body: SlotProgram) -> Estimate:
@@ -171,7 +171,9 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
         )
         for kind in (Input, Output)
     }
-    seconds = sum(modelled_seconds(body, scheme)) if scheme.encrypts else 0.0
+    seconds = 0.0
+    if scheme.encrypts:
+        seconds = sum(modelled_seconds(body, scheme)) + returning_seconds(program)
     return Estimate(
         dict(counted_operations(body)),
         seconds,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from cloakwork.explain.modelled import modelled_seconds
+from cloakwork.explain.modelled import modelled_seconds, returning_seconds
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import programs_before, stated_error
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.returning import Returning
 from cloakwork.schemes.base import levels_of
 
 
@@ -59,6 +60,11 @@ def _facts(program: Program) -> Iterator[str]:
         yield f"fails with 2^{math.ceil(program.log2_failure)} at most"
         return
     assert isinstance(body, SlotProgram)
+    for link in program.after:
+        if isinstance(link, Returning):
+            place = link.place(program)
+            how = f"{counted(place.parts, 'product')} and {counted(place.turns, 'rotation')}"
+            yield f"{counted(place.count, 'bit')} of {link.result} into slots by {how}"
     yield f"levels {max(levels_of(body, 'inputs'))} to {min(levels_of(body, 'outputs'))}"
     yield from _seconds([program])
     # What follows another program is estimated with that under parameters of both.
@@ -73,5 +79,5 @@ def _seconds(programs: Sequence[Program]) -> Iterator[str]:
     for each in programs:
         if not isinstance(each.body, SlotProgram) or not each.scheme.encrypts:
             return
-        seconds += sum(modelled_seconds(each.body, each.scheme))
+        seconds += sum(modelled_seconds(each.body, each.scheme)) + returning_seconds(each)
     yield f"{duration(seconds)} modelled"

@@ -17,6 +17,8 @@ from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.encoded_cache import transform_bytes
 
@@ -163,6 +165,24 @@ def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
         for step, level in uses
         if step in seeds
     )
+
+
+def returning_seconds(program: Program) -> float:
+    """Seconds in which bits come back into slots, before a program over reals begins.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> returning_seconds(cw.compile(lambda x: x + 1, (4,)))
+        0.0
+    """
+    parameters, seconds = program.scheme.parameter_sets[0], 0.0
+    for link in program.after:
+        if isinstance(link, Returning):
+            place, level = link.place(program), min(link.level(program), parameters.levels)
+            costs = costs_here(parameters).at(level)
+            seconds += place.parts * costs.plaintext_product + costs.rescale
+            seconds += place.turns * (costs.rotation + costs.addition)
+    return seconds
 
 
 def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = ()) -> list[float]:

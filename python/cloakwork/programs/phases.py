@@ -158,6 +158,11 @@ class PhasePlace:
         """The steps by which what is left is rotated onto itself, in turn."""
         return [step for step in rotations(self.slots) if step >= self.rows]
 
+    @property
+    def turns(self) -> int:
+        """How many rotations sum them."""
+        return self.parts - 1 + len(self.sums)
+
     def __str__(self) -> str:
         return f"phases of {self.count} bits"
 

@@ -244,9 +244,10 @@ class Program(Served):
         Over reals it is the probability that an error exceeds the precision that is reported.
         """
         chances = [self.scheme.log2_failure(self.whole_body)]
-        if self.scheme.exact and isinstance(self.body, SlotProgram):
-            # Whatever destroys integers before destroys those that follow.
-            chances += [each.scheme.log2_failure(each.body) for each in programs_before(self)]
+        if isinstance(self.body, SlotProgram):
+            # Whatever destroys exact results before destroys what follows them.
+            exact = [each for each in programs_before(self) if each.scheme.exact]
+            chances += [each.scheme.log2_failure(each.whole_body) for each in exact]
         return float(np.logaddexp2.reduce(chances))
 
     @cached_property

@@ -15,7 +15,7 @@ from cloakwork.programs.phases import DIMENSION, PhasePlace
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import After, tensors_in
 from cloakwork.schemes.base import levels_of
-from cloakwork.schemes.bridged import sets_of_numbers, takes_numbers
+from cloakwork.schemes.bridged import sets_of_numbers
 from cloakwork.schemes.tfhe_noise import BitNoise, Sources, noise_of
 
 if TYPE_CHECKING:
@@ -49,16 +49,20 @@ class Returning(After):
         own = self.numbers_in(program)
         return [(number, results.index(self.result)) for number in own]
 
+    def level(self, program: Program) -> int:
+        """At which level the secret key is multiplied by masks."""
+        ((own, _),) = self.pairs(program)
+        assert isinstance(program.body, SlotProgram)
+        return levels_of(program.body, "inputs")[own] + LEVEL
+
     def lacking_levels(self, _: Program) -> int:
         return 0
 
     def require_fit(self, program: Program, action: str) -> None:
-        body, scheme = program.body, program.scheme
-        assert isinstance(body, SlotProgram)
+        scheme = program.scheme
         if not scheme.encrypts:
             return
-        ((own, _),) = self.pairs(program)
-        is_enough = levels_of(body, "inputs")[own] + LEVEL <= scheme.parameters.levels
+        is_enough = self.level(program) <= scheme.parameters.levels
         if is_enough and self.program.scheme.key_set == scheme.key_set:
             return
         raise ParametersMismatchError(
@@ -83,7 +87,7 @@ class Returning(After):
         assert isinstance(place, PhasePlace)
         assert bounds is not None
         ((own, result),) = self.pairs(program)
-        key = backend.drop_level(backend.return_key, levels_of(body, "inputs")[own] + LEVEL)
+        key = backend.drop_level(backend.return_key, self.level(program))
         factors, added = place.factors(self._words(place, values.get(result)))
         parts = [backend.multiply_constant(key, factor) for factor in factors]
         for step in place.halvings:
@@ -110,12 +114,10 @@ class Returning(After):
 def largest_noise(program: Program, result: str) -> float:
     """What the noise of a result's bits exceeds with a probability of 2^-64, in turns.
 
-    Under whichever parameter set is to serve both programs.
+    Of the worst parameter set that both programs may be brought to by `cloakwork.together`.
     """
-    scheme = program.scheme
-    own = scheme.parameters.name
-    names = [own] if takes_numbers(own) else sets_of_numbers()
-    noises = [noise_of(name, scheme.failure_bits) for name in names]
+    failure_bits = program.scheme.failure_bits
+    noises = [noise_of(name, failure_bits) for name in sets_of_numbers()]
     return _DEVIATIONS * max(_deviation_of(program, result, each) for each in noises)
 
 
