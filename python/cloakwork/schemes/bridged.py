@@ -309,7 +309,7 @@ class BridgedReals(_Slots, Ckks):
         super().require_keys(keys, body)
         if self.returns and keys.back is None:
             raise MissingKeyError(
-                f"cannot use the evaluation keys for {body.title}: expected the key return as "
+                f"cannot use the evaluation keys for {body.title}: expected the return key as "
                 "well; have the client make it by evaluation_keys, with the programs that are "
                 "served already"
             )
