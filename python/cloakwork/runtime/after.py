@@ -53,7 +53,7 @@ class Result:
     @property
     def port(self) -> Port:
         """What the result is."""
-        return next(port for port in self.program.outputs if port.name == self.result)
+        return _port_of(self.program, self.result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +76,11 @@ class After:
         return self.program.name
 
     @property
+    def result_port(self) -> Port:
+        """What the result is."""
+        return _port_of(self.program, self.result)
+
+    @property
     def takes_one(self) -> bool:
         """Whether it takes the result of one evaluation alone, where a run has several."""
         return False
@@ -92,13 +97,20 @@ class After:
             return f"its input {self.input!r:.40} does not lie where the result does"
         return ""
 
+    def absent(self, program: Program) -> str:
+        """Whether the input or the result is not there; empty where both are."""
+        inputs = [port.name for port in program.inputs]
+        results = [port.name for port in self.program.outputs]
+        if self.input in inputs and self.result in results:
+            return ""
+        return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
+
     def kinds_misfit(self, program: Program) -> str:
         """Why the result is not of the input's kind; empty where it is."""
-        inputs = {port.name: port for port in program.inputs}
-        results = {port.name: port for port in self.program.outputs}
-        if self.input not in inputs or self.result not in results:
-            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
-        wanted, given = inputs[self.input], results[self.result]
+        reason = self.absent(program)
+        if reason:
+            return reason
+        wanted, given = self.port(program), self.result_port
         if _kind(wanted, wanted.shape) != _kind(given, shape_of(self.program, given)):
             return f"its input {wanted} is not of the kind and shape of the result {given}"
         return ""
@@ -241,6 +253,10 @@ def whole_body(program: Program) -> Any:
         places[each.fingerprint] = len(row)
         row.append(Following(each.body, tuple(links)))
     return whole_program(row)
+
+
+def _port_of(program: Program, result: str) -> Port:
+    return next(port for port in program.outputs if port.name == result)
 
 
 def _kind(port: Port, shape: tuple[int, ...]) -> tuple[Any, ...]:

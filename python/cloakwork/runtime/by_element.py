@@ -30,11 +30,10 @@ class ByElement(After):
     """Which input of a network is a result over reals, each of its elements in a slot by itself."""
 
     def misfit(self, program: Program) -> str:
-        inputs = {port.name: port for port in program.inputs}
-        results = {port.name: port for port in self.program.outputs}
-        if self.input not in inputs or self.result not in results:
-            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
-        wanted, given = inputs[self.input], results[self.result]
+        reason = self.absent(program)
+        if reason:
+            return reason
+        wanted, given = self.port(program), self.result_port
         if (wanted.kind, given.kind) != ("real", "real") or wanted.shape != shape_of(
             self.program, given
         ):
@@ -61,11 +60,10 @@ class OfIntegers(ByElement):
     """Which input of a program over integers is a result of another, exactly."""
 
     def misfit(self, program: Program) -> str:
-        inputs = {port.name: port for port in program.inputs}
-        results = {port.name: port for port in self.program.outputs}
-        if self.input not in inputs or self.result not in results:
-            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
-        wanted, given = inputs[self.input], results[self.result]
+        reason = self.absent(program)
+        if reason:
+            return reason
+        wanted, given = self.port(program), self.result_port
         both = wanted.kind, given.kind
         if both != ("integer", "integer") or wanted.shape != given.shape:
             return f"its input {wanted} is not of the kind and shape of the result {given}"

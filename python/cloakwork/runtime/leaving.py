@@ -42,11 +42,10 @@ class Leaving(After):
     """
 
     def misfit(self, program: Program) -> str:
-        inputs = {port.name: port for port in program.inputs}
-        results = {port.name: port for port in self.program.outputs}
-        if self.input not in inputs or self.result not in results:
-            return f"its input {self.input!r:.40} or the result {self.result!r:.40} is not there"
-        wanted, given = inputs[self.input], results[self.result]
+        reason = self.absent(program)
+        if reason:
+            return reason
+        wanted, given = self.port(program), self.result_port
         if not fits(self.program, given, wanted):
             return f"its input {wanted} does not hold the result {given}"
         assert isinstance(program.body, BootstrapProgram)
