@@ -20,10 +20,14 @@ from cloakwork.frontends.tensors.methods import (
     axis_number,
     is_truths,
 )
+from cloakwork.frontends.tensors.rearranging import as_numpy
 from cloakwork.plan.functions.linear_form import LinearForm, linear_form
 from cloakwork.programs.ir.elementwise import LABELS
 from cloakwork.programs.ir.tensors import Apply, Contract
 from cloakwork.programs.ir.truths import as_truths
+
+# Modes of padding that repeat elements of the tensor.
+_REPEATING = ("edge", "reflect", "symmetric", "wrap")
 
 _Part = TensorMethods | NDArray[np.float64]
 
@@ -81,21 +85,25 @@ def stacked(arrays: Sequence[Any], axis: int = 0) -> TensorMethods:
 
 
 def padded(
-    array: TensorMethods, pad_width: Any, mode: str = "constant", constant_values: Any = 0
-) -> TensorMethods:
-    """A tensor with a number around it, as `numpy.pad` in mode "constant". Takes a level.
+    array: TensorMethods, pad_width: Any, mode: str = "constant", constant_values: Any = None
+) -> Any:
+    """A tensor with a number around it, or with its own, as `numpy.pad`. Takes a level.
 
     Raises:
-        InvalidArgumentError: The mode is another, or the widths are not whole numbers from 0 on.
+        InvalidArgumentError: The mode is neither "constant" nor one that repeats elements, or the
+            widths are not whole numbers from 0 on.
         NotRealError: The number is none.
         ProgramTooLargeError: Memory does not hold as many.
     """
+    if mode in _REPEATING and constant_values is None:
+        return as_numpy(np.pad, array, pad_width, mode)
     if mode != "constant":
         raise InvalidArgumentError(
-            f"cannot pad: expected the mode 'constant', got {shown(mode)}; concatenate slices"
+            f"cannot pad: expected the mode 'constant' or one of {', '.join(_REPEATING)}, got "
+            f"{shown(mode)}; concatenate slices"
         )
     blank = np.zeros(array.shape, dtype=bool if is_truths(array) else np.float64)
-    around = real_numbers(constant_values, "pad")
+    around = real_numbers(0 if constant_values is None else constant_values, "pad")
     try:
         template = np.pad(blank, pad_width, constant_values=around)
         first = np.pad(blank, pad_width, constant_values=1).argmin()

@@ -220,11 +220,11 @@ class TensorMethods:
         return iter([self[number] for number in range(len(self))])
 
     def __neg__(self) -> Self:
-        _refuse_of_truths("-x", self)
+        refuse_of_truths("-x", self)
         return self._computed(Sum((self.node(),), (-1,), None, self.shape, users_origin()), "-x")
 
     def __pos__(self) -> Self:
-        _refuse_of_truths("+x", self)
+        refuse_of_truths("+x", self)
         return self
 
     # Of two comparisons sums and products are numpy's of booleans.
@@ -236,11 +236,11 @@ class TensorMethods:
         return made
 
     def __sub__(self, other: Any) -> Self:
-        _refuse_of_truths("x - y", self, other)
+        refuse_of_truths("x - y", self, other)
         return self._added(other, (1, -1), "x - y")
 
     def __rsub__(self, other: Any) -> Self:
-        _refuse_of_truths("y - x", self, other)
+        refuse_of_truths("y - x", self, other)
         return self._added(other, (-1, 1), "y - x")
 
     def __mul__(self, other: Any) -> Self:
@@ -380,18 +380,27 @@ class TensorMethods:
         """
         return self.var(axis, ddof=ddof, keepdims=keepdims).applied("sqrt", "std")
 
-    def trace(self) -> Self:
-        """The sum along the diagonal of the first two axes, as `numpy.trace`.
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
+        """The sum along a diagonal of two axes, by default the first two, as `numpy.trace`.
 
         Raises:
-            ShapeMismatchError: The tensor has fewer than two axes, or these differ in size.
+            ShapeMismatchError: The tensor has fewer than two axes, or no such diagonal.
+            InvalidArgumentError: There is no such axis, or it comes twice.
         """
-        if self.ndim < 2 or self.shape[0] != self.shape[1]:
+        if self.ndim < 2:
             raise ShapeMismatchError(
-                f"cannot trace: expected two first axes of one size, got shape {self.shape}"
+                f"cannot trace: expected two axes or more, got shape {self.shape}"
             )
-        rest = LABELS[1 : self.ndim - 1]
-        terms, shape = LABELS[0] * 2 + rest, self.shape[2:]
+        one, other = (axis_number(axis, self.ndim, "trace") for axis in (axis1, axis2))
+        axes_of((one, other), self.ndim, "trace")
+        if offset or self.shape[one] != self.shape[other]:
+            elements = np.diagonal(numbered(self.shape), offset, one, other)
+            diagonal: Self = rearranged(self, elements, "trace")
+            return diagonal.sum(-1)
+        labels = LABELS[: self.ndim]
+        terms = labels.replace(labels[other], labels[one])
+        rest = labels.replace(labels[one], "").replace(labels[other], "")
+        shape = tuple(self.shape[labels.index(label)] for label in rest)
         node = Contract((self.node(),), (terms,), rest, shape, users_origin())
         return self._computed(node, "trace")
 
@@ -440,35 +449,43 @@ class TensorMethods:
         node = Contract((self.node(),), (labels,), output, shape, users_origin())
         return self._computed(node, "transpose")
 
-    def reshape(self, *shape: int | Sequence[int]) -> Self:
-        """The same elements in C order in another shape, as `numpy.reshape`.
+    def reshape(self, *shape: int | Sequence[int], order: str = "C") -> Self:
+        """The same elements in C order, or Fortran's, in another shape, as `numpy.reshape`.
 
         Raises:
             ShapeMismatchError: The shape has another number of elements.
+            InvalidArgumentError: The order is neither "C", "A" nor "F".
         """
+        if order not in ("C", "A", "F"):
+            raise InvalidArgumentError(
+                f"cannot reshape: expected the order 'C', 'A' or 'F', got {shown(order)}"
+            )
         wanted: Any = shape[0] if len(shape) == 1 and isinstance(shape[0], Sequence) else shape
         try:
-            template = np.broadcast_to(np.empty(()), self.shape).reshape(tuple(wanted))
+            # Arrays of C order have order "A" as well.
+            elements = numbered(self.shape).reshape(
+                tuple(wanted), order="F" if order == "F" else "C"
+            )
         except (TypeError, ValueError) as error:
             raise ShapeMismatchError(
                 f"cannot reshape: expected a shape of {self.size} elements as {self.shape} has, "
                 f"got {shown(wanted)}"
             ) from error
-        return self._computed(_reshaped(self.node(), template.shape), "reshape")
+        return self._computed(Rearrange(self.node(), elements, users_origin()), "reshape")
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
         parts = index if isinstance(index, tuple) else (index,)
         for part in parts:
             if isinstance(part, bool | np.bool_) or not (
-                part is None or part is ... or isinstance(part, slice | SupportsIndex)
+                part is None or part is ... or isinstance(part, slice | SupportsIndex | list)
             ):
                 raise InvalidArgumentError(
-                    "cannot index: expected whole numbers and slices that are known in the clear, "
+                    "cannot index: expected whole numbers, slices, arrays and masks that are known "
+                    "in the clear, "
                     f"got {shown(part)}"
                 )
-        elements = np.arange(self.size, dtype=np.int64).reshape(self.shape)
         try:
-            chosen = np.asarray(elements[index], dtype=np.int64)
+            chosen = numbered(self.shape)[index]
         except TypeError as error:
             raise InvalidArgumentError(
                 f"cannot index a tensor of shape {self.shape}: {error}"
@@ -477,11 +494,8 @@ class TensorMethods:
             raise ShapeMismatchError(
                 f"cannot index a tensor of shape {self.shape}: {error}"
             ) from error
-        if not chosen.size:
-            raise ShapeMismatchError(
-                f"cannot index a tensor of shape {self.shape}: nothing is left"
-            )
-        return self._computed(Rearrange(self.node(), chosen, users_origin()), "x[...]")
+        made: Self = rearranged(self, chosen, "x[...]")
+        return made
 
     def _added(self, other: Any, signs: tuple[int, int], title: str) -> Self:
         operand = as_operand(other, "add")
@@ -598,8 +612,12 @@ def _require_truths(operand: Any, what: str) -> None:
         )
 
 
-def _refuse_of_truths(what: str, *operands: Any) -> None:
-    """Refuse what numpy refuses of booleans."""
+def refuse_of_truths(what: str, *operands: Any) -> None:
+    """Refuse what numpy refuses of booleans, or does otherwise than of numbers.
+
+    Raises:
+        InvalidArgumentError: All operands are truths.
+    """
     if are_all_truths(*operands):
         raise InvalidArgumentError(
             f"cannot compute {what}: expected numbers, got comparisons, which are booleans as "
@@ -620,6 +638,24 @@ def refuse_sums_of_truths(action: str, *operands: Any) -> None:
             "numpy's of booleans: true where any is; multiply one by 1.0 first to count them, as "
             "in 1.0 * (x > 0)"
         )
+
+
+def numbered(shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """The numbers of the elements of a tensor, in its shape."""
+    return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
+
+
+def rearranged(x: TensorMethods, elements: Any, title: str) -> Any:
+    """The tensor of the elements that are named, in the shape of their numbers.
+
+    Raises:
+        ShapeMismatchError: Nothing is left.
+    """
+    chosen = np.asarray(elements, dtype=np.int64)
+    if not chosen.size:
+        what = "index" if title == "x[...]" else title
+        raise ShapeMismatchError(f"cannot {what} a tensor of shape {x.shape}: nothing is left")
+    return x.runner.compute(Rearrange(x.node(), chosen, users_origin()), title)
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Rearrange:

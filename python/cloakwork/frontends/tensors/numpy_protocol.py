@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,13 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
-    ShapeMismatchError,
     UnsupportedOperationError,
 )
-from cloakwork.frontends.tensors.assembling import (
-    clipped,
-    concatenated,
-    hypotenuse,
-    larger,
-    padded,
-    smaller,
-    stacked,
-    where,
-)
-from cloakwork.frontends.tensors.einsum import einsum
-from cloakwork.frontends.tensors.methods import TensorMethods, as_operand, axes_of
-from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_comparison
+from cloakwork.frontends.tensors.assembling import clipped, hypotenuse, larger, smaller
+from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.numpy_functions import FUNCTIONS, METHODS
+from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_attribute, refuse_comparison
+from cloakwork.frontends.tensors.products import vecdot
 
 # Universal functions of one number, by the functions that the planner knows.
 _OF_ONE: Mapping[str, str] = {
@@ -80,12 +72,17 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
 # The others that are more than one operator.
 _COMPUTED: Mapping[str, Callable[..., Any]] = {
     "clip": clipped,
+    "deg2rad": lambda x: x * (np.pi / 180),
+    "degrees": lambda x: x * (180 / np.pi),
     "fmax": larger,
     "fmin": smaller,
     "hypot": hypotenuse,
     "maximum": larger,
     "minimum": smaller,
+    "rad2deg": lambda x: x * (180 / np.pi),
+    "radians": lambda x: x * (np.pi / 180),
     "square": lambda x: x * x,
+    "vecdot": vecdot,
 }
 # Beside those of numpy's signatures, what arguments are by default: tensors hold float64.
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
@@ -93,74 +90,6 @@ _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "where": (True,),
 }
 UFUNCS = frozenset({*_OF_ONE, *_OPERATORS, *_COMPUTED})
-
-
-def _clipped(
-    a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
-) -> Any:
-    if any(each is not None for each in (a_min, a_max)):
-        if any(each is not None for each in (min, max)):
-            raise InvalidArgumentError(
-                "cannot clip: expected two ends at most, got min or max beside others; leave out "
-                "those by position, or these"
-            )
-        min, max = a_min, a_max
-    return clipped(a, min, max)
-
-
-def _size(a: Any, axis: Any = None) -> int:
-    return math.prod(a.shape[number] for number in axes_of(axis, a.ndim, "count"))
-
-
-def _dot(a: Any, b: Any) -> Any:
-    """numpy's dot: a product with a number, or over the last axis but one of b."""
-    a, b = as_operand(a, "dot"), as_operand(b, "dot")
-    if not a.ndim or not b.ndim:
-        return a * b
-    return a @ b if max(a.ndim, b.ndim) <= 2 else _product_over(a, b, max(b.ndim - 2, 0), "dot")
-
-
-def _inner(a: Any, b: Any) -> Any:
-    """numpy's inner: a product with a number, or over the last axes of both."""
-    a, b = as_operand(a, "inner"), as_operand(b, "inner")
-    return _product_over(a, b, b.ndim - 1, "inner") if a.ndim and b.ndim else a * b
-
-
-def _product_over(a: Any, b: Any, axis: int, action: str) -> Any:
-    """The sums of products over the last axis of a and an axis of b."""
-    last = a.ndim - 1
-    # An einsum would stretch an axis of size 1.
-    if a.shape[last] != b.shape[axis]:
-        raise ShapeMismatchError(f"cannot {action}: the shapes {a.shape} and {b.shape} do not fit")
-    axes = [*range(a.ndim)]
-    others = [a.ndim + number for number in range(b.ndim)]
-    others[axis] = last
-    return einsum(a, axes, b, others, [each for each in axes + others if each != last])
-
-
-# Functions by what they do with tensors. Parameters have numpy's names; those of numpy that are
-# missing here are refused unless they are numpy's defaults.
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "sum": lambda a, axis=None, keepdims=False: a.sum(axis, keepdims=keepdims),
-    "mean": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
-    "var": lambda a, axis=None, ddof=0, keepdims=False: a.var(axis, ddof=ddof, keepdims=keepdims),
-    "std": lambda a, axis=None, ddof=0, keepdims=False: a.std(axis, ddof=ddof, keepdims=keepdims),
-    "trace": lambda a: a.trace(),
-    "transpose": lambda a, axes=None: a.transpose(axes),
-    "reshape": lambda a, shape: a.reshape(shape),
-    "ravel": lambda a: a.reshape(-1),
-    "dot": _dot,
-    "inner": _inner,
-    "where": where,
-    "clip": _clipped,
-    "concatenate": concatenated,
-    "stack": stacked,
-    "pad": padded,
-    "shape": lambda a: a.shape,
-    "ndim": lambda a: a.ndim,
-    "size": _size,
-    "einsum": einsum,
-}
 
 
 def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping[str, Any]) -> Any:
@@ -204,13 +133,13 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
     Raises:
         UnsupportedOperationError: Tensors have nothing for it, or not with these arguments.
     """
-    name = function.__name__
+    name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     # Others of numpy have names of these, and do other things.
-    if name not in FUNCTIONS or getattr(np, name, None) is not function:
-        raise refusal(f"{function.__module__}.{name}", name)
+    if name not in FUNCTIONS or attrgetter(name)(np) is not function:
+        raise refusal(f"numpy.{name}", name)
     ours = FUNCTIONS[name]
     try:
-        given, named = _arguments(function, ours, args, options)
+        given, named = _arguments(name, function, ours, args, options)
         inspect.signature(ours).bind(*given, **named)
         return ours(*given, **named)
     except CloakworkError:
@@ -222,7 +151,7 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
 
 
 def _arguments(
-    function: Callable[..., Any], ours: Callable[..., Any], args: Any, options: Any
+    called: str, function: Callable[..., Any], ours: Callable[..., Any], args: Any, options: Any
 ) -> tuple[list[Any], dict[str, Any]]:
     """Arguments where numpy has them: those without defaults in places, others by name."""
     signature, supported = inspect.signature(function), inspect.signature(ours).parameters
@@ -241,7 +170,7 @@ def _arguments(
     others = [name for name in named if name not in supported]
     if others:
         raise UnsupportedOperationError(
-            f"cannot compute numpy.{function.__name__} of an encrypted tensor with "
+            f"cannot compute numpy.{called} of an encrypted tensor with "
             f"{', '.join(f'{name}={shown(named[name])}' for name in others)}: expected no "
             f"arguments but {', '.join(supported)}; leave out the others"
         )
@@ -266,3 +195,8 @@ class NumpyMethods(TensorMethods):
         self, function: Callable[..., Any], _types: Any, args: Any, options: Any
     ) -> Any:
         return function_of_tensors(function, args, options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in METHODS:
+            refuse_attribute(type(self).__name__, name)
+        return partial(METHODS[name], self)
