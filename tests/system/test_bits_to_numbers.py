@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,29 @@ def test_bits_and_numbers_in_the_clear_are_those_of_numpy() -> None:
     v = rng.integers(-16, 16, (2, 3)) / 4
     assert last.error is not None
     assert np.abs(last.run_clear(v, x[:3]) - v @ x[:3]).max() < last.error < 2**-5
+
+
+OF_BITS: dict[str, Callable[[Any], Any]] = {
+    "twice less 1": lambda y: y * 2 - 1,
+    "a sum": lambda y: y + y[::-1],
+    "a difference": lambda y: y - y[::-1],
+    "negated": lambda y: -y,
+    "a choice": lambda y: np.where(y, 0.25, y - 2),
+    "an absolute value": abs,
+    "a product": lambda y: y @ y,
+}
+
+
+@pytest.mark.parametrize("name", OF_BITS)
+def test_bits_are_numbers(name: str) -> None:
+    """And no booleans, whose sums are disjunctions, nor bytes, which wrap around."""
+    function, bits = OF_BITS[name], np.array([1, 0, 0, 1, 1, 0])
+    first = _ABOVE.compile(threads=2)
+    second = cw.compile(function, cw.result(first), precision=12, log_n=12, insecure=True)
+    assert second.error is not None
+    assert np.abs(second.run_clear(bits) - function(bits)).max() < second.error
+    with pytest.raises(InvalidArgumentError, match="known to be 0 or 1"):
+        cw.compile(lambda y: y & y, cw.result(first), log_n=12, insecure=True)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.runtime.by_element import ByElement
+from tests.families import greater, mapped
 from tests.system.rows import keys_are_once, row
 from tests.thoroughness import slow
 
@@ -179,6 +180,9 @@ def test_refusals_say_what_would_do() -> None:
     for after in ({"z": cw.result(first)}, {"input": first}, [cw.result(first)]):
         with pytest.raises(InvalidArgumentError, match="cannot compile a network: expected"):
             cw.nn.compile(module(), samples, after=after, insecure=True)  # type: ignore[arg-type]
+    bits = mapped(greater(3))
+    with pytest.raises(InvalidArgumentError, match="compile a function of it first"):
+        cw.nn.compile(module(), samples, after={"input": cw.result(bits, "differ")}, insecure=True)
     with pytest.raises(InvalidArgumentError, match="leave batch= out"):
         cw.nn.compile(module(), samples, batch=2, after={"input": cw.result(first)}, insecure=True)
     with pytest.raises(InvalidArgumentError, match="compile both with one log_n"):

@@ -11,10 +11,20 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.networks.following import InputResult
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.spec import PlacedSpec
-from cloakwork.runtime.after import ResultOf
+from cloakwork.runtime.after import Result, ResultOf
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile a network"
+
+
+def _shown(given: Any) -> str:
+    """What was given instead of a result over reals, and what to do with it."""
+    if not isinstance(given, Result):
+        return shown(given)
+    return (
+        f"{given.port} of {given.program.name}; compile a function of it first, such as "
+        "cloakwork.compile(lambda x: x, cloakwork.result(first)), and give the result of that"
+    )
 
 
 def following_results(
@@ -41,7 +51,7 @@ def following_results(
         if not is_result or not isinstance(each.program, Program):
             raise InvalidArgumentError(
                 f"cannot {_ACTION}: expected results over reals by the names of inputs, as "
-                f"after={{'input': cloakwork.result(first)}}, got {shown(after)}"
+                f"after={{'input': cloakwork.result(first)}}, got {_shown(each)}"
             )
         results[name] = InputResult(each.program, each.result, each.shape, each.bound, each.error)
     for name in results:

@@ -23,7 +23,7 @@ from cloakwork.frontends.tensors.methods import (
 from cloakwork.frontends.tensors.rearranging import as_numpy
 from cloakwork.plan.functions.linear_form import LinearForm, linear_form
 from cloakwork.programs.ir.elementwise import LABELS
-from cloakwork.programs.ir.tensors import Apply, Contract
+from cloakwork.programs.ir.tensors import Apply, Contract, are_zeros_and_ones
 from cloakwork.programs.ir.truths import as_truths
 
 # Modes of padding that repeat elements of the tensor.
@@ -134,7 +134,8 @@ def where(condition: Any, x: Any, y: Any) -> TensorMethods:
     as near to numpy's for close numbers as for others.
 
     Args:
-        condition: A clear array of truths, or an encrypted comparison, or some of them together.
+        condition: A clear array of truths, or an encrypted comparison, or some of them together, or
+            bits of a program over bits.
         x: Elements where it holds, encrypted or clear.
         y: Elements elsewhere.
 
@@ -151,7 +152,7 @@ def where(condition: Any, x: Any, y: Any) -> TensorMethods:
         assert isinstance(encrypted, TensorMethods)
         joined = encrypted + other
         return _as_truths(joined) if are_all_truths(x, y) else joined
-    if not is_truths(condition):
+    if not are_zeros_and_ones(condition.node()):
         raise InvalidArgumentError(
             "cannot choose by numpy.where: expected a condition that is a comparison, such as "
             "x > 0, or made of comparisons, got encrypted numbers, and nobody here knows which of "

@@ -22,7 +22,16 @@ from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, Shap
 from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
-from cloakwork.programs.ir.tensors import Apply, Contract, Node, Rearrange, Sum, Within, are_truths
+from cloakwork.programs.ir.tensors import (
+    Apply,
+    Contract,
+    Node,
+    Rearrange,
+    Sum,
+    Within,
+    are_truths,
+    are_zeros_and_ones,
+)
 from cloakwork.programs.ir.truths import (
     Connective,
     conjunction,
@@ -146,7 +155,8 @@ class TensorMethods:
         refuse_comparison()
 
     def __abs__(self) -> Self:
-        return self if are_truths(self.node()) else self.applied("absolute", "abs(x)")
+        is_positive = are_zeros_and_ones(self.node())
+        return self if is_positive else self.applied("absolute", "abs(x)")
 
     def __int__(self) -> NoReturn:
         _refuse("int")
@@ -608,7 +618,8 @@ def _require_truths(operand: Any, what: str) -> None:
     if not is_truths(operand):
         raise InvalidArgumentError(
             f"cannot compute {what}: expected comparisons of encrypted tensors, such as x > 0, or "
-            f"clear booleans, got {shown(operand)}; compare it first"
+            f"clear booleans, got {shown(operand)}; compare it first, or write x * y and 1 - x of "
+            "numbers that are known to be 0 or 1"
         )
 
 

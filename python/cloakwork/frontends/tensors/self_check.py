@@ -93,7 +93,8 @@ def _in_numpy(function: Callable[..., Any], arrays: Sequence[NDArray[Any]]) -> A
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            returned = function(*map(np.copy, arrays))
+            # Bits come as bytes, in which sums and products would wrap around.
+            returned = function(*(each.astype(kind) for each in arrays))
             several = returned if isinstance(returned, tuple | list) else [returned]
             return [np.asarray(each, dtype=kind) for each in several]
         except Exception:

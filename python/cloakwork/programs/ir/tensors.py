@@ -221,7 +221,7 @@ def operand_nodes(node: Node) -> tuple[Node, ...]:
 
 
 def are_truths(node: Node) -> bool:
-    """Whether the numbers of a node stand for true and false.
+    """Whether the numbers of a node stand for true and false, and add up as numpy's booleans do.
 
     Example:
         >>> x = Source("x", (2,))
@@ -229,20 +229,36 @@ def are_truths(node: Node) -> bool:
         >>> are_truths(above), are_truths(x), are_truths(Sum((above,), (1,), None, (2,)))
         (True, False, False)
     """
+    return _marked(node) == "truths"
+
+
+def are_zeros_and_ones(node: Node) -> bool:
+    """Whether the numbers of a node are known to be 0 or 1: truths, or bits, which are numbers.
+
+    Example:
+        >>> bits = Apply("bit_of_phase", Source("x", (2,)))
+        >>> are_zeros_and_ones(bits), are_truths(bits)
+        (True, False)
+    """
+    return bool(_marked(node))
+
+
+def _marked(node: Node) -> str:
+    """What numbers are that are 0 or 1."""
     match node:
         case Source(tensor=tensor):
-            return tensor is not None and bool(tensor.truths)
+            return "truths" if tensor is not None and tensor.truths else ""
         case Apply(function=function):
-            return function in ("step", "bit_of_phase")
+            return {"step": "truths", "bit_of_phase": "bits"}.get(function, "")
         case Within(operand=operand, truths=truths):
-            return truths or are_truths(operand)
+            return "truths" if truths else _marked(operand)
         case Rearrange(operand=operand):
-            return are_truths(operand)
+            return _marked(operand)
         case Contract(operands=(operand,), labels=(term,), output=output):
             is_summed = set(term) != set(output)
-            return not is_summed and not isinstance(operand, np.ndarray) and are_truths(operand)
+            return "" if is_summed or isinstance(operand, np.ndarray) else _marked(operand)
         case _:
-            return False
+            return ""
 
 
 def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
