@@ -207,6 +207,14 @@ def test_refusals_say_what_would_do() -> None:
     modular = cw.compile(product, whole(4, 4), whole(4, 4), modulus=40961, **RING)
     with pytest.raises(InvalidArgumentError, match="compile it without modulus="):
         cw.compile(product, cw.result(modular), whole(4, 4), insecure=True)
+    for known, words in (
+        # Taken for the numbers of slots: 4, 5, 4 of 4, 5, 0.
+        (lambda a: [a[0], a[1], a[0] - a[0], a[1]], "some of it is known"),
+        (lambda a: [a[0], a[1], a[0], a[3]], "return it once"),
+    ):
+        before = cw.circuit(a=SMALL)(known).compile(bits=12, effort=0.1, **RING)
+        with pytest.raises(InvalidArgumentError, match=words):
+            weighed.compile(bits=26, effort=0.1, after={"s": cw.result(before)}, insecure=True)
     client, evaluator = first.keygen()
     made = evaluator.run(client.encrypt(a=[1] * 4, b=[2] * 4))
     with pytest.raises(ParametersMismatchError):

@@ -153,6 +153,27 @@ def test_pairs_at_128_bits(one: str, other: str) -> None:
     check(FIRST[one], SECOND[other], options)
 
 
+def test_a_network_takes_no_imaginary_parts_of_a_product() -> None:
+    """Slots of a product hold others beside its numbers, which an activation would mix in."""
+    torch.manual_seed(3)
+    layers = torch.nn.Flatten(), torch.nn.Linear(9, 6), torch.nn.SiLU(), torch.nn.Linear(6, 3)
+    last = torch.nn.Sequential(*layers).double().eval()
+    rng = np.random.default_rng(4)
+    first = cw.compile(plain_product, (3, 6), (6, 3), **SMALL)
+    place = cw.result(first).place
+    assert not getattr(place, "is_real", True)
+    pairs = rng.uniform(-1, 1, (32, 3, 6)), rng.uniform(-1, 1, (32, 6, 3))
+    samples, (a, b) = plain_product(*pairs), (pairs[0][0], pairs[1][0])
+    second = cw.nn.compile(last, samples, after={"input": cw.result(first)}, insecure=True)
+    first, second = cw.together(first, second)
+    clients, evaluators = row(first, second)
+    assert keys_are_once(first, second, evaluators=evaluators)
+    found = clients[1].decrypt(evaluators[1].run(evaluators[0].run(clients[0].encrypt(a, b))))
+    expected = last(torch.tensor(samples[:1]))[0].detach().numpy()
+    assert second.error is not None
+    assert np.abs(found - expected).max() <= second.error < 2.0**-8
+
+
 def test_a_network_follows_a_network(tmp_path: Any) -> None:
     torch.manual_seed(1)
     last = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh()).eval()

@@ -16,7 +16,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking
 from cloakwork.programs.packing.results import Keyed, Leaf, integers_of, plain_form
-from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
+from cloakwork.programs.packing.scalar import ROWS, ResultPlace, ScalarPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import After, shape_of, stated_error
@@ -190,7 +190,7 @@ def slots_of(program: Program, result: str) -> NDArray[np.int64]:
         form = packing.form
         part = form.parts[result] if isinstance(form, Keyed) else form
         leaves = [*integers_of(part)]
-        if not all(isinstance(each, Leaf) for each in leaves):
+        if not all(_is_encrypted(each, packing) for each in leaves):
             raise InvalidArgumentError(
                 f"cannot take a result: expected {result} of {program.name} to be encrypted, and "
                 "some of it is known; give what is known to the next function itself"
@@ -216,6 +216,12 @@ def slots_of(program: Program, result: str) -> NDArray[np.int64]:
             "as cloakwork.compile(lambda x: x, cloakwork.result(first))"
         )
     return places
+
+
+def _is_encrypted(leaf: object, packing: ScalarPacking) -> bool:
+    """Whether a number of a result lies in a slot, and is not what it is for all inputs."""
+    results = packing.places.results
+    return isinstance(leaf, Leaf) and isinstance(results[leaf.number], ResultPlace)
 
 
 def numbers_leaving(program: Program) -> int:

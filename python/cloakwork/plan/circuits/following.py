@@ -33,6 +33,7 @@ from cloakwork.runtime.by_element import (
     elements_taken,
     range_of_integers,
 )
+from cloakwork.runtime.leaving import slots_of
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
 
@@ -134,6 +135,7 @@ def _with_results(program: Program, results: Mapping[str, Result], switches: int
         if port.name not in results or not numbers:
             continue
         result = results[port.name]
+        _require_distinct(result)
         link = OfIntegers(port.name, result.program, result.result)
         links.append(link)
         wanted = _first_rows(elements_taken(program, port), port.name, program)
@@ -151,6 +153,20 @@ def _with_results(program: Program, results: Mapping[str, Result], switches: int
         packing = _taking(packing, port.name, places[np.argsort(order)], port.shape)
         program = _in_room(program, body, packing)
     return replace(program, after=tuple(links))
+
+
+def _require_distinct(result: Result) -> None:
+    """Refuse a result of which two numbers are one, in one slot.
+
+    Raises:
+        InvalidArgumentError: They are.
+    """
+    slots = slots_of(result.program, result.result)
+    if np.unique(slots).size < slots.size:
+        raise InvalidArgumentError(
+            f"cannot compile: expected every number of {result.result} of {result.program.name} "
+            "once, got one several times; return it once, and let the next function use it again"
+        )
 
 
 def _first_rows(

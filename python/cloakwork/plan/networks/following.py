@@ -17,10 +17,12 @@ from cloakwork.errors import (
 )
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.passes.bringing import with_brought
+from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Builder, Input, Output, SlotProgram
+from cloakwork.runtime.after import place_of
 from cloakwork.runtime.by_element import ByElement, elements_left, elements_taken
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.program import Program
@@ -85,7 +87,9 @@ def _after_one(
         )
     wanted = elements_taken(program, port)
     left = elements_left(result.program, result.result)
-    changed, values = with_brought(body, name, wanted, left)
+    place = place_of(result.program, result.result)
+    is_real = not isinstance(place, MatrixPlace) or place.is_real
+    changed, values = with_brought(body, name, wanted, left, is_real=is_real)
     places = np.concatenate(
         [at * body.slots + np.flatnonzero(each >= 0) for at, each in enumerate(left.values())]
     )
@@ -96,7 +100,7 @@ def _after_one(
     inputs = [*packing.inputs]
     inputs[number] = replace(port, low=-result.bound, high=result.bound)
     for scheme in _with_levels(program.scheme, changed):
-        off = _error_of_bringing(scheme, body, wanted, left, result.bound)
+        off = _error_of_bringing(scheme, body, wanted, left, result.bound, is_real=is_real)
         if off <= max(result.error, error):
             break
     made = replace(
@@ -152,6 +156,8 @@ def _error_of_bringing(
     wanted: Mapping[int, NDArray[np.int64]],
     left: Mapping[int, NDArray[np.int64]],
     bound: float,
+    *,
+    is_real: bool,
 ) -> float:
     """How far elements are off by being brought to their places."""
     builder = Builder(body.title, body.slots)
@@ -159,7 +165,8 @@ def _error_of_bringing(
     taken = {at: builder.append(Input("", inputs[number])) for at, number in enumerate(wanted)}
     for value in taken.values():
         builder.append(Output(value))
-    alone, _ = with_brought(builder.finish(), "", dict(enumerate(wanted.values())), left)
+    numbered = dict(enumerate(wanted.values()))
+    alone, _ = with_brought(builder.finish(), "", numbered, left, is_real=is_real)
     bounds = [bound] * len(left)
     ((*found,),) = estimated_results(scheme, alone, bounds, [bound] * len(alone.operations))
     return float(2.0 ** -min(each.precision for each in found))

@@ -19,6 +19,7 @@ from cloakwork.programs.slots import (
     Rescale,
     Rotate,
     SlotProgram,
+    TwiceReal,
 )
 
 
@@ -28,6 +29,8 @@ def with_brought(
     wanted: Mapping[int, NDArray[np.int64]],
     left: Mapping[int, NDArray[np.int64]],
     switches: int = 0,
+    *,
+    is_real: bool = True,
 ) -> tuple[SlotProgram, list[int]]:
     """The operations after those that bring elements from where they were left, a level further up.
 
@@ -40,6 +43,8 @@ def with_brought(
         wanted: For each input of the operations to replace the element of each slot, or -1.
         left: The same of each result, which become inputs in place of the first of those.
         switches: How often results are switched down first.
+        is_real: Whether slots of results have no imaginary parts; where they have, those of what is
+            brought are 0.
     """
     builder = Builder(body.title, body.slots, body.numbers)
     inputs = [n for n, each in enumerate(body.operations) if isinstance(each, Input)]
@@ -58,7 +63,10 @@ def with_brought(
             sources = [builder.append(Input(name, top + switches)) for _ in left]
             for _ in range(switches):
                 sources = [builder.append(Rescale(each)) for each in sources]
-        value = _brought(builder, sources, [*left.values()], replaced[number])
+            if not is_real:
+                sources = [builder.append(TwiceReal(each)) for each in sources]
+        factor = 1.0 if is_real else 0.5
+        value = _brought(builder, sources, [*left.values()], replaced[number], factor)
         level = body.states[number].level or 0
         values.append(builder.append(DropLevel(value, level)) if level < top - 1 else value)
     return builder.finish(), values
@@ -69,8 +77,9 @@ def _brought(
     sources: Sequence[int],
     left: Sequence[NDArray[np.int64]],
     wanted: NDArray[np.int64],
+    factor: float,
 ) -> int:
-    """A vector that has some elements in their slots and zeros in the others, a level down."""
+    """Some elements times a factor in their slots and zeros in the others, a level down."""
     total: int | None = None
     period = _period(wanted)
     wanted = np.where(np.arange(builder.slots) < period, wanted, -1)
@@ -81,7 +90,8 @@ def _brought(
             if int(wanted[slot]) not in home:
                 continue
             steps = (home[int(wanted[slot])] - slot) % builder.slots
-            diagonals.setdefault(steps, np.zeros(builder.slots, DTYPES[builder.numbers]))[slot] = 1
+            diagonal = np.zeros(builder.slots, DTYPES[builder.numbers])
+            diagonals.setdefault(steps, diagonal)[slot] = factor
         if not diagonals:
             continue
         split = cheapest_split(diagonals, builder.slots)
