@@ -14,12 +14,12 @@ from cloakwork.errors import InputNameError, InvalidArgumentError, InvalidProgra
 from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
-from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind
 from cloakwork.programs.gates_text import from_text
 from cloakwork.programs.port import Port
 from cloakwork.runtime.after import After
 from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from tests.families import greater, mapped
+from tests.system.random_rows import random_circuit
 from tests.system.rows import row
 from tests.thoroughness import slow
 
@@ -37,24 +37,14 @@ output "d" bits 3 = %0 %2 %6
 )
 
 
-def random_circuit(rng: random.Random, inputs: tuple[Port, ...], outputs: int) -> Circuit:
-    builder = GateBuilder("random", inputs)
-    for _ in range(rng.randint(1, 25)):
-        kind = rng.choice(list(GateKind))
-        operands = [rng.randrange(len(builder)) for _ in range(int(ARITIES[kind]))]
-        table = rng.getrandbits(1 << len(operands)) if kind >= GateKind.LUT1 else 0
-        builder.append(kind, *operands, table=table)
-    leaving = [rng.randrange(len(builder)) for _ in range(outputs)]
-    builder.output(Port("y", "bits", outputs), leaving)
-    return Circuit(builder.finish())
-
-
 @pytest.mark.parametrize("seed", [*range(10), *slow(*range(10, 60))])
 def test_random_pairs_of_bits(seed: int) -> None:
     rng = random.Random(seed)
     count = rng.randint(1, 5)
-    one = random_circuit(rng, (Port("a", "bits", 4),), count)
-    other = random_circuit(rng, (Port("y", "bits", count), Port("b", "bits", 2)), 3)
+    one = random_circuit(rng, (Port("a", "bits", 4),), Port("y", "bits", count))
+    other = random_circuit(
+        rng, (Port("y", "bits", count), Port("b", "bits", 2)), Port("y", "bits", 3)
+    )
     first = one.compile(threads=1)
     second = other.compile(threads=1, after={"y": cw.result(first)})
     first, second = cw.together(first, second)
