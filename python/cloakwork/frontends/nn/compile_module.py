@@ -19,7 +19,7 @@ from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.module_ports import module_inputs
 from cloakwork.frontends.nn.required_module import results_of
 from cloakwork.frontends.nn.results import following_results
-from cloakwork.plan.networks.calibration import MARGIN
+from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program

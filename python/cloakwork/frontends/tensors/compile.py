@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from cloakwork._native import Parameters
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import positive, shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.result import (
@@ -17,6 +19,7 @@ from cloakwork.frontends.tensors.result import (
     ring_of_results,
 )
 from cloakwork.frontends.tensors.returning import BitsSpec, bits_spec, in_first_ring
+from cloakwork.frontends.tensors.samples import SampledSpec, are_samples, spec_of_samples
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.state import StateSpec, keeping
 from cloakwork.frontends.tensors.tracing import traced
@@ -25,6 +28,7 @@ from cloakwork.plan.circuits.following import (
     range_of_exact,
     ring_of_integers,
 )
+from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lowerings import cheapest_program
@@ -38,8 +42,9 @@ from cloakwork.schemes.device.devices import CPU, device_name, open_device
 @names_memory("compile")
 def compile(
     function: Callable[..., Any],
-    *specs: Spec | tuple[int, ...],
+    *specs: Spec | tuple[int, ...] | ArrayLike,
     precision: int = 20,
+    margin: float = MARGIN,
     key_budget: int | None = None,
     memory_limit: int | None = None,
     log_n: int | None = None,
@@ -68,10 +73,14 @@ def compile(
     Args:
         function: A function of tensors that returns a tensor or a tuple of tensors. It may
             use einsum, the methods of tensors, and clear arrays.
-        specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument; or what
-            `cloakwork.result` says of a result of another program, or `cloakwork.state` of what
-            stays with the evaluator.
+        specs: Shape, or `Spec` of shape, bound or range, and kind, of each argument; or an array
+            that is a sample of it, or a list of samples: the function is run on them, and numbers
+            are taken to lie in ranges as there; clients refuse to encrypt inputs that leave them.
+            Or what `cloakwork.result` says of a result of another program, or `cloakwork.state` of
+            what stays with the evaluator.
         precision: Bits after the binary point that results should have, of reals.
+        margin: By how much numbers may exceed those of samples, as a part of half the width of
+            their range.
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations or ciphertexts.
         memory_limit: Bytes that the ciphertexts of a run may take; by default any.
         log_n: Base-2 logarithm of the ring degree; by default the cheapest.
@@ -102,7 +111,9 @@ def compile(
         ResultOverflowError: By the ranges of integers results have too many bits.
         InvalidArgumentError: The function does not take or return tensors as it should, or has a
             `compile` of its own, `costs` is not a function, inputs are integers and reals, a
-            function of integers is not a product, or an option is of the other kind of numbers.
+            function of integers is not a product, or an option is of the other kind of numbers;
+            or some arguments have samples, and others have not.
+        NotFiniteError: Samples, or the function's numbers on them, are NaN or infinite.
         ShapeMismatchError: Shapes do not fit.
         DeviceUnavailableError: The device, or what it takes, is missing.
         DeviceOperationError: The function cannot be planned without operations that devices lack.
@@ -117,6 +128,10 @@ def compile(
         >>> p = cw.compile(lambda a, b: (a @ b).sum(axis=0), (4, 8), (8, 2))
         >>> a, b = np.ones((4, 8)), np.ones((8, 2))
         >>> bool(np.allclose(p.run(a, b), 32, atol=1e-4))
+        True
+        >>> data = np.random.default_rng(0).uniform(0, 100, (20, 3))
+        >>> spread = cw.compile(lambda x: x.std(axis=0), data, precision=8)
+        >>> bool(np.allclose(spread.run_clear(data), data.std(axis=0), atol=2**-8))
         True
         >>> integers = cw.Spec((2, 3), bound=9, kind="integer")
         >>> p = cw.compile(lambda a: a @ a.T, integers)
@@ -138,6 +153,7 @@ def compile(
                 function,
                 *specs,
                 precision=precision,
+                margin=margin,
                 key_budget=key_budget,
                 memory_limit=memory_limit,
                 log_n=ring,
@@ -150,7 +166,13 @@ def compile(
                 failure_bits=failure_bits,
             ),
         )
-    described = [_described(each, log_n) for each in specs]
+    widening = positive(margin, "margin", "compile")
+    described = [_described(each, log_n, widening) for each in specs]
+    if margin != MARGIN and not any(isinstance(each, SampledSpec) for each in described):
+        raise InvalidArgumentError(
+            "cannot compile: expected samples of the arguments beside a margin, got none; give "
+            "arrays, or leave the margin out"
+        )
     integers = {
         n: each for n, each in enumerate(given) if isinstance(each, Result) and each not in bits
     }
@@ -225,8 +247,10 @@ def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> 
             )
 
 
-def _described(spec: Any, log_n: int | None) -> Spec:
+def _described(spec: Any, log_n: int | None, margin: float) -> Spec:
     """What is known of an argument."""
+    if are_samples(spec):
+        return spec_of_samples(spec, margin)
     if isinstance(spec, Result) and spec.port.is_bits and log_n is not None:
         return bits_spec(spec, log_n)
     if isinstance(spec, Result):

@@ -32,7 +32,7 @@ _INSTEAD = {
     "ceil": "no polynomial is near to steps; decrypt first",
     "tan": "write numpy.sin(x) / numpy.cos(x), over a range without its poles",
     "ptp": "its least and its greatest number are not computed; decrypt first",
-    "corrcoef": "divide numpy.cov by roots of its diagonal, which cloakwork.within keeps from 0",
+    "corrcoef": "divide numpy.cov by roots of its diagonal, which samples or within keep from 0",
     "fft.fft": _OF_FOURIER,
     "fft.ifft": _OF_FOURIER.replace("fft.fft", "fft.ifft"),
     "fft.rfft": _OF_FOURIER.replace("fft.fft", "fft.rfft"),

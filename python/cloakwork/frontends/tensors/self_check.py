@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.frontends.tensors.samples import samples_of
 from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
@@ -20,7 +22,7 @@ from cloakwork.programs.packing.results import filled
 from cloakwork.programs.phases import PhasePlace
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.self_check import require_agreement
+from cloakwork.runtime.self_check import drawn, require_agreement
 
 Arrays = list[NDArray[Any]]
 
@@ -62,7 +64,11 @@ def require_function(
         # Of another number they have no such form, and are refused as they are.
         return filled(graph.form, results) if len(results) == len(graph.results) else results
 
-    require_agreement(program, meaning, error)
+    samples = [
+        {source.name: array for source, array in zip(graph.sources, arrays, strict=True)}
+        for arrays in samples_of(graph.specs)
+    ]
+    require_agreement(program, meaning, error, chain(samples, drawn(program.inputs)))
 
 
 def _held(source: Source, spec: Spec, argument: Any) -> NDArray[Any]:

@@ -11,9 +11,12 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
+from cloakwork.frontends.tensors.samples import SampledSpec, samples_of
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
+from cloakwork.plan.functions.observed import MARGIN, Observed
 from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.phases import numbers_of_phases
 from cloakwork.programs.ir.tensors import Node, Source, TensorFunction
 from cloakwork.programs.packing.results import Leaf, Sequenced
@@ -30,14 +33,23 @@ class _Trace:
 
     Args:
         ranges: The intervals of its arguments.
+        samples: The arguments, once for each sample.
+        margin: By how much numbers may exceed those of samples.
     """
 
-    def __init__(self, ranges: Mapping[Source, Interval]) -> None:
+    def __init__(
+        self,
+        ranges: Mapping[Source, Interval],
+        samples: Sequence[Mapping[Source, Array]],
+        margin: float,
+    ) -> None:
         self._ranges = ranges
         self._known: dict[Node, Interval] = {}
+        self._observed = Observed(samples, margin, self.interval_of) if samples else None
 
     def compute(self, node: Node, _title: str) -> TracedTensor:
-        return TracedTensor(node, self)
+        made = node if self._observed is None else self._observed.ranged(node)
+        return TracedTensor(made, self)
 
     def interval_of(self, node: Node) -> Interval:
         """Between which ends the elements of a node lie."""
@@ -134,7 +146,10 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
         for name, spec in zip(names, specs, strict=True)
     )
     pairs = zip(sources, specs, strict=True)
-    trace = _Trace({source: of_spec(spec) for source, spec in pairs})
+    samples = [dict(zip(sources, each, strict=True)) for each in samples_of(specs)]
+    margins = (each.margin for each in specs if isinstance(each, SampledSpec))
+    ranges = {source: of_spec(spec) for source, spec in pairs}
+    trace = _Trace(ranges, samples, next(margins, MARGIN))
     arguments = [
         TracedTensor(_meant(source, spec), trace)
         for source, spec in zip(sources, specs, strict=True)

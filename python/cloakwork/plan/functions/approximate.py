@@ -12,24 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from cloakwork.errors import ActivationFitError
 from cloakwork.plan.functions.choose import Fit, chosen
 from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.functions.recipes import Request
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
-from cloakwork.programs.ir.tensors import (
-    Apply,
-    Contract,
-    Evaluate,
-    Node,
-    Rearrange,
-    Source,
-    Sum,
-    Within,
-)
+from cloakwork.programs.ir.tensors import Apply, Node, Source, Within, on_operands
 
 _ROUNDS = 8
 # Of a function that nothing comes near enough to.
@@ -159,26 +148,10 @@ def _fewer_bits(asked: Request) -> int:
 
 
 def remade(node: Node, made: Mapping[Node, Node]) -> Node:
-    """A node on what is made of its operands; itself where these are unchanged."""
-    match node:
-        case Source():
-            return node
-        case Within(operand=operand, claimed=False):
-            return made[operand]
-        case Contract(operands=operands):
-            new = tuple(each if isinstance(each, np.ndarray) else made[each] for each in operands)
-            if all(one is other for one, other in zip(new, operands, strict=True)):
-                return node
-            return replace(node, operands=new)
-        case Sum(terms=terms):
-            summed = tuple(made[each] for each in terms)
-            if all(one is other for one, other in zip(summed, terms, strict=True)):
-                return node
-            return replace(node, terms=summed)
-        case Rearrange(operand=operand) | Within(operand=operand) | Evaluate(operand=operand):
-            return node if made[operand] is operand else replace(node, operand=made[operand])
-        case Apply():
-            raise AssertionError("a function is fitted")
+    """A node on what is made of its operands; what is known without a user's word is left out."""
+    if isinstance(node, Within) and not node.claimed:
+        return made[node.operand]
+    return on_operands(node, made.__getitem__)
 
 
 def with_claims_cleared(results: Sequence[Node]) -> tuple[Node, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
@@ -23,9 +23,11 @@ from cloakwork.programs.ir.tensors import (
     Within,
 )
 
+K = TypeVar("K", bound=Node)
 
-def values_of(results: Sequence[Node], inputs: Mapping[Source, Array]) -> dict[Node, Array]:
-    """The numbers of all nodes that results need.
+
+def values_of(results: Sequence[Node], inputs: Mapping[K, Array]) -> dict[Node, Array]:
+    """The numbers of all nodes that results need, of the sources' or others'.
 
     Example:
         >>> from cloakwork.programs.ir.elementwise import power

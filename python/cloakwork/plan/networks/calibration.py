@@ -9,13 +9,10 @@ from math import prod
 import numpy as np
 
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
+from cloakwork.plan.functions.observed import widened
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import Compute, by_parts, computed_layers, values
-
-# By how much inputs and activations may exceed the calibration data if nothing else is asked for,
-# as a part of half the width of their ranges.
-MARGIN = 0.25
 
 # Numbers as small beside the largest are those of errors.
 _NEXT_TO_ZERO = 2.0**-40
@@ -49,10 +46,7 @@ class Calibration:
 
     def widened(self, number: int, margin: float) -> tuple[float, float]:
         """A node's range with `margin` times its half width beyond both ends."""
-        low, high = float(self.lows[number]), float(self.highs[number])
-        # A node that never changes has no width, and a polynomial needs one.
-        more = margin * (high - low) / 2 or margin * abs(high) or 1.0
-        return low - more, high + more
+        return widened(float(self.lows[number]), float(self.highs[number]), margin)
 
     def widened_for(self, node: g.Node, margin: float) -> tuple[float, float]:
         """The range of a node's operand with a margin to both ends.

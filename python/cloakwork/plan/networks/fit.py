@@ -12,7 +12,8 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
 from cloakwork.plan.fitting.minimax import MAX_DEGREE, Approximation, least_degree, nearest
 from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
-from cloakwork.plan.networks.calibration import MARGIN, Calibration
+from cloakwork.plan.functions.observed import MARGIN
+from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.slots import polynomial_depth

@@ -9,7 +9,7 @@ from typing import ClassVar, Final, Literal
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.plan.networks.calibration import MARGIN
+from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.layout import power_of_two

@@ -6,7 +6,7 @@ not nodes are clear arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -261,6 +261,32 @@ def _marked(node: Node) -> str:
             return ""
 
 
+def on_operands(node: Node, made: Callable[[Node], Node]) -> Node:
+    """The same node of what is made of its operands; itself where these are unchanged.
+
+    Example:
+        >>> x, y = Source("x", (2,)), Source("y", (2,))
+        >>> on_operands(Apply("exp", x), {x: y}.__getitem__).operand is y
+        True
+    """
+    old = operand_nodes(node)
+    new = [made(each) for each in old]
+    if all(one is other for one, other in zip(new, old, strict=True)):
+        return node
+    match node:
+        case Source():
+            return node
+        case Contract(operands=operands):
+            left = iter(new)
+            found = (one if isinstance(one, np.ndarray) else next(left) for one in operands)
+            return replace(node, operands=tuple(found))
+        case Sum():
+            return replace(node, terms=tuple(new))
+        case Rearrange() | Within() | Apply() | Evaluate():
+            (operand,) = new
+            return replace(node, operand=operand)
+
+
 def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
     """The same node of other encrypted tensors.
 
@@ -274,20 +300,10 @@ def with_sources(node: Node, sources: Mapping[Node, Source]) -> Node:
     def placed(each: Node) -> Node:
         # A node may be the operand of many.
         if each not in made:
-            made[each] = rebuilt(each)
-        return made[each]
-
-    def rebuilt(each: Node) -> Node:
-        match each:
-            case Source():
+            if isinstance(each, Source):
                 raise KeyError(each.name)
-            case Contract(operands=operands):
-                found = (one if isinstance(one, np.ndarray) else placed(one) for one in operands)
-                return replace(each, operands=tuple(found))
-            case Sum(terms=terms):
-                return replace(each, terms=tuple(map(placed, terms)))
-            case Rearrange() | Within() | Apply() | Evaluate():
-                return replace(each, operand=placed(each.operand))
+            made[each] = on_operands(each, placed)
+        return made[each]
 
     return placed(node)
 

@@ -1,0 +1,93 @@
+"""Arguments that are described by samples of what a function will be given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arrays import real_array
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.plan.functions.observed import MARGIN, widened_on_one_side
+from cloakwork.programs.spec import Spec
+
+_ACTION = "compile"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledSpec(Spec):
+    """What is known of an argument by samples of it.
+
+    Args:
+        samples: The samples, each of the argument's shape.
+        margin: By how much numbers may exceed those of the samples, as a part of half the width of
+            their range.
+    """
+
+    samples: tuple[NDArray[np.float64], ...] = ()
+    margin: float = MARGIN
+
+
+def are_samples(given: Any) -> bool:
+    """Whether something describes an argument by samples, rather than by its shape."""
+    if isinstance(given, list):
+        return bool(given) and all(map(_is_array, given))
+    return _is_array(given)
+
+
+def spec_of_samples(given: Any, margin: float) -> SampledSpec:
+    """What one sample says of an argument, or a list of them.
+
+    Raises:
+        ShapeMismatchError: Samples are of several shapes.
+        NotFiniteError: They hold NaN or an infinity.
+        InvalidArgumentError: All their numbers are 0.
+
+    Example:
+        >>> spec = spec_of_samples(np.array([[0.0, 8.0]]), 0.25)
+        >>> spec.shape, spec.ends
+        ((1, 2), (0.0, 9.0))
+    """
+    parts = given if isinstance(given, list) else [given]
+    samples = tuple(real_array(each, _ACTION) for each in parts)
+    shapes = {each.shape for each in samples}
+    if len(shapes) > 1:
+        raise ShapeMismatchError(
+            f"cannot {_ACTION}: expected samples of one shape, got {sorted(shapes)}"
+        )
+    if not samples[0].size:
+        raise ShapeMismatchError(f"cannot {_ACTION}: expected samples, got arrays without elements")
+    low, high = min(each.min() for each in samples), max(each.max() for each in samples)
+    if low == high == 0:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected samples such as the data, got zeros alone; give others, "
+            "or cw.Spec(shape, bound=)"
+        )
+    low, high = widened_on_one_side(float(low), float(high), margin)
+    return SampledSpec(samples[0].shape, low=low, high=high, samples=samples, margin=margin)
+
+
+def samples_of(specs: Sequence[Spec]) -> list[tuple[NDArray[np.float64], ...]]:
+    """The arguments, once for each sample; none where they are described without.
+
+    Raises:
+        InvalidArgumentError: Some arguments have samples and others have not, or another number.
+    """
+    counts = [len(each.samples) if isinstance(each, SampledSpec) else 0 for each in specs]
+    if not any(counts):
+        return []
+    if len(set(counts)) > 1:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected as many samples of each argument, got "
+            f"{', '.join(map(str, counts))}; a function is run on samples of all its arguments, so "
+            "give one array for each, or lists of as many"
+        )
+    of_arguments = [each.samples for each in specs if isinstance(each, SampledSpec)]
+    return list(zip(*of_arguments, strict=True))
+
+
+def _is_array(given: Any) -> bool:
+    return hasattr(given, "__array__")

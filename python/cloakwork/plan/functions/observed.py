@@ -1,0 +1,142 @@
+"""Ranges of a function's numbers from what they are on samples of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from cloakwork.errors import NotFiniteError
+from cloakwork.plan.functions.clear import values_of
+from cloakwork.plan.functions.intervals import Interval
+from cloakwork.plan.tensors.lower import in_order
+from cloakwork.programs.functions import FUNCTIONS
+from cloakwork.programs.ir.layers import Array
+from cloakwork.programs.ir.tensors import (
+    Apply,
+    Node,
+    Source,
+    Within,
+    are_truths,
+    on_operands,
+)
+
+# By how much numbers may exceed those of samples if nothing else is asked for, as a part of half
+# the width of their range.
+MARGIN = 0.25
+# Beside the operands of functions a range is worth saying where numbers are at most this part of
+# what follows from the ranges of the arguments.
+_WORTH = 0.25
+
+
+def widened(low: float, high: float, margin: float) -> tuple[float, float]:
+    """A range with `margin` times its half width beyond both ends.
+
+    Example:
+        >>> widened(0.0, 8.0, 0.25), widened(3.0, 3.0, 0.25)
+        ((-1.0, 9.0), (2.25, 3.75))
+    """
+    # What never changes has no width, and a polynomial needs one.
+    more = margin * (high - low) / 2 or margin * abs(high) or 1.0
+    return low - more, high + more
+
+
+def widened_on_one_side(low: float, high: float, margin: float) -> tuple[float, float]:
+    """The same, not beyond 0 where the range is not.
+
+    Example:
+        >>> widened_on_one_side(1.0, 17.0, 0.25), widened_on_one_side(-1.0, 3.0, 0.25)
+        ((0.0, 19.0), (-1.5, 3.5))
+    """
+    least, greatest = widened(low, high, margin)
+    return max(least, 0.0) if low >= 0 else least, min(greatest, 0.0) if high <= 0 else greatest
+
+
+def _widened_by_a_factor(low: float, high: float, margin: float) -> tuple[float, float]:
+    """The same for functions of positive numbers, or of negative ones: 0 stays as far as it is."""
+    least, greatest = widened_on_one_side(low, high, margin)
+    if low >= 0:
+        least = max(least, low / (1 + margin))
+    if high <= 0:
+        greatest = min(greatest, high / (1 + margin))
+    return least, greatest
+
+
+class Observed:
+    """The numbers of a function on samples, node by node as it is traced.
+
+    Args:
+        samples: The arguments, once for each sample.
+        margin: By how much numbers may exceed those of the samples.
+        interval_of: Between which ends the elements of a node lie by the ranges of the arguments.
+    """
+
+    def __init__(
+        self,
+        samples: Sequence[Mapping[Source, Array]],
+        margin: float,
+        interval_of: Callable[[Node], Interval],
+    ) -> None:
+        self._values: list[dict[Node, Array]] = [dict(each.items()) for each in samples]
+        self._margin = margin
+        self._interval_of = interval_of
+        self._made: dict[Node, Node] = {}
+
+    def ranged(self, node: Node) -> Node:
+        """The same node on operands that are said to be in ranges, and it too, where that is worth.
+
+        Raises:
+            NotFiniteError: On samples its numbers are NaN or infinite.
+        """
+        for each in in_order([node]):
+            if each not in self._made:
+                self._made[each] = self._with_range(self._remade(each))
+        return self._made[node]
+
+    def _remade(self, node: Node) -> Node:
+        """A node on what was made of its operands; those of functions are all in ranges."""
+        remade = on_operands(node, self._made.__getitem__)
+        if not isinstance(remade, Apply):
+            return remade
+        of_positive = FUNCTIONS[remade.function].of_positive
+        widening = _widened_by_a_factor if of_positive else widened_on_one_side
+        low, high = widening(*self._seen(remade.operand), self._margin)
+        known_low, known_high = self._interval_of(remade.operand).ends
+        if low <= known_low and known_high <= high:
+            return remade
+        narrow = Within(remade.operand, max(low, known_low), min(high, known_high), claimed=True)
+        self._follow(narrow)
+        return on_operands(remade, lambda _: narrow)
+
+    def _with_range(self, node: Node) -> Node:
+        """A node that is said to be in a range, if it is far narrower than what is known."""
+        self._follow(node)
+        self._made[node] = node
+        if isinstance(node, Source | Within) or are_truths(node):
+            return node
+        low, high = widened_on_one_side(*self._seen(node), self._margin)
+        known_low, known_high = self._interval_of(node).ends
+        if max(-low, high) > _WORTH * max(-known_low, known_high):
+            return node
+        within = Within(node, max(low, known_low), min(high, known_high), claimed=True)
+        self._follow(within)
+        self._made[within] = within
+        return within
+
+    def _follow(self, node: Node) -> None:
+        """Compute a node on all samples."""
+        for values in self._values:
+            with np.errstate(all="ignore"):
+                values[node] = values_of([node], values)[node]
+            if not np.isfinite(values[node]).all():
+                origin = getattr(node, "origin", "") or "a step"
+                raise NotFiniteError(
+                    f"cannot compile: on the samples {origin} gives NaN or an infinity, expected "
+                    "finite numbers; look at the samples, and at what functions are given"
+                )
+
+    def _seen(self, node: Node) -> tuple[float, float]:
+        """The least and the greatest number of a node on the samples."""
+        arrays = [values[node] for values in self._values]
+        low, high = min(each.min() for each in arrays), max(each.max() for each in arrays)
+        return float(low), float(high)

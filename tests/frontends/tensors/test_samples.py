@@ -1,0 +1,152 @@
+"""Functions whose ranges follow from samples of their arguments, against numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import cloakwork as cw
+from cloakwork.errors import (
+    InvalidArgumentError,
+    NotFiniteError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+from cloakwork.frontends.tensors.samples import spec_of_samples
+
+Array = NDArray[Any]
+
+ROWS, COLUMNS = 60, 5
+
+
+def _data(seed: int) -> Array:
+    """Columns of several means and spreads, as raw data have them."""
+    random = np.random.default_rng(seed)
+    spreads = np.array([4.0, 6.0, 8.0, 10.0, 12.0])
+    return np.clip(random.normal(40 + spreads, spreads, (ROWS, COLUMNS)), 0, 100)
+
+
+def _standardised(x: Any) -> Any:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+def _correlations(x: Any) -> Any:
+    covariance = np.cov(x.T)
+    inverse = 1 / np.sqrt(np.diag(covariance))
+    return covariance * np.outer(inverse, inverse)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.std(axis=0),
+        lambda x: np.cov(x.T),
+        lambda x: np.log(x.var(axis=0)),
+        lambda x: cw.layer_norm(x, axis=0),
+        _standardised,
+        _correlations,
+    ],
+    ids=["std", "cov", "log", "layer_norm", "standardised", "correlations"],
+)
+def test_statistics_of_raw_data_need_no_ranges(function: Callable[[Any], Any]) -> None:
+    program = cw.compile(function, _data(0), precision=10)
+    allowed = program.error or 2.0**-10
+    assert allowed < 2.0**-8
+    for seed in range(1, 5):
+        data = _data(seed)
+        assert np.abs(program.run_clear(data) - function(data)).max() < allowed
+
+
+def test_numbers_beyond_the_samples_and_the_margin_are_refused() -> None:
+    program = cw.compile(lambda x: x.std(axis=0), _data(0), precision=8, insecure=True, log_n=8)
+    client, _ = program.keygen()
+    client.encrypt(_data(1))
+    with pytest.raises(ValueOutOfRangeError, match="expects numbers from"):
+        client.encrypt(0.2 * _data(1) + 40)
+    with pytest.raises(ValueOutOfRangeError, match="make the bound of its Spec"):
+        client.encrypt(3 * _data(1))
+
+
+def test_a_wider_margin_takes_more() -> None:
+    data = np.linspace(1.0, 3.0, 8)
+    narrow = cw.compile(np.sqrt, data, precision=10)
+    wide = cw.compile(np.sqrt, data, precision=10, margin=1.0)
+    assert (narrow.inputs[0].low, narrow.inputs[0].high) == (0.75, 3.25)
+    assert (wide.inputs[0].low, wide.inputs[0].high) == (0.0, 4.0)
+    assert (wide.ranges[0].low, wide.ranges[0].high) == (0.5, 4.0)
+
+
+def test_ranges_are_those_of_all_samples_of_all_arguments() -> None:
+    xs = [np.array([0.5, 1.0]), np.array([3.0, 4.0])]
+    ys = [np.array([0.5, 0.25]), np.array([1.0, 1.5])]
+    program = cw.compile(lambda x, y: np.log(x * y), xs, ys, precision=12)
+    for x, y in zip(xs, ys, strict=True):
+        assert np.abs(program.run_clear(x, y) - np.log(x * y)).max() < 2**-11
+    assert all(each.low > 0 for each in program.ranges)
+
+
+def test_numbers_that_stay_small_need_no_long_scales() -> None:
+    def powers(x: Any) -> Any:
+        for _ in range(4):
+            x = x @ x
+        return x
+
+    # Each product at most halves what the next one is made of.
+    turned = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 8)))[0]
+    program = cw.compile(powers, turned, precision=12)
+    assert program.value_bounds is not None
+    assert max(each for each in program.value_bounds if each is not None) < 16
+    assert np.abs(program.run_clear(turned) - powers(turned)).max() < 2**-12
+
+
+@pytest.mark.parametrize(
+    ("specs", "error", "says"),
+    [
+        ((np.ones(3), (3,)), InvalidArgumentError, "as many samples of each argument, got 1, 0"),
+        (([np.ones(3)] * 2, np.ones(3)), InvalidArgumentError, "got 2, 1"),
+        (([np.ones(3), np.ones(2)], np.ones(3)), ShapeMismatchError, "samples of one shape"),
+        ((np.zeros(3), np.ones(3)), InvalidArgumentError, "zeros alone"),
+        ((np.ones((0, 3)), np.ones(3)), ShapeMismatchError, "without elements"),
+        ((np.array([np.nan]), np.ones(1)), NotFiniteError, "is nan"),
+    ],
+)
+def test_samples_that_say_nothing_are_refused(
+    specs: tuple[Any, ...], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        cw.compile(lambda x, y: x * y, *specs)
+
+
+def test_a_function_that_is_not_finite_on_samples_is_refused_by_its_line() -> None:
+    def inverse(x: Any) -> Any:
+        return 1 / (x - 1.0)
+
+    with pytest.raises(NotFiniteError, match=r"inverse.*gives NaN or an infinity|test_samples"):
+        cw.compile(inverse, np.array([1.0, 2.0]))
+
+
+def test_margins_are_of_samples() -> None:
+    with pytest.raises(InvalidArgumentError, match="samples of the arguments beside a margin"):
+        cw.compile(np.sqrt, (3,), margin=0.5)
+    with pytest.raises(InvalidArgumentError, match="margin"):
+        cw.compile(np.sqrt, np.ones(3), margin=0.0)
+
+
+def test_one_number_has_a_range() -> None:
+    spec = spec_of_samples(np.array([3.0]), 0.25)
+    assert (spec.low, spec.high) == (2.25, 3.75)
+
+
+@pytest.mark.slow
+def test_a_thousand_rows_on_ciphertexts() -> None:
+    random = np.random.default_rng(3)
+    data = random.normal(50, random.uniform(5, 15, 20), (1000, 20)).clip(0, 100)
+    program = cw.compile(lambda x: x.std(axis=0), data, precision=10)
+    client, evaluator = program.keygen()
+    found = client.decrypt(evaluator.run(client.encrypt(data)))
+    assert program.error is not None
+    assert np.abs(found - data.std(axis=0)).max() < program.error < 2**-8
