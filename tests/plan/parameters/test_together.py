@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
 import cloakwork as cw
 from cloakwork.errors import (
@@ -87,6 +90,21 @@ def test_networks_and_tensors_share_a_set() -> None:
     client = client.serving(other)
     server = evaluator.serving(other, client.evaluation_keys(made))
     assert round(float(client.decrypt(server.run(client.encrypt([0.5] * 4)))), 3) == 2.0
+
+
+def test_a_network_keeps_its_scale_with_a_level_more() -> None:
+    """A larger one, for estimates that say less than its error, leaves key switching no room."""
+    torch.manual_seed(0)
+    layers = (nn.Linear(16, 16), nn.SiLU(), nn.Linear(16, 16), nn.SiLU(), nn.Linear(16, 4))
+    samples = np.random.default_rng(0).uniform(-1, 1, (64, 16))
+    network = cw.nn.compile(nn.Sequential(*layers).eval(), samples, precision=6, log_n=14)
+    port = cw.Port("scores", "signed", 8, shape=(4,), fraction=4)
+    last = cw.boolean.argmax(port).compile(threads=2, after={"scores": cw.result(network)})
+    made, _ = cw.together(network, last)
+    before, after = network.scheme.parameters, made.scheme.parameters
+    assert (after.levels, after.scale_bits) == (before.levels + 1, before.scale_bits)
+    assert _precision(made) < _precision(network) < -math.log2(network.error or 1.0)
+    assert not made.scheme.parameters.insecure
 
 
 def test_a_program_goes_into_the_chain_of_one_that_bootstraps() -> None:

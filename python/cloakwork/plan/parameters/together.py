@@ -21,6 +21,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
     ParametersMismatchError,
 )
+from cloakwork.plan.networks.errors.expected import DRAWN_BITS
 from cloakwork.plan.parameters.bgv import roomier_sets
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -42,6 +43,7 @@ from cloakwork.schemes.bridged import (
     takes_numbers,
 )
 from cloakwork.schemes.ckks import Ckks
+from cloakwork.schemes.ckks_noise import noise_of
 from cloakwork.schemes.tfhe import Tfhe
 
 _ACTION = "bring programs together"
@@ -290,7 +292,7 @@ def _reals_together(programs: Sequence[Program], lifts: Mapping[str, int]) -> di
         with suppress(InvalidProgramError):
             moved = _moved(programs, scheme, lifts)
             if all(
-                moved[own.fingerprint] is own or _precision(moved[own.fingerprint]) >= least
+                _is_as_precise(moved[own.fingerprint], own, least)
                 for own, least in zip(programs, reached, strict=True)
             ):
                 return moved
@@ -367,6 +369,24 @@ def _precision(program: Program) -> float:
     )
     precision: float = min(each.precision for each in found)
     return precision
+
+
+def _is_as_precise(moved: Program, own: Program, reached: float) -> bool:
+    """Whether a program under another set is as precise as it was.
+
+    Of a deep network estimates for all inputs say nothing, and its error is what was drawn for
+    some, with a margin: it stands where operations are no noisier than by what a draw is off.
+    """
+    if moved is own or _precision(moved) >= reached:
+        return True
+    is_drawn = own.error is not None and own.error < 2.0**-reached
+    return is_drawn and _rotation_noise(moved) <= 2.0**DRAWN_BITS * _rotation_noise(own)
+
+
+def _rotation_noise(program: Program) -> float:
+    """What a rotation adds in a slot, as relinearisations and rescales do."""
+    own = program.scheme.parameters
+    return noise_of(own).rotation(2.0**own.scale_bits)
 
 
 def _moduli_of_all(programs: Sequence[Program]) -> tuple[int, ...]:
