@@ -154,9 +154,11 @@ def circuits(rng: np.random.Generator, before: Before | None, options: Mapping[s
         most = length if kind == 2 else count
         left, right = (int(each) for each in rng.integers(most, size=2))
         steps.append((kind, left, right if rng.random() < 0.8 else None, int(rng.integers(-3, 4))))
-    shape = int(rng.integers(1, 4)), int(rng.integers(1, 4))
-    results = rng.integers(length + len(steps), size=shape[0] * shape[1] - 1)
-    computed = RandomFunction(length, tuple(steps), (*results.tolist(), length + len(steps) - 1))
+    shape = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    # A number stands in a result once.
+    last = length + len(steps) - 1
+    results = rng.choice(last, size=shape[0] * shape[1] - 1, replace=False)
+    computed = RandomFunction(length, tuple(steps), (*results.tolist(), last))
 
     def function(m: Any) -> Any:
         flat = [m[row, column] for row in range(rows) for column in range(columns)]
@@ -234,7 +236,7 @@ def gates(rng: np.random.Generator, before: Before | None, _: Mapping[str, Any])
     is_vector = port.kind != "bits" and len(port.shape) == 1
     circuit = (
         (
-            lambda: cw.boolean.above(port, float(np.ldexp(rng.integers(-3, 4), -port.fraction))),
+            lambda: cw.boolean.above(port, float(np.ldexp(rng.integers(4), -port.fraction))),
             lambda: cw.boolean.argmax(port),
             lambda: random_circuit(own, (port, Port("b", "bits", 2)), made_port(rng)),
         )[rng.integers(0 if is_vector and port.shape[0] > 1 else 2, 3)]

@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InputNameError, InvalidArgumentError, InvalidProgramError
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    NoiseBudgetError,
+)
+from cloakwork.frontends.boolean import following
 from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
@@ -95,7 +101,7 @@ def test_bits_are_taken_in_any_encoding(given: int, refreshed: bool) -> None:
     assert more >= 2 if refreshed else more in (0, 2)
 
 
-def test_links_that_do_not_fit_are_refused() -> None:
+def test_links_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     first = mapped(greater(3))
     for after, reason in (
         ([cw.result(first)], "expected results by the names of inputs"),
@@ -105,6 +111,10 @@ def test_links_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(InvalidArgumentError, match=reason):
             MORE.compile(threads=1, after=after)  # type: ignore[arg-type]
+    monkeypatch.setattr(following, "_is_fit", lambda *_: False)
+    with pytest.raises(NoiseBudgetError, match="compile all with fewer failure_bits"):
+        MORE.compile(threads=1, after={"d": cw.result(first, "differ")})
+    monkeypatch.undo()
     with pytest.raises(InvalidArgumentError, match="expected a program that encrypts"):
         cw.result(first.in_clear())
     alone = MORE.compile(threads=1)

@@ -12,6 +12,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, MissingKeyError
 from cloakwork.programs.gates import GateBuilder, GateKind
+from tests.system.random_rows import random_row
 from tests.system.rows import row
 from tests.thoroughness import part
 
@@ -143,6 +144,16 @@ def test_ten_thousand_bits_come_back_as_they_are() -> None:
         assert off.max() < second.error < 2**-11
 
 
+def test_bits_without_noise_come_back() -> None:
+    """What a circuit makes is known where it depends on no input."""
+    builder = GateBuilder("known", (cw.Port("v", "bits", 1),))
+    zero = builder.append(GateKind.ZERO)
+    builder.output(cw.Port("w", "bits", 1), [zero])
+    first = cw.boolean.Circuit(builder.finish()).compile(threads=2)
+    second = cw.compile(lambda w: w, cw.result(first), precision=12, log_n=12, insecure=True)
+    assert np.abs(second.run_clear(np.array([0]))).max() < 2**-12
+
+
 def test_what_cannot_come_back_is_refused() -> None:
     first = _ABOVE.compile(threads=2)
     integers = cw.Spec((6,), bound=9, kind="integer")
@@ -154,3 +165,9 @@ def test_what_cannot_come_back_is_refused() -> None:
     octets = _same(cw.Port("v", "bytes", 16)).compile(threads=2)
     with pytest.raises(InvalidArgumentError, match="of the kinds bits, unsigned, signed"):
         cw.compile(lambda v: v, cw.result(octets))
+
+
+def test_bits_follow_numbers_that_bits_became() -> None:
+    """Of all bits before, those before the numbers too, the parameters have to be."""
+    made = random_row(149, ("gates", "tensors", "gates"))
+    assert len({each.scheme.key_set for each in made.programs}) == 1

@@ -140,6 +140,23 @@ def test_the_greatest_of_a_circuits_results_is_exact() -> None:
         wide.compile(after=after)
 
 
+def test_numbers_of_a_product_leave_by_a_circuit_with_more_bits() -> None:
+    spec = cw.Spec((2, 3), bound=4, kind="integer")
+    first = cw.compile(lambda a: a @ a.T, spec, log_n=11, insecure=True)
+    same = _identity(cw.Port("v", "signed", 8, shape=(2, 2)))
+    with pytest.raises(InvalidArgumentError, match=r"a circuit that returns .* with bits=16"):
+        same.compile(threads=2, after={"v": cw.result(first)})
+    between = cw.circuit(m=cw.matrix(2, 2))(lambda m: [[m[0, 0], m[0, 1]], [m[1, 0], m[1, 1]]])
+    second = between.compile(bits=16, after={"m": cw.result(first)}, insecure=True)
+    third = same.compile(threads=2, after={"v": cw.result(second)})
+    clients, evaluators = row(*cw.together(first, second, third))
+    a = np.array([[1, -2, 3], [4, 0, -4]])
+    made = evaluators[0].run(clients[0].encrypt(a))
+    for evaluator in evaluators[1:]:
+        made = evaluator.run(made)
+    assert np.array_equal(clients[2].decrypt(made)["w"], a @ a.T)
+
+
 def test_programs_that_were_not_brought_together_are_refused() -> None:
     first = cw.compile(_scores, (32,), log_n=14, precision=16)
     second = cw.boolean.argmax(_SCORES).compile(after={"scores": cw.result(first)})

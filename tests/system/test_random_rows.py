@@ -59,8 +59,10 @@ SEEDS = range(300 if ALL else 10)
 GROUP = 10
 # What may be refused, and what the refusal says would do.
 REFUSED: Mapping[type[CloakworkError], str] = {
-    InvalidParametersError: "ask for less precision|ask for precision=",
-    InvalidArgumentError: "compile a function of it first",
+    InvalidParametersError: "ask for less precision|ask for precision=|give narrower ranges",
+    InvalidArgumentError: (
+        "compile a function of it first|return it once|give what is known|compile .* with bits="
+    ),
 }
 MOST_REFUSED = 3
 

@@ -250,10 +250,12 @@ def require_modulus(first: Program, port: Port, action: str) -> None:
     """
     modulus, bits = first.scheme.modulus, 2 * port.width
     if len(first.scheme.parameter_sets) > 1 or modulus < 1 << bits:
+        is_circuit = isinstance(first.packing, ScalarPacking)
+        remedy = "" if is_circuit else "a circuit that returns the numbers of "
         raise InvalidArgumentError(
             f"cannot {action}: expected integers modulo one prime above 2^{bits} for an input of "
-            f"{port.width} bits, got {first.scheme}; compile {first.name} with bits={bits}, or "
-            "declare fewer bits"
+            f"{port.width} bits, got {first.scheme}; compile {remedy}{first.name} with "
+            f"bits={bits}, or declare fewer bits"
         )
 
 

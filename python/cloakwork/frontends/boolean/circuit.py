@@ -170,7 +170,7 @@ class Circuit:
                     f"results of other programs beside it, got {shown(state)}"
                 )
             return self._keeping(state, bits, count)
-        mapped = cached_mapping(self.gates, sets_of(links, stated_sets(bits)), count)
+        mapped = cached_mapping(self.gates, sets_of(links, stated_sets(bits), action), count)
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)
         packing = BitPacking(body.inputs, body.outputs)

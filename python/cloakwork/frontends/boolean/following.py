@@ -14,7 +14,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import BIT_KINDS, Port
-from cloakwork.runtime.after import After, ResultOf, shape_of
+from cloakwork.runtime.after import After, ResultOf, programs_before, shape_of
 from cloakwork.runtime.leaving import Leaving, fits, require_modulus, slots_of
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bridged import takes_numbers
@@ -71,16 +71,27 @@ def _require_held(wanted: Port, given: Port, first: Program, action: str) -> Non
         require_modulus(first, wanted, action)
 
 
-def sets_of(links: Sequence[After], sets: Sequence[BitCosts]) -> list[BitCosts]:
-    """The parameter sets that the programs before may have, too, with the noise of results."""
+def sets_of(links: Sequence[After], sets: Sequence[BitCosts], action: str) -> list[BitCosts]:
+    """The parameter sets that the programs before may have, too, with the noise of results.
+
+    Raises:
+        NoiseBudgetError: There are none.
+    """
     if not links:
         return [*sets]
-    return [
+    found = [
         replace(each, noise=replace(each.noise, fresh_variance=_of_inputs(each.noise)))
         for each in sets
         if all(_is_fit(each.name, link.program) for link in links)
         and (takes_numbers(each.name) or not any(map(_leaves_slots, links)))
     ]
+    if not found:
+        raise NoiseBudgetError(
+            f"cannot {action}: expected parameters in which bootstraps of it and of "
+            f"{', '.join(link.name for link in links)} go wrong as seldom as they may, got none; "
+            "compile all with fewer failure_bits"
+        )
+    return found
 
 
 def _leaves_slots(link: After) -> bool:
@@ -89,13 +100,13 @@ def _leaves_slots(link: After) -> bool:
 
 
 def _is_fit(name: str, program: Program) -> bool:
-    """Whether a program may have the parameters of a set, if it is over bits."""
-    if not isinstance(program.body, BootstrapProgram):
-        return True
-    try:
-        Tfhe(name, program.scheme.failure_bits).require_fitting(program.whole_body)
-    except (InvalidProgramError, NoiseBudgetError):
-        return False
+    """Whether a program and those before it may have the parameters of a set, if over bits."""
+    for each in (*programs_before(program), program):
+        if isinstance(each.body, BootstrapProgram):
+            try:
+                Tfhe(name, each.scheme.failure_bits).require_fitting(each.whole_body)
+            except (InvalidProgramError, NoiseBudgetError):
+                return False
     return True
 
 

@@ -57,7 +57,8 @@ def bits_spec(given: Result, log_n: int) -> BitsSpec:
         )
     # A power of two, so that ranges that errors widen end at 1.
     off = largest_noise(given.program, given.result) / REACH
-    error = 2.0 ** max(_LEAST_ERROR, math.ceil(math.log2(off)))
+    # Bits that are known without a key have no noise.
+    error = 2.0 ** math.ceil(math.log2(max(off, 2.0**_LEAST_ERROR)))
     place = PhasePlace(1 << log_n - 1, (*port.shape, port.width))
     return BitsSpec(
         place.shape,
