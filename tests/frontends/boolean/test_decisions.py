@@ -54,6 +54,15 @@ def test_an_argmax_is_the_first_of_the_greatest(count: int) -> None:
         assert (found["index"], found["greatest"]) == (np.argmax(x), x.max())
 
 
+@pytest.mark.parametrize("count", SHAPES)
+def test_one_bit_is_that_of_the_first_of_the_greatest(count: int) -> None:
+    circuit = cw.boolean.one_hot(_port("signed", count))
+    for seed in range(8):
+        x = _numbers("signed", count, seed) // 8  # several are equal
+        expected = np.arange(count) == np.argmax(x)
+        assert circuit.run_clear(x=x)["chosen"].tolist() == expected.tolist()
+
+
 def test_lists_are_merged_no_further_than_they_are_kept() -> None:
     circuit = cw.boolean.top(cw.Port("x", "unsigned", 8, shape=(100,)), 5)
     ands = int(np.count_nonzero(circuit.gates.kinds == GateKind.AND))

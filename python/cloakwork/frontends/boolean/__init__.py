@@ -14,7 +14,7 @@ from cloakwork.frontends.boolean.circuit import (
     to_bristol,
     to_old_bristol,
 )
-from cloakwork.frontends.boolean.decisions import above, argmax, sort, table, top
+from cloakwork.frontends.boolean.decisions import above, argmax, one_hot, sort, table, top
 
 __all__ = [
     "Circuit",
@@ -26,6 +26,7 @@ __all__ = [
     "from_haskell",
     "from_verilog",
     "from_yosys_json",
+    "one_hot",
     "sort",
     "table",
     "to_bristol",

@@ -71,6 +71,25 @@ class _Words(GateBuilder):
             self._exchange(rows, first, second, width)
         return [rows[place] for place in order]
 
+    def first_greatest(self, bits: int, width: int) -> list[int]:
+        """The first of the greatest elements, with its number of so many bits behind its own."""
+        rows = self.numbered(bits)
+        while len(rows) > 1:
+            pairs = [
+                self.choose(self.less(one[:width], two[:width]), two, one)
+                for one, two in zip(rows[::2], rows[1::2], strict=False)
+            ]
+            rows = [*pairs, *rows[len(rows) // 2 * 2 :]]
+        return rows[0]
+
+    def is_number(self, row: Sequence[int], number: int) -> int:
+        """Whether bits are those of a known number."""
+        made = self.append(GateKind.ONE)
+        for place, bit in enumerate(row):
+            holds = bit if number >> place & 1 else self.append(GateKind.NOT, bit)
+            made = self.append(GateKind.AND, made, holds)
+        return made
+
     def _exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
         """Bring two rows in falling order; equal ones stay."""
         low, high = rows[first], rows[second]
@@ -98,17 +117,40 @@ def argmax(values: Port) -> Circuit:
         2
     """
     words = _Words(f"argmax of {getattr(values, 'name', '')}", values, "make an argmax")
-    count = _several(len(words.elements), "make an argmax")
+    bits = (_several(len(words.elements), "make an argmax") - 1).bit_length()
+    row = words.first_greatest(bits, values.width)
+    words.output(Port("index", "unsigned", bits), row[values.width :])
+    words.output(_like(values, "greatest", ()), row[: values.width])
+    return Circuit(words.finish())
+
+
+def one_hot(values: Port) -> Circuit:
+    """Which of several numbers is the greatest, as a bit for each; the first of several such.
+
+    Within a function over reals (`cloakwork.exactly`) its zeros and ones choose by a product.
+
+    Args:
+        values: The numbers, signed or unsigned, two or more.
+
+    Returns:
+        A circuit with the output `chosen`, of one bit for each number, one of which is 1.
+
+    Raises:
+        InvalidArgumentError: It is no such port.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> circuit = cw.boolean.one_hot(cw.Port("scores", "signed", 8, shape=(5,)))
+        >>> circuit.run_clear(scores=[3, -7, 90, 90, 12])["chosen"].tolist()
+        [0, 0, 1, 0, 0]
+    """
+    action = "choose the greatest"
+    words = _Words(f"the greatest of {getattr(values, 'name', '')}", values, action)
+    count = _several(len(words.elements), action)
     bits = (count - 1).bit_length()
-    rows = words.numbered(bits)
-    while len(rows) > 1:
-        pairs = [
-            words.choose(words.less(one[: values.width], two[: values.width]), two, one)
-            for one, two in zip(rows[::2], rows[1::2], strict=False)
-        ]
-        rows = [*pairs, *rows[len(rows) // 2 * 2 :]]
-    words.output(Port("index", "unsigned", bits), rows[0][values.width :])
-    words.output(_like(values, "greatest", ()), rows[0][: values.width])
+    index = words.first_greatest(bits, values.width)[values.width :]
+    chosen = [words.is_number(index, number) for number in range(count)]
+    words.output(Port("chosen", "bits", count), chosen)
     return Circuit(words.finish())
 
 
