@@ -10,8 +10,8 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
-from cloakwork.explain.in_a_row import key_bytes_of
 from cloakwork.runtime.leaving import Leaving, border
+from cloakwork.runtime.row import key_bytes_of
 from tests.system.rows import row
 
 _WEIGHTS = np.random.default_rng(1).uniform(-1, 1, (10, 32)) / 8
@@ -83,6 +83,15 @@ def _identity(port: cw.Port) -> cw.boolean.Circuit:
     made = cw.Port("w", port.kind, port.width, shape=port.shape, fraction=port.fraction)
     builder.output(made, range(port.bits))
     return cw.boolean.Circuit(builder.finish())
+
+
+def test_a_table_whose_cheapest_bootstraps_are_too_noisy_for_numbers_gets_others() -> None:
+    first = cw.compile(lambda x: 7 * x, (4,), log_n=12, insecure=True, precision=12)
+    port = cw.Port("v", "signed", 4, shape=(4,))
+    squares = [min(n, 16 - n) ** 2 for n in range(16)]
+    after = {"v": cw.result(first)}
+    second = cw.boolean.table(port, squares).compile(threads=2, after=after)
+    assert second.log2_failure <= -128
 
 
 def test_what_leaves_is_one_bootstrap_a_bit() -> None:

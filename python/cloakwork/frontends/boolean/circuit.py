@@ -28,7 +28,7 @@ from cloakwork.programs.kept_bits import with_kept_bits
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
-from cloakwork.runtime.after import ResultOf
+from cloakwork.runtime.after import After, ResultOf
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import Kept
 from cloakwork.schemes.clear_gates import ClearGates
@@ -170,7 +170,17 @@ class Circuit:
                     f"results of other programs beside it, got {shown(state)}"
                 )
             return self._keeping(state, bits, count)
-        mapped = cached_mapping(self.gates, sets_of(links, stated_sets(bits), action), count)
+        *spare, most = _SPARE_BITS if links else (0,)
+        for more in spare:
+            with suppress(NoiseBudgetError):
+                return self._following(links, bits, bits + more, count)
+        return self._following(links, bits, bits + most, count)
+
+    def _following(self, links: tuple[After, ...], bits: int, planned: int, count: int) -> Program:
+        """The program that takes results of others, mapped so that these may be noisier."""
+        mapped = cached_mapping(
+            self.gates, sets_of(links, stated_sets(planned), "compile the circuit"), count
+        )
         body = mapped.program
         scheme = Tfhe(mapped.costs.name, bits)
         packing = BitPacking(body.inputs, body.outputs)
