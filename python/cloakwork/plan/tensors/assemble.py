@@ -56,21 +56,23 @@ class Lowering:
 
 def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Program:
     """The program of a plan of a function as it is."""
-    packing = _packing(plan, function, _results(plan, task), task)
-    carried = _carried_error(function)
-    error = carried + 2.0**-task.precision if carried else None
-    body = plan.lowered.program
-    return Program(_scheme(plan, task), body, packing, error=error, error_bound=error)
-
-
-def _carried_error(function: TensorFunction) -> float:
-    """How far results are off by what arguments are off by that lie in ciphertexts already."""
-    if not any(isinstance(spec, PlacedSpec) for spec in function.specs):
-        return 0.0
     found = intervals_of(
         in_order(function.results), lambda source: of_spec(function.spec_of[source]), EXACT_BITS
     )
-    return max(found[each].largest_error for each in function.results)
+    intervals = [found[each] for each in function.results]
+    # Of results that others take, how far arguments are off that lie in ciphertexts already.
+    is_placed = any(isinstance(spec, PlacedSpec) for spec in function.specs)
+    carried = max(each.largest_error for each in intervals) if is_placed else 0.0
+    noise, ports = 2.0**-task.precision, _results(plan, task)
+    _require_more_than_noise(ports, function, task)
+    outputs = tuple(
+        _narrowed(port, interval, noise) for port, interval in zip(ports, intervals, strict=True)
+    )
+    packing = _packing(plan, function, outputs)
+    error_bound = error = carried + noise if carried else None
+    return Program(
+        _scheme(plan, task), plan.lowered.program, packing, error=error, error_bound=error_bound
+    )
 
 
 def program_with_functions(
@@ -83,7 +85,7 @@ def program_with_functions(
         for port, interval in zip(_results(plan, task), near.intervals, strict=True)
     )
     try:
-        packing = _packing(plan, function, outputs, task)
+        _require_more_than_noise(outputs, function, task)
     except InvalidParametersError as refusal:
         decided = [
             fit.asked.origin or fit.asked.function
@@ -99,7 +101,7 @@ def program_with_functions(
     return Program(
         _scheme(plan, task),
         body,
-        packing,
+        _packing(plan, function, outputs),
         ranges=checked_ranges(body, near.results) + plan.lowered.ranges,
         error=near.error + noise,
         error_bound=near.error + noise,
@@ -131,14 +133,11 @@ def _scheme(plan: Plan, task: Task) -> Ckks:
     return Ckks(plan.parameters, plan.refreshing, public_inputs=task.options.public_inputs)
 
 
-def _packing(
-    plan: Plan, function: TensorFunction, outputs: tuple[Port, ...], task: Task
-) -> TensorPacking:
+def _packing(plan: Plan, function: TensorFunction, outputs: tuple[Port, ...]) -> TensorPacking:
     """How arguments and results lie in ciphertexts."""
     placed = tuple(
         PlacedInput(function.sources.index(source), place) for source, place in plan.lowered.inputs
     )
-    _require_more_than_noise(outputs, function, task)
     return TensorPacking(
         function.inputs, outputs, placed, tuple(plan.lowered.outputs), function.form
     )
