@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
+    from cloakwork.frontends.exact.exactly import exactly
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.functions import (
@@ -73,6 +74,7 @@ _PLACES = {
     "compile": "frontends.tensors.compile",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
+    "exactly": "frontends.exact.exactly",
     "gelu": "frontends.tensors.functions",
     "greater": "frontends.tensors.functions",
     "layer_norm": "frontends.tensors.functions",
@@ -116,6 +118,7 @@ __all__ = [
     "einsum",
     "errors",
     "estimate",
+    "exactly",
     "explain",
     "gelu",
     "greater",

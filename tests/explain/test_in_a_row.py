@@ -1,5 +1,5 @@
 import cloakwork as cw
-from cloakwork.explain.in_a_row import key_bytes_of
+from cloakwork.runtime.row import key_bytes_of
 from cloakwork.schemes.base import levels_of
 from tests.families import greater, mapped
 from tests.system.rows import row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import cloakwork as cw
-from cloakwork.explain.in_a_row import key_bytes_of
+from cloakwork.runtime.row import key_bytes_of
 
 
 def row(*programs: cw.Program) -> tuple[list[cw.Client], list[cw.Evaluator]]:

@@ -54,17 +54,23 @@ def explain(
     from cloakwork.runtime.program import Program
 
     profile = optional(profile, Profile, "profile", "explain")
-    if isinstance(x, Program) and profile is not None:
+    if isinstance(x, Program) and profile is not None and not x.row:
         require_profile_of(x.body, profile, "explain")
     if workers is not None and not isinstance(x, Program):
         raise InvalidArgumentError(
             f"cannot explain on workers: expected a program, got {shown(x)}; compile it first"
         )
+    if isinstance(x, Program) and x.row and (profile is not None or workers is not None):
+        raise InvalidArgumentError(
+            f"cannot explain {x.name} with a profile or on workers: expected one program, got a "
+            f"row of {len(x.parts)}; explain one of its parts"
+        )
     told = row_lines(x) if isinstance(x, Program) else []
     told += [] if profile is None else key_lines(profile)
     if workers is not None and isinstance(x, Program):
         told += worker_lines(x, workers)
-    return "\n".join([_planned(x, profile), *told])
+    parts = x.parts if isinstance(x, Program) else [x]
+    return "\n".join(["\n\n".join(_planned(each, profile) for each in parts), *told])
 
 
 def _planned(x: Any, profile: Profile | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +16,13 @@ from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
 from cloakwork.plan.cost.tfhe import data_flow_seconds, measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
-from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.programs.slots import Input, Output, SlotProgram, State
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.leaving import Leaving, numbers_leaving
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.row import encrypted_ports
+from cloakwork.schemes.base import levels_of
 from cloakwork.schemes.device.devices import CPU
 from cloakwork.schemes.encoded_cache import default_cache_bytes
 from cloakwork.schemes.tfhe import Tfhe
@@ -101,19 +104,46 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         memory_limit = integer(
             memory_limit, "memory_limit", "estimate", least=0, most=(1 << 63) - 1
         )
+    if program.row:
+        found = [estimate(each, runs, memory_limit) for each in program.parts]
+        return _of_row(program, found, runs)
     body: Any = program.body
-    found = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
+    once = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     limited = _limited(program, memory_limit)
     return Estimate(
-        {name: runs * count for name, count in found.operations.items()},
-        found.seconds
+        {name: runs * count for name, count in once.operations.items()},
+        once.seconds
         + (runs - 1) * (_later_seconds(program, body, limited) if runs > 1 else 0.0)
         + runs * (limited.seconds if limited is not None else 0.0),
-        found.key_bytes,
-        runs * found.input_bytes,
-        runs * found.output_bytes,
-        found.memory_bytes + (runs - 1) * (found.input_bytes + found.output_bytes),
+        once.key_bytes,
+        runs * once.input_bytes,
+        runs * once.output_bytes,
+        once.memory_bytes + (runs - 1) * (once.input_bytes + once.output_bytes),
     )
+
+
+def _of_row(program: Program, found: Sequence[Estimate], runs: int) -> Estimate:
+    """What the programs of a row take, one after the other."""
+    operations: Counter[str] = Counter()
+    for each in found:
+        operations.update(each.operations)
+    return Estimate(
+        dict(operations),
+        sum(each.seconds for each in found),
+        program.key_bytes,
+        runs * sum(map(_encrypted_bytes, program.parts)),
+        found[-1].output_bytes,
+        max(each.memory_bytes for each in found),
+    )
+
+
+def _encrypted_bytes(part: Program) -> int:
+    """Bytes of those inputs of a program that clients encrypt."""
+    if not isinstance(part.body, SlotProgram):
+        return 0
+    levels = levels_of(part.body, "inputs")
+    numbers = part.packing.vectors_of([port.name for port in encrypted_ports(part)])
+    return sum(int(part.scheme.bytes_at(State(levels[number]))) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from cloakwork.explain.modelled import modelled_seconds, returning_seconds
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import programs_before, stated_error
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.returning import Returning
+from cloakwork.runtime.row import key_bytes_of
 from cloakwork.schemes.base import levels_of
 
 
@@ -35,22 +35,6 @@ def row_lines(program: Program) -> list[str]:
         whole = [f"{size(key_bytes_of(programs))} of keys", *_seconds(programs)]
         lines.append(f"  together {', '.join(whole)}")
     return ["", "in a row", *lines]
-
-
-def key_bytes_of(programs: Sequence[Program]) -> int:
-    """Bytes of the evaluation keys of programs of one parameter set, each key once."""
-    # Those of bits are the same for all programs.
-    of_bits = [each.key_bytes for each in programs if each.required_keys is None]
-    total, served = max(of_bits, default=0), list[KeyRequirements]()
-    for each in programs:
-        lacking = needed = each.required_keys
-        if needed is None or lacking is None:
-            continue
-        for other in served:
-            lacking = lacking.beyond(other)
-        total += each.scheme.bytes_of(lacking) if lacking else 0
-        served.append(needed)
-    return total
 
 
 def _facts(program: Program) -> Iterator[str]:

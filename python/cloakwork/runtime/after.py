@@ -99,7 +99,7 @@ class After:
 
     def absent(self, program: Program) -> str:
         """Whether the input or the result is not there; empty where both are."""
-        inputs = [port.name for port in program.inputs]
+        inputs = [port.name for port in program.packing.inputs]
         results = [port.name for port in self.program.outputs]
         if self.input in inputs and self.result in results:
             return ""
@@ -129,7 +129,7 @@ class After:
 
     def port(self, program: Program) -> Port:
         """The input of a program."""
-        return next(port for port in program.inputs if port.name == self.input)
+        return next(port for port in program.packing.inputs if port.name == self.input)
 
     def _ports(self, inputs_of: Any, results_of: Any) -> list[tuple[int, int]]:
         """The place of the input among those of a program, and that of the result."""
@@ -140,7 +140,7 @@ class After:
     def pairs(self, program: Program) -> list[tuple[int, int]]:
         """The numbers of the inputs of a program, each with that of the result that it is."""
         if isinstance(program.body, BootstrapProgram):
-            return self._ports(program, self.program)
+            return self._ports(program.packing, self.program)
         inputs = self.numbers_in(program)
         results = _numbers_of(_tensors_out(self.program), self.result)
         return list(zip(inputs, results, strict=True))

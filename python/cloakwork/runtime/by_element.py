@@ -106,7 +106,7 @@ def elements_taken(program: Program, port: Port) -> dict[int, NDArray[np.int64]]
     """For each vector that holds an input alone, the element in each slot; -1 in the others."""
     counted = tuple(
         replace(each, low=0, high=port.count) if each.name == port.name else each
-        for each in program.inputs
+        for each in program.packing.inputs
     )
     packing: Any = program.packing
     labels = np.arange(1, 1 + port.count).reshape(port.shape)

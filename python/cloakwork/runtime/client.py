@@ -39,6 +39,7 @@ from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.rekeying import RekeyingKey
+from cloakwork.runtime.row import arguments_of, evenly
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import (
     Flooding,
@@ -119,6 +120,8 @@ class _Encrypting(KeyHolder):
             ('x', 'w')
         """
         program, action = self.program, f"encrypt for {self.program.name}"
+        if program.row:
+            return self._encrypted_row(args, named, action)
         packed = self._packed(args, named, action)
         if isinstance(program.body, SlotProgram):
             levels = levels_of(program.body, "inputs")
@@ -128,6 +131,34 @@ class _Encrypting(KeyHolder):
             require_memory(needed, physical_bytes(), action, advice)
         runs = [self._encrypted_run(vectors) for vectors in packed.runs]
         return self._encrypted("inputs", packed.ports, runs, packed.count, self._signing)
+
+    def _encrypted_row(
+        self, args: Sequence[Any], named: Mapping[str, Any], action: str
+    ) -> Encrypted:
+        """Inputs of all programs of a row, each encrypted for those that take it."""
+        program = self.program
+        arguments = bound_arguments(program.inputs, args, named, action)
+        self._require_some(arguments, action)
+        arguments = evenly(program.inputs, arguments)
+        if program.held_as == "program" and len(arguments) == len(program.inputs):
+            # Of inputs by which numbers leave their ranges on the way it refuses to be run.
+            cast("Program", program).run_clear(**arguments)
+        made = [
+            type(self)(part, self._key, self._key_id, self._signing).encrypt(**own)
+            for part in program.parts
+            if (own := arguments_of(part, arguments))
+        ]
+        made[0].beside = tuple(made[1:])
+        return made[0]
+
+    def _require_some(self, arguments: Mapping[str, Any], action: str) -> None:
+        """Refuse to encrypt nothing, where there are inputs."""
+        if self.program.inputs and not arguments:
+            names = ", ".join(port.name for port in self.program.inputs)
+            raise InputNameError(
+                f"cannot {action}: expected one or more of the inputs {names}, got none; give it "
+                "in its place or by name"
+            )
 
     @names_memory("encrypt")
     def encrypt_into(
@@ -167,6 +198,11 @@ class _Encrypting(KeyHolder):
         """
         program, action = self.program, f"encrypt for {self.program.name}"
         require_files(action)
+        if program.row:
+            raise InvalidArgumentError(
+                f"cannot {action} into a folder: expected one program, got a row of "
+                f"{len(program.parts)}; encrypt in memory, and save what that gives"
+            )
         from cloakwork.runtime.folder import Folder  # noqa: PLC0415
         from cloakwork.runtime.stored import (  # noqa: PLC0415
             HEAD,
@@ -216,12 +252,7 @@ class _Encrypting(KeyHolder):
                     f"cannot {action}: the input {own.input!r} is the state, which stays with the "
                     "evaluator; start() encrypts the first"
                 )
-        if program.inputs and not arguments:
-            names = ", ".join(port.name for port in program.inputs)
-            raise InputNameError(
-                f"cannot {action}: expected one or more of the inputs {names}, got none; give it "
-                "in its place or by name"
-            )
+        self._require_some(arguments, action)
         return program.pack(arguments, action)
 
     def _encrypted_vectors(self, vectors: Vectors, numbers: Sequence[int]) -> dict[int, Any]:
@@ -651,7 +682,14 @@ class Client(_Encrypting):
         """
         program = self._whole("make an evaluator")
         self._require_key_memory()
-        keys = program.scheme.evaluation_keys(self._key, program.body)
+        first, *others = program.parts
+        keys = first.scheme.evaluation_keys(self._key, first.body)
+        served = [first.required_keys]
+        for each in others:
+            further = each.scheme.further_keys(self._key, each.required_keys, served)
+            if further is not None:
+                each.scheme.extend_keys(keys, further)
+            served.append(each.required_keys)
         return Evaluator(program, keys, self._key_id)
 
     def _whole(self, action: str) -> Program:
@@ -725,10 +763,17 @@ class Client(_Encrypting):
         action = f"make evaluation keys for {self.program.name}"
         for each in served:
             self._require_served(each, action)
-        scheme, needed = self.program.scheme, self.program.required_keys
         self._require_key_memory()
-        keys = scheme.further_keys(self._key, needed, [each.required_keys for each in served])
-        return EvaluationKeys(scheme, keys, self._key_id)
+        there = [part.required_keys for each in served for part in each.parts]
+        keys: Any = None
+        for part in self.program.parts:
+            further = part.scheme.further_keys(self._key, part.required_keys, there)
+            if keys is None:
+                keys = further
+            elif further is not None:
+                part.scheme.extend_keys(keys, further)
+            there.append(part.required_keys)
+        return EvaluationKeys(self.program.scheme, keys, self._key_id)
 
     @names_memory("make a rekeying key")
     def rekeying_key(self, to: Client) -> RekeyingKey:

@@ -28,6 +28,9 @@ Role = Literal["inputs", "outputs"]
 KIND = "encrypted values file"
 KEY_ID_BYTES = 16
 _MAX_RUNS = 1 << 20
+_BESIDE = "beside"
+# Programs that one follows, at most.
+_MOST_BESIDE = 256
 # Far more times than leave results a right bit.
 _MOST_REKEYED = 1 << 10
 _MAX_VALUES = 1 << 22
@@ -96,6 +99,8 @@ class Encrypted(Saved):
     rekeyed: int = 0
     # Of results, how often it did so with what they were computed of.
     rekeyed_inputs: int = 0
+    # Inputs of the other programs of a row, which come with those of one; see `Program.row`.
+    beside: tuple[Encrypted, ...] = ()
 
     def __init__(
         self,
@@ -187,7 +192,7 @@ class Encrypted(Saved):
     @cached_property
     def nbytes(self) -> int:
         """Bytes of the ciphertexts as they are saved and sent."""
-        return _size(self._run_records())
+        return _size(self._run_records()) + sum(each.nbytes for each in self.beside)
 
     @cached_property
     def maker(self) -> str | None:
@@ -211,6 +216,11 @@ class Encrypted(Saved):
             raise SignatureError(
                 f"cannot tell the maker of the {self.role}: expected what {signature.maker:.16} "
                 "has signed, got something else; have them sent again"
+            )
+        if any(each.maker != signature.maker for each in self.beside):
+            raise SignatureError(
+                f"cannot tell the maker of the {self.role}: expected one who has signed all of "
+                f"them, got {signature.maker:.16} and others; give those of each by themselves"
             )
         return signature.maker
 
@@ -280,6 +290,7 @@ class Encrypted(Saved):
         made._runs = [
             {number: change(record) for number, record in run.items()} for run in self.records()
         ]
+        made.beside = tuple(each.under(key_id, change, dump) for each in self.beside)
         return made
 
     def _record_of(self, value: Any) -> Any:
@@ -287,7 +298,8 @@ class Encrypted(Saved):
 
     def _record(self) -> Record:
         signature = {} if self._signature is None else {"signature": record_of(self._signature)}
-        return {**self.described(), **signature, "runs": self._run_records()}
+        beside = {_BESIDE: [each._record() for each in self.beside]} if self.beside else {}
+        return {**self.described(), **signature, "runs": self._run_records(), **beside}
 
     def _run_records(self) -> list[Record]:
         return [
@@ -297,6 +309,16 @@ class Encrypted(Saved):
 
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Self:
+        made = cls._alone(fields)
+        if fields.has(_BESIDE):
+            # Those beside others have none of their own, however deep a file nests them.
+            others = fields.several(_BESIDE, most=_MOST_BESIDE)
+            made.beside = tuple(Encrypted._alone(each) for each in others)
+        return made
+
+    @classmethod
+    def _alone(cls, fields: Fields) -> Self:
+        """Those of a record, without what it has beside them."""
         ports = fields.items("ports", most=_MAX_PORTS)
         if not all(isinstance(name, str) and name.isprintable() for name in ports):
             raise fields.wrong("ports", "names")
@@ -329,7 +351,9 @@ class Encrypted(Saved):
         return type(self).from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        names = ", ".join(self.ports)
+        names = ", ".join(
+            dict.fromkeys(name for each in (self, *self.beside) for name in each.ports)
+        )
         count = "" if self.count is None else f", {self.count} evaluations"
         warning = f"; {self.warning}" if self.warning else ""
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"

@@ -89,6 +89,8 @@ class Evaluator(KeyHolder):
     def __init__(self, program: Program, key: Any, key_id: bytes) -> None:
         super().__init__(program, key, key_id)
         self._runner = SlotRunner(program.scheme, key, program.device)
+        # Of the programs of a row, by their fingerprints.
+        self._parts: dict[str, Evaluator] = {}
 
     @classmethod
     def _with(cls, program: Program | Interface, fields: Fields) -> Self:
@@ -159,7 +161,10 @@ class Evaluator(KeyHolder):
     @device.setter
     def device(self, value: str) -> None:
         name = device_name(value, "set up an evaluator")
-        require_device(self.program, name)
+        parts = self.program.parts
+        # Bits of a row are computed on the CPU wherever its numbers are.
+        for each in [one for one in parts if isinstance(one.body, SlotProgram)] or parts:
+            require_device(each, name)
         self._runner.device = name
 
     @property
@@ -205,7 +210,8 @@ class Evaluator(KeyHolder):
             further = keys.of(scheme, self._key_id, action)
             if further is not None:
                 scheme.extend_keys(held, further)
-        scheme.require_keys(held, program.body)
+        for each in program.parts:
+            each.scheme.require_keys(held, each.body)
         return Evaluator(program, held, self._key_id)
 
     @names_memory("run the program")
@@ -269,6 +275,10 @@ class Evaluator(KeyHolder):
         asked = optional(profile, Profile, "profile", action)
         profile = asked or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)
+        if program.row:
+            self._require_plain(action, clear=clear, on=on, state=state, step=step)
+            profile.clear()
+            return self._run_row(inputs, threads, profile, cancel, action)
         known = self._clear_inputs(clear, action)
         self._require_state(state, step, action)
         several = self._several(inputs, known, action, state)
@@ -299,6 +309,74 @@ class Evaluator(KeyHolder):
         results.rekeyed_inputs = rekeyed_inputs
         self._keep(state, results, action)
         return results
+
+    def _require_plain(self, action: str, **given: object) -> None:
+        """Refuse what the run of a row does not take."""
+        names = [name for name, value in given.items() if value is not None]
+        if names:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected encrypted inputs for a row of programs, which runs "
+                f"here, got {names[0]}= beside them; leave it out"
+            )
+
+    def _run_row(
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        threads: int | None,
+        profile: Profile,
+        cancel: threading.Event | None,
+        action: str,
+    ) -> Encrypted:
+        """Run the programs of a row, each on its inputs and on what those before it made."""
+        parts = self.program.parts
+        several = inputs if isinstance(inputs, list | tuple) else [inputs]
+        given = [one for each in self._of_row(several, action) for one in (each, *each.beside)]
+        made: dict[str, Encrypted] = {}
+        for part in parts:
+            own = [each for each in given if each.program == part.fingerprint]
+            before = dict.fromkeys(link.program.fingerprint for link in part.after)
+            taken = [*(made[each] for each in before), *own]
+            if not taken:
+                names = ", ".join(port.name for port in part.inputs)
+                raise InputNameError(f"cannot {action}: got none for {names}; encrypt it, too")
+            measured = Profile()
+            try:
+                made[part.fingerprint] = self._part(part).run(
+                    taken, threads=threads, profile=measured, cancel=cancel
+                )
+            finally:
+                profile.append(measured)
+        return made[parts[-1].fingerprint]
+
+    def _of_row(self, several: Sequence[object], action: str) -> list[Encrypted]:
+        """What was given, where it was encrypted for programs of the row."""
+        known = {each.fingerprint for each in self.program.parts}
+        found: list[Encrypted] = []
+        for each in several:
+            if not isinstance(each, Encrypted) or each.role != "inputs":
+                raise InvalidArgumentError(
+                    f"cannot {action}: expected what encrypt gave, or a list of it, got "
+                    f"{shown(each)}"
+                )
+            if not known.issuperset(one.program for one in (each, *each.beside)):
+                raise ProgramMismatchError(
+                    f"cannot {action}: the inputs belong to another program, or to one compiled "
+                    "otherwise; encrypt, run and decrypt with one program"
+                )
+            found.append(each)
+        return found
+
+    def _part(self, part: Program) -> Evaluator:
+        """The evaluator of a program of the row, under the limits of this one."""
+        found = self._parts.get(part.fingerprint)
+        if found is None:
+            found = self._parts[part.fingerprint] = Evaluator(part, self._key, self._key_id)
+        own, mine = found._runner, self._runner
+        own.own_limit = mine.own_limit
+        if isinstance(part.body, SlotProgram):
+            several = sum(isinstance(each.body, SlotProgram) for each in self.program.parts)
+            own.device, own.own_cache = mine.device, mine.cache_bytes // several
+        return found
 
     def _require_state(self, state: object, step: object, action: str) -> None:
         """Refuse a state that is missing, of another key, program or step."""

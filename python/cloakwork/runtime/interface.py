@@ -158,6 +158,11 @@ class Interface(Served):
                 "cannot make an interface: expected a program that encrypts, got "
                 f"{shown(program)}; give what compile returns"
             )
+        if program.row:
+            raise InvalidArgumentError(
+                f"cannot make an interface of {program.name}: expected one program, got a row of "
+                f"{len(program.parts)}, of which clients need each; give them the program"
+            )
         return cls(
             program.scheme,
             _stand_in(program),
@@ -176,6 +181,16 @@ class Interface(Served):
     def whole_body(self) -> Body:
         """The stand-in: of programs before this one an interface says which they are alone."""
         return self.body
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """That of a program by itself; see `Program.row`."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[Self]:
+        """Itself alone."""
+        return (self,)
 
     @property
     def name(self) -> str:

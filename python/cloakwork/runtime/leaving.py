@@ -144,10 +144,19 @@ def fits(program: Program, given: Port, wanted: Port) -> bool:
         return False
     if given.kind not in ("real", "integer"):
         return False
-    least, greatest = range_of(program, given)
-    low = -(1 << wanted.width - 1) if wanted.kind == "signed" else 0
-    one = 1 << wanted.fraction
-    high = low + (1 << wanted.width) - 1
+    return holds(wanted, *range_of(program, given))
+
+
+def holds(port: Port, least: float, greatest: float) -> bool:
+    """Whether an input over bits holds all numbers of a range, rounded.
+
+    Example:
+        >>> port = Port("v", "signed", 4)
+        >>> holds(port, -8, 7), holds(port, -8, 8)
+        (True, False)
+    """
+    low = -(1 << port.width - 1) if port.kind == "signed" else 0
+    one, high = 1 << port.fraction, low + (1 << port.width) - 1
     return bool(least * one >= low - 0.5 and greatest * one <= high + 0.5)
 
 

@@ -51,6 +51,12 @@ from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.returning import Returning
+from cloakwork.runtime.row import (
+    in_the_clear,
+    inputs_of_row,
+    key_bytes_of,
+    row_misfit,
+)
 from cloakwork.runtime.simulate import extremes
 from cloakwork.runtime.state import Kept, misfit, worst_inputs
 from cloakwork.schemes import read_scheme
@@ -61,6 +67,7 @@ Body: TypeAlias = SlotProgram | BootstrapProgram
 KIND = "program file"
 _AFTER, _BEFORE = "after", "before"
 _KEPT = "kept"
+_ROW = "row"
 # Inputs of a program that are results of others, at most.
 MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
@@ -107,6 +114,9 @@ class Program(Served):
         device: Where its evaluators run it; see `Evaluator.device`. Files do not say it.
         after: The inputs that are results of other programs, which a client does not encrypt.
         kept: The inputs that are results of the step before; see `cloakwork.state`.
+        row: Where it stands for the whole row, itself and all programs that it follows, the names
+            of what clients encrypt for them; see `cloakwork.exactly`. Then clients encrypt for all
+            of them, and evaluators run all of them, one after the other.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -134,6 +144,7 @@ class Program(Served):
     device: str = "cpu"
     after: tuple[After, ...] = ()
     kept: tuple[Kept, ...] = ()
+    row: tuple[str, ...] = ()
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
 
@@ -154,7 +165,7 @@ class Program(Served):
         for each in self.ranges:
             if not self._has(each):
                 return f"the range of its layer {each.layer!r:.40} is of no ciphertexts that it has"
-        for port in self.inputs:
+        for port in self.packing.inputs:
             # Ciphertexts hold numbers within bounds.
             if self.scheme.encrypts and port.kind == "real" and math.isinf(port.bound):
                 return f"its input {port.name!r:.40} has no range"
@@ -164,6 +175,12 @@ class Program(Served):
                 return reason
         if self.kept:
             reason = misfit(self)
+            if reason:
+                return reason
+        if any(link.program.row for link in self.after):
+            return "it follows a program that stands for a whole row"
+        if self.row:
+            reason = row_misfit(self, programs_before(self))
             if reason:
                 return reason
         modulus = self.scheme.modulus
@@ -190,7 +207,12 @@ class Program(Served):
     @property
     def inputs(self) -> tuple[Port, ...]:
         """What goes in."""
-        return self.packing.inputs
+        return inputs_of_row(self) if self.row else self.packing.inputs
+
+    @cached_property
+    def parts(self) -> tuple[Program, ...]:
+        """The programs that run one after the other: itself alone, but where it is a whole row."""
+        return (*programs_before(self), replace(self, row=())) if self.row else (self,)
 
     @property
     def outputs(self) -> tuple[Port, ...]:
@@ -205,7 +227,7 @@ class Program(Served):
     @property
     def key_bytes(self) -> int:
         """Bytes of the evaluation keys that it needs."""
-        return int(self.scheme.key_bytes(self.body))
+        return key_bytes_of(self.parts) if self.row else int(self.scheme.key_bytes(self.body))
 
     @property
     def steps(self) -> int | None:
@@ -326,7 +348,7 @@ class Program(Served):
     @property
     def generated_key_bytes(self) -> int:
         """Bytes of the evaluation keys as a client makes them, some halves of which stay seeds."""
-        return int(self.scheme.generated_key_bytes(self.body))
+        return sum(int(each.scheme.generated_key_bytes(each.body)) for each in self.parts)
 
     @property
     def required_keys(self) -> KeyRequirements | None:
@@ -357,7 +379,8 @@ class Program(Served):
                 f"cannot {action}: expected the evaluation keys of a program, got none beyond "
                 "those of others; have the client make them by evaluation_keys()"
             )
-        self.scheme.require_keys(held, self.body)
+        for each in self.parts:
+            each.scheme.require_keys(held, each.body)
         return Evaluator(self, held, keys.key_id)
 
     def keygen(self) -> tuple[Client, Evaluator]:
@@ -418,7 +441,10 @@ class Program(Served):
             >>> cw.compile(lambda x: x * 2, (2,)).run_clear([0.25, 0.5]).tolist()
             [0.5, 1.0]
         """
-        return self.in_clear().run(*args, **named)
+        if not self.row:
+            return self.in_clear().run(*args, **named)
+        arguments = bound_arguments(self.inputs, args, named, f"run {self.name} in the clear")
+        return in_the_clear(self.parts, arguments, lambda part, own: part.run_clear(**own))
 
     @names_memory("simulate")
     def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:
@@ -442,6 +468,8 @@ class Program(Served):
         """
         seed = integer(seed, "seed", "simulate", least=0, most=(1 << 63) - 1)
         arguments = bound_arguments(self.inputs, args, named, "simulate")
+        if self.row:
+            return self._simulated_row(arguments, seed)
         unranged = self._unranged(seed)
         # Of new keys, which draw the same errors.
         client, evaluator = unranged.keygen()
@@ -456,6 +484,17 @@ class Program(Served):
         ]
         left = self.left_ranges(unranged.packing.pack(arguments, "simulate"))
         outside += [each.report for each in left]
+        return Simulation(outputs, self.error or 0.0, tuple(outside))
+
+    def _simulated_row(self, arguments: Mapping[str, Any], seed: int) -> Simulation:
+        outside: list[str] = []
+
+        def run(part: Program, own: Mapping[str, Any]) -> Any:
+            found = part.simulate(seed=seed, **own)
+            outside.extend(found.outside)
+            return found.outputs
+
+        outputs = in_the_clear(self.parts, arguments, run)
         return Simulation(outputs, self.error or 0.0, tuple(outside))
 
     def _unranged(self, seed: int) -> Program:
@@ -476,7 +515,16 @@ class Program(Served):
             >>> import cloakwork as cw
             >>> cw.compile(lambda x: x * 2, (2,)).in_clear().warning
             'clear backend: hides nothing'
+
+        Raises:
+            InvalidArgumentError: It crosses between slots and bits.
         """
+        if self.row:
+            raise InvalidArgumentError(
+                f"cannot take {self.name} into the clear: expected a program by itself, got a row "
+                "of programs, whose numbers go from slots into bits by keys; use run_clear or "
+                "simulate"
+            )
         made: dict[str, Program] = {}
         for each in (*programs_before(self), self):
             after = tuple(replace(one, program=made[one.program.fingerprint]) for one in each.after)
@@ -567,7 +615,8 @@ class Program(Served):
             }
             for each in self.after
         ]
-        return {**self._record_around(record), **({_AFTER: links} if links else {})}
+        row = {_ROW: list(self.row)} if self.row else {}
+        return {**self._record_around(record), **({_AFTER: links} if links else {}), **row}
 
     def _record_around(self, body: Record) -> Record:
         """The program as a record whose body is given, but for what it follows."""
@@ -615,6 +664,7 @@ class Program(Served):
         )
         if error_bound is not None and (error is None or error > error_bound):
             raise fields.wrong("error_bound", "no less than the error")
+        row = fields.value(_ROW, tuple[str, ...]) if fields.has(_ROW) else ()
         threads = None
         if fields.raw("threads") is not None:
             threads = fields.integer("threads", least=1, most=MAX_THREADS)
@@ -637,6 +687,7 @@ class Program(Served):
                 threads=threads,
                 after=after,
                 kept=kept,
+                row=row,
             )
         except (InsecureParametersError, ArithmeticError):
             raise
@@ -654,7 +705,9 @@ class Program(Served):
 
     def __repr__(self) -> str:
         ports, body = signature(self.inputs, self.outputs), self.body
-        if isinstance(body, SlotProgram):
+        if self.row:
+            size = f"{len(self.parts)} programs in a row"
+        elif isinstance(body, SlotProgram):
             size = f"{len(body.operations)} operations"
         else:
             size = f"{body.bootstrap_count} bootstraps"

@@ -12,6 +12,7 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import positive, shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
 from cloakwork.frontends.tensors.result import (
     ResultSpec,
     following,
@@ -22,7 +23,7 @@ from cloakwork.frontends.tensors.returning import BitsSpec, bits_spec, in_first_
 from cloakwork.frontends.tensors.samples import SampledSpec, are_samples, spec_of_samples
 from cloakwork.frontends.tensors.self_check import require_function
 from cloakwork.frontends.tensors.state import StateSpec, keeping
-from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.frontends.tensors.tracing import traced_across
 from cloakwork.plan.circuits.following import (
     following_integers,
     range_of_exact,
@@ -143,28 +144,30 @@ def compile(
             f"cannot compile: expected a function of tensors, got {shown(function)}; circuits "
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
+    asked_for: dict[str, Any] = {
+        "precision": precision,
+        "key_budget": key_budget,
+        "memory_limit": memory_limit,
+        "insecure": insecure,
+        "public_inputs": public_inputs,
+        "costs": costs,
+        "bootstrap": bootstrap,
+        "device": device,
+        "modulus": modulus,
+        "failure_bits": failure_bits,
+    }
+
+    def planned(step: Callable[..., Any], specs: Sequence[Any], ring: int) -> Program:
+        return compile(step, *specs, log_n=ring, **asked_for)
+
     given: Sequence[Any] = specs
+    asked_log_n = log_n
     bits = [each for each in given if isinstance(each, Result) and each.port.is_bits]
     if bits and log_n is None:
         return in_first_ring(
             [each for each in specs if isinstance(each, ResultSpec)],
             bits,
-            lambda ring: compile(
-                function,
-                *specs,
-                precision=precision,
-                margin=margin,
-                key_budget=key_budget,
-                memory_limit=memory_limit,
-                log_n=ring,
-                insecure=insecure,
-                public_inputs=public_inputs,
-                costs=costs,
-                bootstrap=bootstrap,
-                device=device,
-                modulus=modulus,
-                failure_bits=failure_bits,
-            ),
+            lambda ring: compile(function, *specs, margin=margin, log_n=ring, **asked_for),
         )
     widening = positive(margin, "margin", "compile")
     described = [_described(each, log_n, widening) for each in specs]
@@ -212,7 +215,10 @@ def compile(
     if isinstance(options, RealOptions) and any(isinstance(each, StateSpec) for each in described):
         program, graph = keeping(function, described, options, device)
     else:
-        graph = traced(function, described)
+        graph, crossings = traced_across(function, described)
+        if crossings:
+            require_encrypted(given)
+            return program_in_a_row(graph, crossings, options.title, asked_log_n, planned)
         program = following(cheapest_program(graph, options, device), graph)
         if integers:
             named = {graph.sources[number].name: each for number, each in integers.items()}

@@ -73,6 +73,7 @@ def result(program: Program, which: int | str = 0) -> Any:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected a compiled program, got {shown(program)}"
         )
+    program = program.parts[-1]
     port = _found(program, which)
     if port.kind in BIT_KINDS or port.kind == "integer":
         _require_encrypting(program)

@@ -5,20 +5,28 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.crossing import (
+    Crossing,
+    Deciding,
+    decided,
+    range_in_slots,
+    shape_in_slots,
+)
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
 from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
 from cloakwork.frontends.tensors.samples import SampledSpec, samples_of
 from cloakwork.plan.functions.approximate import EXACT_BITS
-from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
+from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec, uniform
 from cloakwork.plan.functions.observed import MARGIN, Observed
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.phases import numbers_of_phases
-from cloakwork.programs.ir.tensors import Node, Source, TensorFunction
+from cloakwork.programs.ir.tensors import Node, Source, TensorFunction, Within
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.spec import PhaseSpec, PlacedSpec, Spec
 
@@ -28,7 +36,7 @@ T = TypeVar("T", bound=TensorMethods)
 _BITS = 20
 
 
-class _Trace:
+class Trace:
     """One run of a function; tensors of two runs do not mix.
 
     Args:
@@ -43,8 +51,9 @@ class _Trace:
         samples: Sequence[Mapping[Source, Array]],
         margin: float,
     ) -> None:
-        self._ranges = ranges
+        self._ranges = dict(ranges)
         self._known: dict[Node, Interval] = {}
+        self.crossings: list[Crossing] = []
         self._observed = Observed(samples, margin, self.interval_of) if samples else None
 
     def compute(self, node: Node, _title: str) -> TracedTensor:
@@ -56,6 +65,21 @@ class _Trace:
         nodes = in_order([node])
         self._known = intervals_of(nodes, self._ranges.__getitem__, _BITS, self._known)
         return self._known[node]
+
+    def crossed(self, circuit: Deciding, operands: Sequence[Node]) -> dict[str, TracedTensor]:
+        """What a circuit decides on numbers, by the names of its outputs."""
+        ports = circuit.gates.outputs
+        sources = [Source(port.name, shape_in_slots(port)) for port in ports]
+        if self._observed is not None:
+            self._observed.decide(sources, operands, partial(decided, circuit))
+        results: dict[str, Node] = {}
+        for port, source in zip(ports, sources, strict=True):
+            low, high = range_in_slots(port)
+            self._ranges[source] = uniform(len(source.shape), low, high)
+            truths = port.kind == "bits"
+            results[port.name] = Within(source, low, high, claimed=False, truths=truths)
+        self.crossings.append(Crossing(circuit, tuple(operands), results))
+        return {name: self.compute(node, name) for name, node in results.items()}
 
 
 class TracedTensor(NumpyMethods):
@@ -134,12 +158,26 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
 
     Raises:
         InvalidArgumentError: It does not take as many tensors, or returns something else than
-            tensors made of them.
+            tensors made of them, or has numbers leave slots.
 
     Example:
         >>> traced(lambda x, y: (x + y, x), [Spec((3,)), Spec((3,))]).form
         Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
     """
+    graph, crossings = traced_across(function, specs)
+    if crossings:
+        raise InvalidArgumentError(
+            "cannot compile: expected a function that keeps its numbers in slots, as one with a "
+            "state does, got cloakwork.exactly in it; compile a function of the state apart, and "
+            "give cloakwork.result of it to the next"
+        )
+    return graph
+
+
+def traced_across(
+    function: Callable[..., Any], specs: Sequence[Spec]
+) -> tuple[TensorFunction, list[Crossing]]:
+    """A function as `traced` runs it, and where its numbers leave slots and come back."""
     names = _names(function, len(specs))
     sources = tuple(
         Source(name, spec.shape, spec.place if isinstance(spec, PlacedSpec) else None)
@@ -149,7 +187,7 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
     samples = [dict(zip(sources, each, strict=True)) for each in samples_of(specs)]
     margins = (each.margin for each in specs if isinstance(each, SampledSpec))
     ranges = {source: of_spec(spec) for source, spec in pairs}
-    trace = _Trace(ranges, samples, next(margins, MARGIN))
+    trace = Trace(ranges, samples, next(margins, MARGIN))
     arguments = [
         TracedTensor(_meant(source, spec), trace)
         for source, spec in zip(sources, specs, strict=True)
@@ -171,7 +209,8 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
         )
     leaves = tuple(map(Leaf, range(len(several))))
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
-    return TensorFunction(sources, tuple(specs), tuple(each.node() for each in several), form)
+    results = tuple(each.node() for each in several)
+    return TensorFunction(sources, tuple(specs), results, form), trace.crossings
 
 
 def _meant(source: Source, spec: Spec) -> Node:

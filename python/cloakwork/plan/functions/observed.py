@@ -93,6 +93,23 @@ class Observed:
                 self._made[each] = self._with_range(self._remade(each))
         return self._made[node]
 
+    def decide(
+        self,
+        sources: Sequence[Source],
+        operands: Sequence[Node],
+        function: Callable[[Sequence[Array]], Sequence[Array]],
+    ) -> None:
+        """Take sources for what a function gives of the samples of nodes.
+
+        Args:
+            sources: What its results are called.
+            operands: What it is given.
+            function: The function.
+        """
+        for values in self._values:
+            made = function([values[each] for each in operands])
+            values.update(zip(sources, made, strict=True))
+
     def _remade(self, node: Node) -> Node:
         """A node on what was made of its operands; those of functions are all in ranges."""
         remade = on_operands(node, self._made.__getitem__)

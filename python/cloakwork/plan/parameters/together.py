@@ -90,10 +90,20 @@ def together(*programs: Program) -> tuple[Program, ...]:
                 f"cannot {_ACTION}: {each.name} is in the clear; give the programs that encrypt, "
                 "and take in_clear of what this gives"
             )
+    alone = {part.fingerprint: part for each in programs for part in each.parts}
+    made = _together([*alone.values()])
+    return tuple(
+        replace(made[each.fingerprint], row=each.row) if each.row else made[each.fingerprint]
+        for each in programs
+    )
+
+
+def _together(programs: Sequence[Program]) -> Mapping[str, Program]:
+    """Programs on one set, by what they were, none of which is a whole row."""
     _require_those_before(programs)
     lifts = _lifts(programs)
     if _are_together(programs) and not any(lifts.values()):
-        return programs
+        return {each.fingerprint: each for each in programs}
     slots = [each for each in programs if isinstance(each.body, SlotProgram)]
     bits = [each for each in programs if each not in slots]
     # Slots and bits are brought together for numbers that go from one to the other.
@@ -114,9 +124,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
         made = _integers_together(slots, lifts, _widths(bits))
     if bits:
         made = _bits_together(bits, lifts, made)
-    if slots and bits:
-        made = _bridged(programs, made)
-    return tuple(made[each.fingerprint] for each in programs)
+    return _bridged(programs, made) if slots and bits else made
 
 
 def _are_together(programs: Sequence[Program]) -> bool:

@@ -1,0 +1,1 @@
+"""Exact decisions on bits within functions over reals."""

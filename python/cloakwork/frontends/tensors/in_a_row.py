@@ -1,0 +1,294 @@
+"""Functions whose numbers leave slots and come back, as one program: steps and circuits in a row.
+
+A step has all that is computed between two crossings. What no circuit needs is left to the last
+step that takes it, where bits that come back have the levels for it in any case.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cloakwork.errors import InvalidArgumentError, InvalidParametersError
+from cloakwork.frontends.tensors.crossing import Crossing
+from cloakwork.frontends.tensors.result import result
+from cloakwork.frontends.tensors.tracing import TracedTensor
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
+from cloakwork.plan.parameters.together import together
+from cloakwork.programs.ir.tensors import (
+    Node,
+    Source,
+    TensorFunction,
+    on_operands,
+    operand_nodes,
+)
+from cloakwork.programs.spec import PlacedSpec, Spec
+from cloakwork.runtime.after import Result
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.row import encrypted_ports
+
+# Plans a function for arguments in a ring.
+Planner = Callable[[Callable[..., Any], Sequence[Any], int], Program]
+
+
+def require_encrypted(specs: Sequence[Any]) -> None:
+    """Refuse arguments that clients do not encrypt, beside numbers that leave slots.
+
+    Raises:
+        InvalidArgumentError: One is a result of another program.
+    """
+    if any(isinstance(each, PlacedSpec | Result) for each in specs):
+        raise InvalidArgumentError(
+            "cannot compile: expected arguments that clients encrypt beside cloakwork.exactly, got "
+            "the result of another program; compute that in this function, too, or compile the "
+            "circuit apart, by compile(after={name: cloakwork.result(program)})"
+        )
+
+
+def program_in_a_row(
+    graph: TensorFunction,
+    crossings: Sequence[Crossing],
+    title: str,
+    log_n: int | None,
+    plan: Planner,
+) -> Program:
+    """One program of all steps and circuits of a function.
+
+    Args:
+        graph: What the function does.
+        crossings: Where its numbers leave slots and come back.
+        title: Its name.
+        log_n: Base-2 logarithm of the ring degree; None for the least that is large enough.
+        plan: Plans a step.
+
+    Raises:
+        CloakworkError: What planning and `cloakwork.together` raise.
+    """
+    *others, last = USUAL_RINGS if log_n is None else [log_n]
+    for ring in others:
+        try:
+            return _in_ring(graph, crossings, title, ring, plan)
+        except InvalidParametersError:
+            continue
+    return _in_ring(graph, crossings, title, last, plan)
+
+
+def _in_ring(
+    graph: TensorFunction, crossings: Sequence[Crossing], title: str, ring: int, plan: Planner
+) -> Program:
+    """The program in a ring."""
+    row = _Row(graph, _staged(graph, crossings), title, ring, plan)
+    for stage in range(row.staged.last + 1):
+        row.add(stage)
+    programs = {each.fingerprint: each for each in row.programs}
+    last = together(*programs.values())[-1]
+    ports = {port.name for each in (*programs.values(),) for port in encrypted_ports(each)}
+    names = [source.name for source in graph.sources if source.name in ports]
+    return replace(last, row=tuple(names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Staged:
+    """In which step each node is computed, and after which step each circuit follows.
+
+    Args:
+        order: The nodes, each after those that it works on.
+        steps: The step of each.
+        crossings: The step after which each circuit follows.
+        cuts: What stands for outputs of circuits, by circuit and name.
+        last: The last step.
+    """
+
+    order: Sequence[Node]
+    steps: Mapping[Node, int]
+    crossings: Mapping[Crossing, int]
+    cuts: Mapping[Node, tuple[Crossing, str]]
+    last: int
+
+    def is_computed(self, node: Node) -> bool:
+        """Whether a step computes it, and neither a client nor a circuit gives it."""
+        return not isinstance(node, Source) and node not in self.cuts
+
+    def operands(self, node: Node) -> tuple[Node, ...]:
+        """What a step takes to compute a node."""
+        return operand_nodes(node) if self.is_computed(node) else ()
+
+
+def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
+    """Each node in the latest step that is early enough for whatever takes it."""
+    cuts = {
+        node: (crossing, name) for crossing in crossings for name, node in crossing.results.items()
+    }
+
+    def operands(node: Node) -> tuple[Node, ...]:
+        return cuts[node][0].operands if node in cuts else operand_nodes(node)
+
+    order = list(_ordered(graph.results, operands))
+    earliest: dict[Node, int] = {}
+    for node in order:
+        before = max((earliest[each] for each in operands(node)), default=0)
+        earliest[node] = before + (node in cuts)
+    last = max(earliest[each] for each in graph.results)
+    steps: dict[Node, int] = dict.fromkeys(graph.results, last)
+    placed: dict[Crossing, int] = {}
+    for node in reversed(order):
+        step = steps[node]
+        if node in cuts:
+            crossing = cuts[node][0]
+            step = placed[crossing] = min(placed.get(crossing, last), step - 1)
+        for each in operands(node):
+            steps[each] = min(steps.get(each, last), step)
+    return _Staged(order, steps, placed, cuts, last)
+
+
+def _ordered(
+    results: Sequence[Node], operands: Callable[[Node], tuple[Node, ...]]
+) -> Iterator[Node]:
+    """Nodes after those that they work on."""
+    found: set[Node] = set()
+    waiting = [(node, False) for node in reversed(results)]
+    while waiting:
+        node, is_ready = waiting.pop()
+        if node in found:
+            continue
+        if is_ready:
+            found.add(node)
+            yield node
+        else:
+            waiting.append((node, True))
+            waiting += [(each, False) for each in reversed(operands(node))]
+
+
+@dataclass(slots=True)
+class _Row:
+    """The programs of a function, as they are planned one after the other."""
+
+    graph: TensorFunction
+    staged: _Staged
+    title: str
+    ring: int
+    plan: Planner
+    programs: list[Program] = field(default_factory=list)
+    # Where what was computed is: a program, and the number or name of its result.
+    places: dict[Node, tuple[Program, int | str]] = field(default_factory=dict)
+
+    def add(self, stage: int) -> None:
+        """Plan a step and the circuits that follow it."""
+        results = self._results(stage)
+        if results:
+            self._add_step(stage, results)
+        for crossing, after in self.staged.crossings.items():
+            if after == stage:
+                self._add_circuit(crossing)
+
+    def _results(self, stage: int) -> list[Node]:
+        """What a step computes for others, or hands on to circuits."""
+        staged = self.staged
+        if stage == staged.last:
+            return [*self.graph.results]
+        needed: dict[Node, None] = {}
+        for crossing, after in staged.crossings.items():
+            if after == stage:
+                needed |= {each: None for each in crossing.operands if each not in self.places}
+        later = [node for node in staged.order if staged.steps[node] > stage]
+        taken = [each for node in later for each in staged.operands(node)]
+        taken += [
+            each
+            for crossing, after in staged.crossings.items()
+            if after > stage
+            for each in crossing.operands
+        ]
+        taken += self.graph.results
+        needed |= {
+            each: None for each in taken if staged.is_computed(each) and staged.steps[each] == stage
+        }
+        return list(needed)
+
+    def _add_step(self, stage: int, results: Sequence[Node]) -> None:
+        staged = self.staged
+        own = [
+            node
+            for node in staged.order
+            if staged.is_computed(node) and staged.steps[node] == stage
+        ]
+        within = {*own}
+        taken = [each for node in own for each in staged.operands(node)]
+        arguments = dict.fromkeys(each for each in (*taken, *results) if each not in within)
+        if stage == staged.last:
+            unused = [each for each in self.graph.sources if each not in staged.steps]
+            arguments |= dict.fromkeys(unused)
+        is_last = stage == staged.last
+        title = self.title if is_last else f"{self.title}, step {stage + 1}"
+        step = _Step(title, [*arguments], own, results, self._names(arguments))
+        program = self.plan(step, [self._spec(each) for each in arguments], self.ring)
+        self.programs.append(program)
+        self.places |= {each: (program, number) for number, each in enumerate(results)}
+
+    def _add_circuit(self, crossing: Crossing) -> None:
+        ports = crossing.circuit.gates.inputs
+        after = {
+            port.name: result(*self.places[each])
+            for port, each in zip(ports, crossing.operands, strict=True)
+        }
+        program = crossing.circuit.compile(after=after)
+        self.programs.append(program)
+        self.places |= {node: (program, name) for name, node in crossing.results.items()}
+
+    def _spec(self, argument: Node) -> Any:
+        """What is known of an argument of a step."""
+        if isinstance(argument, Source):
+            spec = self.graph.spec_of[argument]
+            # What samples say of numbers on the way is in the nodes.
+            return Spec(spec.shape, spec.bound, spec.low, spec.high, spec.kind)
+        return result(*self.places[argument])
+
+    def _names(self, arguments: Mapping[Node, None]) -> list[str]:
+        """Names of arguments, those that clients encrypt by the user's."""
+        users = {each.name for each in self.graph.sources}
+        names: list[str] = []
+        for number, each in enumerate(arguments):
+            name = each.name if isinstance(each, Source) else f"taken{number}"
+            while not isinstance(each, Source) and name in users:
+                name += "_"
+            names.append(name)
+        return names
+
+
+class _Step:
+    """A part of a function, as one by itself.
+
+    Args:
+        title: Its name.
+        arguments: What it takes.
+        nodes: What it computes, in order.
+        results: What it returns.
+        names: Those of the arguments.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        arguments: Sequence[Node],
+        nodes: Sequence[Node],
+        results: Sequence[Node],
+        names: Sequence[str],
+    ) -> None:
+        self.__name__ = title
+        self.__signature__ = inspect.Signature(
+            [inspect.Parameter(each, inspect.Parameter.POSITIONAL_ONLY) for each in names]
+        )
+        self._arguments = arguments
+        self._nodes = nodes
+        self._results = results
+
+    def __call__(self, *tensors: TracedTensor) -> Any:
+        made: dict[Node, Node] = {
+            each: tensor.node() for each, tensor in zip(self._arguments, tensors, strict=True)
+        }
+        for node in self._nodes:
+            made[node] = on_operands(node, made.__getitem__)
+        runner = tensors[0].runner
+        found = tuple(TracedTensor(made[each], runner) for each in self._results)
+        return found if len(found) > 1 else found[0]
