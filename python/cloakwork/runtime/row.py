@@ -113,7 +113,8 @@ def in_the_clear(
                 rounded(value, link.port(part)) if isinstance(link, Leaving) else value
             )
         found = run(part, own)
-        made[part.fingerprint] = dict(_by_name(part, found))
+        if part is not parts[-1]:
+            made[part.fingerprint] = dict(_by_name(part, found))
     return found
 
 

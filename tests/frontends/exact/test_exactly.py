@@ -27,6 +27,7 @@ _WEIGHTS = np.random.default_rng(0).uniform(-1, 1, (4, 8)) / 8
 # Where results of rounding are not near a border.
 _FAR = 2.0**-9
 _ABOVE = cw.exactly(lambda v: cw.boolean.above(v, 0.125), bits=7, fraction=5)
+_BEST = cw.exactly(cw.boolean.argmax, bits=7, fraction=5)
 _SQUARES = cw.exactly([min(n, 8 - n) ** 2 for n in range(8)])
 
 
@@ -197,6 +198,41 @@ def test_ranges_follow_from_samples_through_a_decision() -> None:
     assert abs(found - function(x, price)) < program.error
     with pytest.raises(ValueOutOfRangeError):
         program.keygen()[0].encrypt(x * 20, price * 20)
+
+
+def test_what_ends_with_a_decision_comes_as_the_numbers_that_it_is(tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        best = _BEST(_WEIGHTS @ x)
+        return best["index"], best["greatest"]
+
+    program = cw.compile(function, (8,), precision=12, log_n=12, insecure=True)
+    assert [each.name for each in program.parts] == ["function, step 1", "function"]
+    x = _inputs(6, (8,))[0]
+    expected = function(x)
+    client, evaluator = program.keygen()
+    for found in (
+        program.run_clear(x),
+        program.simulate(x).outputs,
+        client.decrypt(evaluator.run(client.encrypt(x))),
+    ):
+        assert [float(each) for each in found] == [float(each) for each in expected]
+    assert cw.estimate(program).operations["number out of slots"] == 4
+    program.save(tmp_path / "program")
+    loaded = cw.load(tmp_path / "program", cw.Program, insecure=True)
+    assert loaded.fingerprint == program.fingerprint
+    assert [float(each) for each in loaded.run_clear(x)] == [float(each) for each in expected]
+    record = program.to_record()
+    record = {**record, "packing": {**record["packing"], "results": ["index", "other"]}}
+    container.write(tmp_path / "program", KIND, record)
+    with pytest.raises(MalformedBytesError, match="names of its outputs as results"):
+        cw.load(tmp_path / "program", cw.Program, insecure=True)
+
+
+def test_functions_that_end_with_decisions_take_small_rings() -> None:
+    program = cw.compile(lambda x: _BEST(_WEIGHTS @ x)["index"], (8,), precision=12)
+    assert program.parts[0].scheme.parameters.log_n == 13
+    twice = cw.compile(lambda x: _ABOVE(_ABOVE(_WEIGHTS @ x) @ _WEIGHTS), (8,), precision=12)
+    assert [each.name for each in twice.parts][-2:] == ["<lambda>, step 2", "<lambda>"]
 
 
 def test_arrays_are_decided_on_in_the_clear() -> None:

@@ -34,7 +34,8 @@ def exactly(
     come back into slots as zeros and ones, or as the numbers that they are. `cloakwork.compile`
     makes one program of all of it, with one client and one evaluator, which runs the steps before,
     the circuit and the steps after in a row. Each time takes a bootstrap for every bit that leaves,
-    those of the circuit, and 12 levels for the way back, whatever levels there were before.
+    those of the circuit, and 12 levels for the way back, whatever levels there were before. What a
+    function returns of a circuit stays bits, where it returns nothing else.
 
     Args:
         decision: A circuit of `cloakwork.boolean`, whose inputs are signed or unsigned; or a

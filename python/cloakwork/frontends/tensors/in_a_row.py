@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cloakwork.errors import InvalidArgumentError, InvalidParametersError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    InvalidParametersError,
+    ParametersMismatchError,
+)
 from cloakwork.frontends.tensors.crossing import Crossing
 from cloakwork.frontends.tensors.result import result
 from cloakwork.frontends.tensors.tracing import TracedTensor
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.together import together
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.ir.tensors import (
     Node,
     Source,
@@ -24,11 +30,14 @@ from cloakwork.programs.ir.tensors import (
     on_operands,
     operand_nodes,
 )
+from cloakwork.programs.packing.bits import DecisionPacking
 from cloakwork.programs.spec import PlacedSpec, Spec
 from cloakwork.runtime.after import Result
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.row import encrypted_ports
 
+# Base-2 logarithms of ring degrees of functions whose bits stay bits.
+_RINGS = range(12, 17)
 # Plans a function for arguments in a ring.
 Planner = Callable[[Callable[..., Any], Sequence[Any], int], Program]
 
@@ -66,27 +75,31 @@ def program_in_a_row(
     Raises:
         CloakworkError: What planning and `cloakwork.together` raise.
     """
-    *others, last = USUAL_RINGS if log_n is None else [log_n]
+    staged = _staged(graph, crossings)
+    # What comes back takes more levels than smaller rings have.
+    *others, last = (_RINGS if staged.last == 0 else USUAL_RINGS) if log_n is None else [log_n]
     for ring in others:
-        try:
-            return _in_ring(graph, crossings, title, ring, plan)
-        except InvalidParametersError:
-            continue
-    return _in_ring(graph, crossings, title, last, plan)
+        with suppress(InvalidParametersError, ParametersMismatchError):
+            return _in_ring(graph, staged, title, ring, plan)
+    return _in_ring(graph, staged, title, last, plan)
 
 
 def _in_ring(
-    graph: TensorFunction, crossings: Sequence[Crossing], title: str, ring: int, plan: Planner
+    graph: TensorFunction, staged: _Staged, title: str, ring: int, plan: Planner
 ) -> Program:
     """The program in a ring."""
-    row = _Row(graph, _staged(graph, crossings), title, ring, plan)
+    row = _Row(graph, staged, title, ring, plan)
     for stage in range(row.staged.last + 1):
         row.add(stage)
     programs = {each.fingerprint: each for each in row.programs}
     last = together(*programs.values())[-1]
-    ports = {port.name for each in (*programs.values(),) for port in encrypted_ports(each)}
-    names = [source.name for source in graph.sources if source.name in ports]
-    return replace(last, row=tuple(names))
+    ports = {port.name for each in row.programs for port in encrypted_ports(each)}
+    names = tuple(source.name for source in graph.sources if source.name in ports)
+    if not staged.decisions:
+        return replace(last, row=names)
+    packing = DecisionPacking(last.inputs, last.outputs, staged.decisions, graph.form)
+    assert isinstance(last.body, BootstrapProgram)
+    return replace(last, body=replace(last.body, title=title), packing=packing, row=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +111,18 @@ class _Staged:
         steps: The step of each.
         crossings: The step after which each circuit follows.
         cuts: What stands for outputs of circuits, by circuit and name.
+        results: What the last step computes.
         last: The last step.
+        decisions: Of a function that returns outputs of one circuit alone, their names.
     """
 
     order: Sequence[Node]
     steps: Mapping[Node, int]
     crossings: Mapping[Crossing, int]
     cuts: Mapping[Node, tuple[Crossing, str]]
+    results: Sequence[Node]
     last: int
+    decisions: tuple[str, ...]
 
     def is_computed(self, node: Node) -> bool:
         """Whether a step computes it, and neither a client nor a circuit gives it."""
@@ -125,13 +142,18 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
     def operands(node: Node) -> tuple[Node, ...]:
         return cuts[node][0].operands if node in cuts else operand_nodes(node)
 
-    order = list(_ordered(graph.results, operands))
+    results: Sequence[Node] = graph.results
+    decided = {cuts[each][0] for each in results if each in cuts}
+    final = decided.pop() if len(decided) == 1 and all(each in cuts for each in results) else None
+    if final is not None:
+        results = final.operands
+    order = list(_ordered(results, operands))
     earliest: dict[Node, int] = {}
     for node in order:
         before = max((earliest[each] for each in operands(node)), default=0)
         earliest[node] = before + (node in cuts)
-    last = max(earliest[each] for each in graph.results)
-    steps: dict[Node, int] = dict.fromkeys(graph.results, last)
+    last = max(earliest[each] for each in results)
+    steps: dict[Node, int] = dict.fromkeys(results, last)
     placed: dict[Crossing, int] = {}
     for node in reversed(order):
         step = steps[node]
@@ -140,7 +162,10 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
             step = placed[crossing] = min(placed.get(crossing, last), step - 1)
         for each in operands(node):
             steps[each] = min(steps.get(each, last), step)
-    return _Staged(order, steps, placed, cuts, last)
+    if final is None:
+        return _Staged(order, steps, placed, cuts, results, last, ())
+    names = tuple(cuts[each][1] for each in graph.results)
+    return _Staged(order, steps, {**placed, final: last}, cuts, results, last, names)
 
 
 def _ordered(
@@ -187,7 +212,7 @@ class _Row:
         """What a step computes for others, or hands on to circuits."""
         staged = self.staged
         if stage == staged.last:
-            return [*self.graph.results]
+            return [*staged.results]
         needed: dict[Node, None] = {}
         for crossing, after in staged.crossings.items():
             if after == stage:
@@ -200,7 +225,7 @@ class _Row:
             if after > stage
             for each in crossing.operands
         ]
-        taken += self.graph.results
+        taken += staged.results
         needed |= {
             each: None for each in taken if staged.is_computed(each) and staged.steps[each] == stage
         }
@@ -219,7 +244,7 @@ class _Row:
         if stage == staged.last:
             unused = [each for each in self.graph.sources if each not in staged.steps]
             arguments |= dict.fromkeys(unused)
-        is_last = stage == staged.last
+        is_last = stage == staged.last and not staged.decisions
         title = self.title if is_last else f"{self.title}, step {stage + 1}"
         step = _Step(title, [*arguments], own, results, self._names(arguments))
         program = self.plan(step, [self._spec(each) for each in arguments], self.ring)

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import is_masked
-from cloakwork.errors import ValueOutOfRangeError
+from cloakwork.errors import InvalidProgramError, ValueOutOfRangeError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
 from cloakwork.programs.packing.fixed_point import not_a_number, scaled_integers, unscaled
+from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 
 Bits = NDArray[np.uint8]
@@ -66,6 +67,38 @@ class BitPacking(Packing):
     @property
     def vector_counts(self) -> tuple[int, int]:
         return len(self.inputs), len(self.outputs)
+
+
+@dataclass(frozen=True)
+class DecisionPacking(BitPacking):
+    """Inputs of a program over bits, and some of its outputs as arrays of numbers.
+
+    Args:
+        inputs: The inputs.
+        outputs: The outputs.
+        results: The names of those that come out, in their order.
+        form: Whether they come as one array, or as a tuple.
+    """
+
+    kind: ClassVar[str] = "decisions"
+
+    results: tuple[str, ...]
+    form: Form
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        numbers = [part.number for part in integers_of(self.form) if isinstance(part, Leaf)]
+        is_whole = sorted(numbers) == [*range(len(self.results))]
+        if not is_whole or set(self.results) - {port.name for port in self.outputs}:
+            raise InvalidProgramError(
+                "cannot make the program: expected the names of its outputs as results, and an "
+                f"array for each, got {', '.join(map(repr, self.results)):.80}"
+            )
+
+    def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> Any:
+        """The results as arrays."""
+        found = super().unpack(runs, count)
+        return filled(self.form, [np.asarray(found[name], np.float64) for name in self.results])
 
 
 def bits_of(port: Port, value: Any) -> tuple[Bits, bool]:
