@@ -16,6 +16,7 @@ from cloakwork.errors import (
     InsecureParametersError,
     InvalidArgumentError,
     InvalidProgramError,
+    NoiseBudgetError,
     ParametersMismatchError,
     ResultOverflowError,
     ShapeMismatchError,
@@ -238,6 +239,25 @@ def test_refusals_say_what_would_do() -> None:
     ):
         with pytest.raises(InvalidProgramError):
             cw.Program(second.scheme, second.body, second.packing, after=(link,))
+
+
+def test_results_for_others_count_the_failures_of_the_row() -> None:
+    ring = {**RING, "failure_bits": 40}
+    first = squares.compile(bits=12, effort=0.1, **ring)
+    second = weighed.compile(
+        bits=26, effort=0.1, failure_bits=40, after={"s": cw.result(first)}, insecure=True
+    )
+    first, second = cw.together(first, second)
+    own, whole = second.scheme.log2_failure(second.body), second.log2_failure
+    assert own < whole == second.log2_exact_failure
+    clients, evaluators = row(first, second)
+    made = evaluators[0].run(clients[0].encrypt(a=[1] * 4, b=[2] * 4))
+    last = evaluators[1].run([made, clients[1].encrypt(w=[1] * 4)])
+    # So many that those of the second program alone would be few enough.
+    decryptions = round(2 ** (-20 - (own + whole) / 2))
+    with pytest.raises(NoiseBudgetError, match="compile with more failure_bits"):
+        clients[1].decrypt_for_others(last, statistical_bits=20, decryptions=decryptions)
+    assert clients[1].decrypt_for_others(last, statistical_bits=20, decryptions=1000) == 3
 
 
 def test_rings_that_are_too_small_are_refused() -> None:

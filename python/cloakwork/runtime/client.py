@@ -46,6 +46,7 @@ from cloakwork.schemes.base import (
     advice_on_precision,
     flooding,
     levels_of,
+    require_failure,
     stored_bytes,
 )
 
@@ -506,10 +507,12 @@ class Client(_Encrypting):
         action = f"decrypt for others for {self.program.name}"
         asked = flooding(statistical_bits, decryptions, action)
         # What noise is to be hidden follows from the operations.
-        self._whole("decrypt for others")
+        program = self._whole("decrypt for others")
         honest_inputs = truth(honest_inputs, "honest_inputs", action)
         if not honest_inputs:
             self._ledger.require_own_inputs(action)
+        # Noise is added to hide that of reals; nothing hides an exact result that is wrong.
+        require_failure(program.log2_exact_failure, asked, program.name)
         digests: list[str] = []
         result = self._decrypt(outputs, asked, digests=digests)
         self._ledger.release(digests, asked, action, honest_inputs=honest_inputs)

@@ -265,11 +265,26 @@ class Program(Served):
 
         Over reals it is the probability that an error exceeds the precision that is reported.
         """
-        chances = [self.scheme.log2_failure(self.whole_body)]
-        if isinstance(self.body, SlotProgram):
-            # Whatever destroys exact results before destroys what follows them.
-            exact = [each for each in programs_before(self) if each.scheme.exact]
-            chances += [each.scheme.log2_failure(each.whole_body) for each in exact]
+        if self.scheme.exact:
+            return self.log2_exact_failure
+        own = self.scheme.log2_failure(self.body)
+        return float(np.logaddexp2(own, self.log2_exact_failure))
+
+    @property
+    def log2_exact_failure(self) -> float:
+        """The same of exact results alone: its own, and those of programs that it follows.
+
+        Whatever destroys these destroys what follows them.
+        """
+        exact = [each for each in (*programs_before(self), self) if each.scheme.exact]
+        # The whole of a program over bits has those of bits before it.
+        bits = [each for each in exact if isinstance(each.body, BootstrapProgram)]
+        counted = {before.fingerprint for each in bits for before in programs_before(each)}
+        chances = [
+            each.scheme.log2_failure(each.whole_body)
+            for each in exact
+            if each not in bits or each.fingerprint not in counted
+        ]
         return float(np.logaddexp2.reduce(chances))
 
     @cached_property

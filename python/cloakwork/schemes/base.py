@@ -401,7 +401,6 @@ class Scheme(Protocol):
             KeyMismatchError: They were made with another key.
             EstimateMismatchError: They are not what the program makes.
             PrecisionLostError: Flooding leaves nothing of them.
-            NoiseBudgetError: Exact results fail with a greater probability than the flooding asks.
         """
 
     def rekeying_key(self, secret: Any, to: Any) -> Any:

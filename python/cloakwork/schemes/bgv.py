@@ -40,7 +40,6 @@ from cloakwork.schemes.base import (
     Decrypted,
     Flooding,
     levels_of,
-    require_failure,
     stored_bytes,
 )
 from cloakwork.schemes.bgv_estimates import BgvEstimates
@@ -359,8 +358,6 @@ class Bgv(IntegerScheme):
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The rows of integers, between minus and plus half of the product of all primes."""
-        if flooding is not None:
-            require_failure(self.log2_failure(body), flooding, body.title)
         return Decrypted([self._decrypted(secret, value) for value in values])
 
     def _decrypted(self, secret: ByPrime, value: ByPrime) -> NDArray[Any]:

@@ -31,7 +31,6 @@ from cloakwork.schemes.base import (
     Flooding,
     ReadLimits,
     Scheme,
-    require_failure,
 )
 from cloakwork.schemes.clear_bits import ClearBits, require_bootstraps
 from cloakwork.schemes.tfhe_noise import (
@@ -139,8 +138,6 @@ class Tfhe(Scheme):
         flooding: Flooding | None = None,
     ) -> Decrypted:
         """The bits of every output."""
-        if flooding is not None:
-            require_failure(self.log2_failure(body), flooding, body.title)
         return Decrypted(
             [
                 secret.decrypt(value, body.output_encodings[own])
