@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from cloakwork._native import Parameters, ntt_seconds, threads
 from cloakwork.base.arguments import integer, shown
@@ -16,13 +19,14 @@ from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
 from cloakwork.plan.cost.tfhe import data_flow_seconds, measured_set
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
-from cloakwork.programs.slots import Input, Output, SlotProgram, State
+from cloakwork.programs.slots import Input, Output, SlotProgram
+from cloakwork.runtime.after import programs_before
 from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.leaving import Leaving, numbers_leaving
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.row import encrypted_ports
-from cloakwork.schemes.base import levels_of
+from cloakwork.runtime.returning import Returning
+from cloakwork.runtime.row import key_bytes_of
 from cloakwork.schemes.device.devices import CPU
 from cloakwork.schemes.encoded_cache import default_cache_bytes
 from cloakwork.schemes.tfhe import Tfhe
@@ -42,9 +46,12 @@ class Estimate:
         seconds: CPU seconds by the model, over all threads; 0 where nothing is encrypted. The first
             run of an evaluator encodes what later ones find encoded, as far as it is kept.
         key_bytes: Bytes of the evaluation keys.
-        input_bytes: Bytes of the encrypted inputs.
+        input_bytes: Bytes of the inputs that are encrypted; results of other programs are not sent.
         output_bytes: Bytes of the encrypted results.
         memory_bytes: Bytes that the ciphertexts of a run take at once, at the most.
+        log2_failure: log2 of the probability that noise changes results by more than is stated.
+        row: Of a program that follows others, brought together with them, what all of the row take:
+            each key once, the inputs that are sent, and the results of the last. None of others.
 
     Example:
         >>> import cloakwork as cw
@@ -59,9 +66,12 @@ class Estimate:
     input_bytes: int
     output_bytes: int
     memory_bytes: int
+    log2_failure: float
+    row: Estimate | None = None
 
     def __str__(self) -> str:
         done = ", ".join(counted(count, name) for name, count in sorted(self.operations.items()))
+        fails = "never" if self.log2_failure == -math.inf else f"2^{math.ceil(self.log2_failure)}"
         return "\n".join(
             [
                 f"work     {done or 'none'}",
@@ -70,6 +80,8 @@ class Estimate:
                 f"inputs   {size(self.input_bytes)}",
                 f"results  {size(self.output_bytes)}",
                 f"memory   {size(self.memory_bytes)} of ciphertexts at the peak",
+                f"fails    {fails}{'' if fails == 'never' else ' at most'}",
+                *([] if self.row is None else ["", "in a row, with all before", f"{self.row}"]),
             ]
         )
 
@@ -77,8 +89,9 @@ class Estimate:
 def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -> Estimate:
     """What runs of a program take on this machine, before they are run.
 
-    For programs over bits the machine's costs are measured where they are not known yet, which
-    takes seconds.
+    Of a program that follows others, `row` says what all of them take, where
+    `cloakwork.together` has brought them together. For programs over bits the machine's costs are
+    measured where they are not known yet, which takes seconds.
 
     Args:
         program: The program.
@@ -104,9 +117,36 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         memory_limit = integer(
             memory_limit, "memory_limit", "estimate", least=0, most=(1 << 63) - 1
         )
-    if program.row:
-        found = [estimate(each, runs, memory_limit) for each in program.parts]
-        return _of_row(program, found, runs)
+    # Of a program that stands for its row the last is by itself.
+    parts = [*programs_before(program), program.parts[-1]]
+    found = [_of_runs(each, runs, memory_limit) for each in parts]
+    if len(parts) == 1 or any(each.scheme.key_set != program.scheme.key_set for each in parts):
+        return found[-1]
+    row = _of_row(parts, found, runs)
+    return row if program.row else replace(found[-1], row=row)
+
+
+def _of_row(parts: Sequence[Program], found: Sequence[Estimate], runs: int) -> Estimate:
+    """What the programs of a row take, one after the other."""
+    operations: Counter[str] = Counter()
+    for each in found:
+        operations.update(each.operations)
+    # The last counts the failures of exact ones before it.
+    chances = [each.scheme.log2_failure(each.body) for each in parts[:-1] if not each.scheme.exact]
+    chances = [math.log2(runs) + each for each in chances]
+    return Estimate(
+        dict(operations),
+        sum(each.seconds for each in found),
+        key_bytes_of(parts),
+        sum(each.input_bytes for each in found),
+        found[-1].output_bytes,
+        max(each.memory_bytes for each in found),
+        float(np.logaddexp2.reduce([found[-1].log2_failure, *chances])),
+    )
+
+
+def _of_runs(program: Program, runs: int, memory_limit: int | None) -> Estimate:
+    """What runs of one program take."""
     body: Any = program.body
     once = (_of_bits if isinstance(body, BootstrapProgram) else _of_slots)(program, body)
     limited = _limited(program, memory_limit)
@@ -119,31 +159,8 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         runs * once.input_bytes,
         runs * once.output_bytes,
         once.memory_bytes + (runs - 1) * (once.input_bytes + once.output_bytes),
+        math.log2(runs) + once.log2_failure,
     )
-
-
-def _of_row(program: Program, found: Sequence[Estimate], runs: int) -> Estimate:
-    """What the programs of a row take, one after the other."""
-    operations: Counter[str] = Counter()
-    for each in found:
-        operations.update(each.operations)
-    return Estimate(
-        dict(operations),
-        sum(each.seconds for each in found),
-        program.key_bytes,
-        runs * sum(map(_encrypted_bytes, program.parts)),
-        found[-1].output_bytes,
-        max(each.memory_bytes for each in found),
-    )
-
-
-def _encrypted_bytes(part: Program) -> int:
-    """Bytes of those inputs of a program that clients encrypt."""
-    if not isinstance(part.body, SlotProgram):
-        return 0
-    levels = levels_of(part.body, "inputs")
-    numbers = part.packing.vectors_of([port.name for port in encrypted_ports(part)])
-    return sum(int(part.scheme.bytes_at(State(levels[number]))) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,24 +211,37 @@ def _later_seconds(
 def _of_slots(program: Program, body: SlotProgram) -> Estimate:
     scheme = program.scheme
     bytes_of = {
-        kind: sum(
+        kind: [
             scheme.bytes_at(state)
             for operation, state in zip(body.operations, body.states, strict=True)
             if isinstance(operation, kind)
-        )
+        ]
         for kind in (Input, Output)
     }
+    taken = _taken(program)
+    sent = [each for number, each in enumerate(bytes_of[Input]) if number not in taken]
     seconds = 0.0
     if scheme.encrypts:
         seconds = sum(modelled_seconds(body, scheme)) + returning_seconds(program)
+    operations = counted_operations(body)
+    for link in program.after:
+        if isinstance(link, Returning):
+            place = link.place(program)
+            operations.update({"plaintext product": place.parts, "rotation": place.turns})
     return Estimate(
-        dict(counted_operations(body)),
+        dict(operations),
         seconds,
         program.key_bytes,
-        bytes_of[Input],
-        bytes_of[Output],
+        sum(sent),
+        sum(bytes_of[Output]),
         predicted_peak_bytes(body, scheme.bytes_at),
+        program.log2_failure,
     )
+
+
+def _taken(program: Program) -> set[int]:
+    """The numbers of inputs that are results of others."""
+    return {own for link in program.after for own, _ in link.pairs(program)}
 
 
 def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
@@ -219,8 +249,8 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
     found = bootstrap_statistics_of(body)
     operations = {"bootstrap": found.bootstraps, "addition": found.terms}
     if not isinstance(scheme, Tfhe):
-        return Estimate(operations, 0.0, 0, 0, 0, 0)
-    each = scheme.parameters.lwe_bytes
+        return Estimate(operations, 0.0, 0, 0, 0, 0, program.log2_failure)
+    each, taken = scheme.parameters.lwe_bytes, _taken(program)
     at_once = max(1, threads())
     costs = measured_set(scheme.parameters.name, scheme.failure_bits)
     leaving = 0.0
@@ -234,7 +264,8 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
         operations,
         at_once * data_flow_seconds(body, costs, at_once) + leaving,
         program.key_bytes,
-        body.input_count * each,
+        sum(port.bits * each for own, port in enumerate(body.inputs) if own not in taken),
         len(body.output_signals) * each,
         body.signal_count * each,
+        program.log2_failure,
     )

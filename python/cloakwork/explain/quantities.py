@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 # Terms from which a progression is shorter than its terms.
@@ -96,6 +97,10 @@ def counted(count: int, name: str) -> str:
     Example:
         >>> counted(1, "rotation"), counted(3, "rotation"), counted(0, "switch")
         ('1 rotation', '3 rotations', '0 switches')
+        >>> counted(10, "number out of slots")
+        '10 numbers out of slots'
     """
-    plural = "es" if name.endswith(("ch", "s", "x")) else "s"
-    return f"{count} {name}" if count == 1 else f"{count} {name}{plural}"
+    # What follows the noun stays as it is.
+    noun, *rest = re.split(r"(?= (?:out of|of|into) )", name, maxsplit=1)
+    plural = "es" if noun.endswith(("ch", "s", "x")) else "s"
+    return f"{count} {name}" if count == 1 else f"{count} {noun}{plural}{''.join(rest)}"

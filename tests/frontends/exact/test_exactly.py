@@ -124,7 +124,8 @@ def test_what_a_row_takes_is_known_before(chosen: cw.Program) -> None:
     assert found.operations["number out of slots"] == 4
     assert found.key_bytes == chosen.key_bytes <= sum(each.key_bytes for each in chosen.parts)
     # What is a result of another program is not sent.
-    assert found.input_bytes < sum(each.input_bytes for each in apart)
+    assert found.input_bytes == sum(each.input_bytes for each in apart)
+    assert apart[1].input_bytes == 0
     explained = cw.explain(chosen)
     assert "values above 0.125" in explained
     assert "together" in explained.split("in a row")[1]
