@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.tensors.state import state
     from cloakwork.frontends.tensors.tensor import Tensor
     from cloakwork.plan.cost.measure import measured as measured_costs
-    from cloakwork.plan.parameters.together import together
+    from cloakwork.plan.parameters.together import in_a_row, together
     from cloakwork.programs.port import Port
     from cloakwork.programs.spec import Spec
     from cloakwork.runtime.client import Client, Encryptor
@@ -77,6 +77,7 @@ _PLACES = {
     "exactly": "frontends.exact.exactly",
     "gelu": "frontends.tensors.functions",
     "greater": "frontends.tensors.functions",
+    "in_a_row": "plan.parameters.together",
     "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
     "matmul": "frontends.tensors.matmul",
@@ -122,6 +123,7 @@ __all__ = [
     "explain",
     "gelu",
     "greater",
+    "in_a_row",
     "layer_norm",
     "load",
     "matmul",

@@ -52,3 +52,27 @@ def test_the_greatest_of_several_numbers_chooses_in_the_middle_of_a_function() -
     found = _run(program, x, rows)
     assert program.error is not None
     assert np.abs(found - rows[np.argmax(_WEIGHTS @ x)]).max() < program.error < 2**-9
+
+
+@pytest.mark.slow
+def test_a_network_takes_what_is_decided_on_the_scores_of_another() -> None:
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(8, 6), torch.nn.SiLU(), torch.nn.Linear(6, 4)
+    scoring = torch.nn.Sequential(*layers).eval()
+    valuing = torch.nn.Sequential(torch.nn.Linear(4, 3)).eval()
+    images = np.random.default_rng(2).uniform(0, 1, (8, 8))
+    first = cw.nn.compile(scoring, images, log_n=16, precision=12)
+    port = cw.Port("scores", "signed", 8, shape=(4,), fraction=5)
+    second = cw.boolean.one_hot(port).compile(after={"scores": cw.result(first)})
+    third = cw.compile(lambda v: 1 * v, cw.result(second), precision=12, log_n=16)
+    after = {"input": cw.result(third)}
+    last = cw.nn.compile(valuing, np.eye(4), precision=10, log_n=16, after=after)
+    program = cw.in_a_row(first, second, third, last)
+    assert [port.name for port in program.inputs] == ["input"]
+    scores = scoring(torch.tensor(images[0]).float()).detach().numpy()
+    assert np.diff(np.sort(scores)[-2:])[0] > 2**-4
+    expected = valuing(torch.eye(4)[int(scores.argmax())]).detach().numpy()
+    assert program.error is not None
+    for found in (_run(program, images[0]), program.run_clear(images[0])):
+        assert np.abs(found - expected).max() < program.error < 2**-8

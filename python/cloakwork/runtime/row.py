@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.keys import KeyRequirements
-from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.port import Port
 from cloakwork.runtime.leaving import Leaving
 
@@ -43,8 +42,9 @@ def row_misfit(program: Program, before: Sequence[Program]) -> str:
     ports: dict[str, Port] = {}
     for each in (*before, program):
         for port in encrypted_ports(each):
-            if port.kind != "real" or ports.setdefault(port.name, port).shape != port.shape:
-                return f"its input {port.name!r:.40} is not of one shape, over reals"
+            known = ports.setdefault(port.name, port)
+            if (known.kind, known.shape, known.width) != (port.kind, port.shape, port.width):
+                return f"its programs take {port.name!r:.40} in several kinds or shapes"
     if any(each.kept for each in (*before, program)):
         return "a program of its row keeps a state"
     if not before or sorted(ports) != sorted(program.row):
@@ -66,14 +66,14 @@ def evenly(ports: Sequence[Port], arguments: Mapping[str, Any]) -> dict[str, Any
         >>> evenly(ports, {"x": [[1, 2], [3, 4], [5, 6]], "y": 7})["y"].tolist()
         [7, 7, 7]
     """
-    axes = {port.name: len(port.shape) for port in ports}
-    shapes = {name: np.shape(value) for name, value in arguments.items()}
+    axes = {port.name: len(port.shape) for port in ports if not port.is_bits}
+    shapes = {name: np.shape(value) for name, value in arguments.items() if name in axes}
     counts = [shape[0] for name, shape in shapes.items() if len(shape) == axes[name] + 1]
     if not counts:
         return dict(arguments)
     return {
         name: np.broadcast_to(value, (counts[0], *shapes[name]))
-        if len(shapes[name]) == axes[name]
+        if name in axes and len(shapes[name]) == axes[name]
         else value
         for name, value in arguments.items()
     }
@@ -86,7 +86,9 @@ def rounded(numbers: Any, port: Port) -> NDArray[Any]:
         >>> rounded([0.3, -0.3], Port("v", "signed", 8, (2,), fraction=2)).tolist()
         [0.25, -0.25]
     """
-    whole: NDArray[np.int64] = np.rint(np.ldexp(numbers, port.fraction)).astype(np.int64)
+    whole: NDArray[np.int64] = np.rint(
+        np.ldexp(np.asarray(numbers, np.float64), port.fraction)
+    ).astype(np.int64)
     made: NDArray[Any] = np.ldexp(np.float64(whole), -port.fraction) if port.fraction else whole
     return made
 
@@ -114,17 +116,16 @@ def in_the_clear(
             )
         found = run(part, own)
         if part is not parts[-1]:
-            made[part.fingerprint] = dict(_by_name(part, found))
+            made[part.fingerprint] = _by_name(part, found)
     return found
 
 
-def _by_name(part: Program, found: Any) -> Iterator[tuple[str, Any]]:
-    """Results of a program with their names."""
+def _by_name(part: Program, found: Any) -> dict[str, Any]:
+    """Results of a program by their names."""
+    names = [port.name for port in part.outputs]
     if isinstance(found, dict):
-        yield from found.items()
-    else:
-        names = (port.name for port in part.outputs)
-        yield from zip(names, arrays_in(found), strict=True)
+        return found
+    return {names[0]: found} if len(names) == 1 else dict(zip(names, found, strict=True))
 
 
 def key_bytes_of(programs: Sequence[Program]) -> int:

@@ -34,6 +34,7 @@ from cloakwork.runtime.leaving import Leaving, leaves_exactly
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.returning import LEVEL as RETURN_LEVEL
 from cloakwork.runtime.returning import Returning
+from cloakwork.runtime.row import encrypted_ports
 from cloakwork.schemes.bgv import Bgv
 from cloakwork.schemes.bridged import (
     BridgedBits,
@@ -96,6 +97,49 @@ def together(*programs: Program) -> tuple[Program, ...]:
         replace(made[each.fingerprint], row=each.row) if each.row else made[each.fingerprint]
         for each in programs
     )
+
+
+@names_memory("bring programs together")
+def in_a_row(*programs: Program) -> Program:
+    """One program that runs several, each of which takes results of those before it.
+
+    They are brought together (`cloakwork.together`). The client encrypts what no other program
+    makes, the evaluator runs one program after the other, and the results are those of the last.
+
+    Args:
+        programs: The programs, each after those that it follows (`cloakwork.result`).
+
+    Raises:
+        InvalidArgumentError: They are not such programs, or the last one follows not all others.
+        InvalidProgramError: Two take an input of one name in different kinds or shapes, or one
+            keeps a state.
+        CloakworkError: What `together` raises.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> first = cw.compile(lambda x: x * x, (4,), log_n=13)
+        >>> second = cw.boolean.argmax(cw.Port("v", "signed", 8, shape=(4,), fraction=6))
+        >>> program = cw.in_a_row(first, second.compile(after={"v": cw.result(first)}))
+        >>> client, evaluator = program.keygen()
+        >>> client.decrypt(evaluator.run(client.encrypt([0.5, -0.75, 0.25, 0])))["index"]
+        1
+    """
+    made = together(*programs)
+    parts = [part for each in made for part in each.parts]
+    last = parts[-1] if parts else None
+    row = [] if last is None else [*programs_before(last), last]
+    if (
+        last is None
+        or len(row) < 2
+        or {each.fingerprint for each in parts} != {each.fingerprint for each in row}
+    ):
+        names = ", ".join(each.name for each in parts) or "none"
+        raise InvalidArgumentError(
+            f"cannot run programs in a row: expected two or more, the last of which follows all "
+            f"others, got {names}; take what one makes by cloakwork.result into the next"
+        )
+    inputs = (port.name for each in row for port in encrypted_ports(each))
+    return replace(last, row=tuple(dict.fromkeys(inputs)))
 
 
 def _together(programs: Sequence[Program]) -> Mapping[str, Program]:
@@ -340,31 +384,33 @@ def _schemes_without_bootstraps(
         if isinstance(each.body, SlotProgram)
     )
     scale, headroom = max(each.scale_bits for each in sets), max(e.headroom_bits for e in sets)
-    word = min(each.word_bits for each in sets)
+    # Rings have few of the shortest primes.
+    words = sorted({each.word_bits for each in sets})
     for each in programs:
         own = each.scheme.parameters
-        same = own.scale_bits >= scale and own.headroom_bits >= headroom and own.word_bits <= word
+        same = own.scale_bits >= scale and own.headroom_bits >= headroom
+        same = same and own.word_bits == words[0]
         if same and own.levels >= levels:
             yield each.scheme
     while scale <= SCALE_BITS[-1]:
-        try:
-            made = Parameters(
-                levels=levels,
-                scale_bits=scale,
-                headroom_bits=headroom,
-                log_n=sets[0].log_n,
-                word_bits=word,
-                insecure=any(each.insecure for each in sets),
-            )
-        except InsecureParametersError as refusal:
-            raise InsecureParametersError(
-                f"cannot {_ACTION}: {', '.join(each.name for each in programs)} together take "
-                f"{levels} levels of scale 2^{scale:g}: {refusal.reason}; compile all with "
-                f"log_n={sets[0].log_n + 1}"
-            ) from refusal
-        except InvalidParametersError:
-            pass
-        else:
+        for word in words:
+            try:
+                made = Parameters(
+                    levels=levels,
+                    scale_bits=scale,
+                    headroom_bits=headroom,
+                    log_n=sets[0].log_n,
+                    word_bits=word,
+                    insecure=any(each.insecure for each in sets),
+                )
+            except InsecureParametersError as refusal:
+                raise InsecureParametersError(
+                    f"cannot {_ACTION}: {', '.join(each.name for each in programs)} together take "
+                    f"{levels} levels of scale 2^{scale:g}: {refusal.reason}; compile all with "
+                    f"log_n={sets[0].log_n + 1}"
+                ) from refusal
+            except InvalidParametersError:
+                continue
             yield Ckks(made)
         # Keys of longer chains have a little more noise.
         scale = math.floor(scale) + 1
