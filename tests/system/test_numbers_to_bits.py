@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -104,6 +106,24 @@ def test_what_leaves_is_one_bootstrap_a_bit() -> None:
     assert cw.estimate(second).operations["number out of slots"] == 10
     assert "to the nearest multiples of 2^-8" in cw.explain(second)
     assert second.log2_failure < -64
+
+
+def test_explain_names_polynomials_where_these_take_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = _pair(cw.boolean.argmax(_SCORES))
+    told = {True: 8.0, False: 0.25}
+
+    def estimated(program: cw.Program) -> SimpleNamespace:
+        return SimpleNamespace(seconds=told[program is second])
+
+    monkeypatch.setattr(import_module("cloakwork.explain.bits"), "estimate", estimated)
+    shown = cw.explain(second)
+    # As `x > y` has it: of the largest distance to the middle of the range.
+    gap = (first.outputs[0].high or 0.0) / 64
+    assert 2.0**-6 < gap < 2.0**-4
+    assert f"numbers are only compared, and differ by {gap:.2g} or more" in shown
+    assert "for all at once in 250 ms, this takes 8 s, both modelled" in shown
+    told[True] = 0.2
+    assert "only compared" not in cw.explain(second)
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
+from cloakwork.errors import ActivationFitError, InvalidParametersError, LevelExhaustedError
+from cloakwork.explain.estimate import estimate
 from cloakwork.explain.quantities import counted, duration, size
+from cloakwork.frontends.tensors.compile import compile as compile_tensors
 from cloakwork.plan.cost.tfhe import data_flow_seconds, known_set
+from cloakwork.plan.functions.recipes import GAP
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import GateProgram, statistics_of
 from cloakwork.programs.port import Port
-from cloakwork.runtime.leaving import Leaving, border
+from cloakwork.programs.spec import Spec
+from cloakwork.runtime.leaving import Leaving, border, range_of
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.tfhe import Tfhe
@@ -18,6 +24,8 @@ from cloakwork.schemes.tfhe import Tfhe
 _SHOWN_PORTS = 12
 _BARS = 12
 _BAR_WIDTH = 40
+# Of 0 or 1, which say whether a number is greater.
+_COMPARED_BITS = 8
 # Besides one and those that a program was made for.
 _MANY_THREADS = 16
 
@@ -48,6 +56,8 @@ def explain_bootstraps(program: BootstrapProgram, of: Program, profile: Profile 
     for link in of.after:
         if isinstance(link, Leaving):
             facts["rounding"] = _rounding(of, link)
+            if cheaper := _by_polynomials(of, link):
+                facts["cheaper"] = cheaper
     if isinstance(scheme, Tfhe):
         facts |= _encrypted_facts(program, of.whole_body, scheme, of.threads or 1)
     if profile is not None:
@@ -67,6 +77,29 @@ def _rounding(program: Program, link: Leaving) -> str:
     if link.program.scheme.exact:
         return f"{shown}, exactly"
     return f"{shown}; to either side within {border(program, link):.2g} of the middle of two"
+
+
+def _by_polynomials(program: Program, link: Leaving) -> str:
+    """What a comparison of the numbers without leaving slots takes; empty where it is not less."""
+    first = link.program
+    least, greatest = range_of(first, link.result_port)
+    if first.scheme.exact or not first.scheme.encrypts or not math.isfinite(greatest - least):
+        return ""
+    shape, middle = link.port(program).shape, (least + greatest) / 2
+    spec = Spec(shape, low=least, high=greatest)
+    with suppress(InvalidParametersError, LevelExhaustedError, ActivationFitError):
+        seconds = estimate(
+            compile_tensors(lambda x: x > middle, spec, precision=_COMPARED_BITS)
+        ).seconds
+        here = estimate(program).seconds
+        if seconds < here:
+            gap = GAP * (greatest - least) / 2
+            return (
+                f"where numbers are only compared, and differ by {gap:.2g} or more: polynomials "
+                f"of cloakwork.compile do that for all at once in {duration(seconds)}, this takes "
+                f"{duration(here)}, both modelled"
+            )
+    return ""
 
 
 def _with_parts(count: int, parts: Sequence[str]) -> str:
