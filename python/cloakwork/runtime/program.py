@@ -226,7 +226,10 @@ class Program(Served):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of the evaluation keys that it needs."""
+        """Bytes of the evaluation keys that it needs, those of bits as they are stored.
+
+        In memory those of bits take several times as much.
+        """
         return key_bytes_of(self.parts) if self.row else int(self.scheme.key_bytes(self.body))
 
     @property
