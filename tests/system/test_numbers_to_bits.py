@@ -118,7 +118,8 @@ def test_explain_names_polynomials_where_these_take_less(monkeypatch: pytest.Mon
     monkeypatch.setattr(import_module("cloakwork.explain.bits"), "estimate", estimated)
     shown = cw.explain(second)
     # As `x > y` has it: of the largest distance to the middle of the range.
-    gap = (first.outputs[0].high or 0.0) / 64
+    scores = first.outputs[0]
+    gap = ((scores.high or 0.0) - (scores.low or 0.0)) / 128
     assert 2.0**-6 < gap < 2.0**-4
     assert f"numbers are only compared, and differ by {gap:.2g} or more" in shown
     assert "for all at once in 250 ms, this takes 8 s, both modelled" in shown

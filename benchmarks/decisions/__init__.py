@@ -1,0 +1,1 @@
+"""Exact decisions on numbers, and numbers that bits become."""
