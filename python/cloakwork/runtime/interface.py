@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 from cloakwork.base.arguments import shown
@@ -26,11 +27,14 @@ from cloakwork.runtime.client import Client
 from cloakwork.runtime.fingerprint import warning_of
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.program import MAX_LINKS, Body, Program
+from cloakwork.runtime.row import inputs_of_row, row_misfit
 from cloakwork.runtime.state import Kept
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
+from cloakwork.schemes.bridged import BridgedReals
 
 KIND = "interface file"
+_ROW, _BEFORE = "row", "before"
 _Level = Annotated[int, Limits(0, MAX_LEVEL)]
 # Where there is no key of a kind.
 _NO_KEY = -1
@@ -94,6 +98,8 @@ class Interface(Served):
         error_bound: See `Program`.
         after: The inputs that are results of other programs.
         kept: The inputs that are results of the step before.
+        row: See `Program`.
+        before: Where it stands for a whole row, the interfaces of the programs before.
 
     Example:
         >>> import numpy as np
@@ -120,6 +126,8 @@ class Interface(Served):
     error_bound: float | None
     after: tuple[Taken, ...] = ()
     kept: tuple[Kept, ...] = ()
+    row: tuple[str, ...] = ()
+    before: tuple[Interface, ...] = ()
 
     def __post_init__(self) -> None:
         self.scheme.require_fitting(self.body)
@@ -129,7 +137,7 @@ class Interface(Served):
                 f"cannot use {self.name}: its inputs or outputs are not those of its packing"
             )
         if self.scheme.encrypts and any(
-            port.kind == "real" and port.bound == float("inf") for port in self.inputs
+            port.kind == "real" and port.bound == float("inf") for port in self.packing.inputs
         ):
             raise InvalidProgramError(f"cannot use {self.name}: an input has no range")
         if self.packing.is_checked:
@@ -139,6 +147,12 @@ class Interface(Served):
                 "ranges that allow more; compile with ranges such as cw.scalar(bits=8), or with "
                 "wrapping=True"
             )
+        if self.row or self.before:
+            reason = row_misfit(self, self.before)
+            if any(each.scheme.key_set != self.scheme.key_set for each in self.before):
+                reason = "its programs have several parameter sets"
+            if reason:
+                raise InvalidProgramError(f"cannot use {self.name}: {reason}")
 
     @classmethod
     def of(cls, program: Program) -> Self:
@@ -158,11 +172,6 @@ class Interface(Served):
                 "cannot make an interface: expected a program that encrypts, got "
                 f"{shown(program)}; give what compile returns"
             )
-        if program.row:
-            raise InvalidArgumentError(
-                f"cannot make an interface of {program.name}: expected one program, got a row of "
-                f"{len(program.parts)}, of which clients need each; give them the program"
-            )
         return cls(
             program.scheme,
             _stand_in(program),
@@ -175,6 +184,8 @@ class Interface(Served):
             program.error_bound,
             tuple(Taken(each.input, each.name, each.result) for each in program.after),
             program.kept,
+            program.row,
+            tuple(map(cls.of, program.parts[:-1])),
         )
 
     @property
@@ -182,15 +193,10 @@ class Interface(Served):
         """The stand-in: of programs before this one an interface says which they are alone."""
         return self.body
 
-    @property
-    def row(self) -> tuple[str, ...]:
-        """That of a program by itself; see `Program.row`."""
-        return ()
-
-    @property
-    def parts(self) -> tuple[Self]:
-        """Itself alone."""
-        return (self,)
+    @cached_property
+    def parts(self) -> tuple[Interface, ...]:
+        """Those of the programs that run one after the other; see `Program.parts`."""
+        return (*self.before, replace(self, row=(), before=())) if self.row else (self,)
 
     @property
     def name(self) -> str:
@@ -200,7 +206,7 @@ class Interface(Served):
     @property
     def inputs(self) -> tuple[Port, ...]:
         """What goes in."""
-        return self.packing.inputs
+        return inputs_of_row(self) if self.row else self.packing.inputs
 
     @property
     def outputs(self) -> tuple[Port, ...]:
@@ -238,6 +244,8 @@ class Interface(Served):
     @property
     def generated_key_bytes(self) -> int:
         """Bytes of the evaluation keys that the program needs, at the most."""
+        if self.row:
+            return sum(each.generated_key_bytes for each in self.parts)
         if self.required_keys is None:
             return int(self.scheme.key_bytes(self.body))
         return int(self.scheme.bytes_of(self.required_keys))
@@ -283,6 +291,8 @@ class Interface(Served):
             "error_bound": self.error_bound,
             "after": record_of(self.after),
             "kept": record_of(self.kept),
+            **({_ROW: list(self.row)} if self.row else {}),
+            **({_BEFORE: [each.to_record() for each in self.before]} if self.before else {}),
         }
 
     _record = to_record
@@ -295,6 +305,17 @@ class Interface(Served):
             MalformedBytesError: The record is of another kind.
             InsecureParametersError: Its parameters fall short of 128-bit security.
         """
+        several = fields.several(_BEFORE, most=MAX_LINKS) if fields.has(_BEFORE) else ()
+        # Those before others have none of their own, however deep a file nests them.
+        return cls._after_others(
+            fields, limits, tuple(cls._after_others(each, limits, ()) for each in several)
+        )
+
+    @classmethod
+    def _after_others(
+        cls, fields: Fields, limits: ReadLimits, before: tuple[Interface, ...]
+    ) -> Self:
+        """The interface of a record that follows others, which are read."""
         scheme = read_scheme(fields.within("scheme"), limits)
         estimates = fields.value("estimates", tuple[_Estimate, ...])
         bounds = fields.value("output_bounds", tuple[float, ...])
@@ -318,6 +339,8 @@ class Interface(Served):
                 error_bound,
                 tuple(each.made(Taken) for each in fields.several("after", most=MAX_LINKS)),
                 tuple(each.made(Kept) for each in fields.several("kept", most=MAX_LINKS)),
+                fields.value(_ROW, tuple[str, ...]) if fields.has(_ROW) else (),
+                before,
             )
         except InsecureParametersError:
             raise
@@ -445,7 +468,10 @@ def _read_keys(fields: Fields, scheme: Any, body: Body) -> KeyRequirements | Non
     own = None if scheme.refreshing is None else scheme.refreshing.keys.encapsulation_weight
     if weight is not None and weight != own:
         raise fields.wrong("keys", "those of its parameters")
-    return KeyRequirements(product, found.rotations, found.rotated_products, conjugation, weight)
+    returns = isinstance(scheme, BridgedReals) and scheme.returns
+    return KeyRequirements(
+        product, found.rotations, found.rotated_products, conjugation, weight, returns=returns
+    )
 
 
 def _estimate(found: _Estimate, scheme: Any) -> Any:

@@ -23,7 +23,7 @@ def encrypted_ports(program: Program | Interface) -> list[Port]:
     return [port for port in program.packing.inputs if port.name not in taken]
 
 
-def inputs_of_row(program: Program) -> tuple[Port, ...]:
+def inputs_of_row(program: Program | Interface) -> tuple[Port, ...]:
     """What the clients of a row encrypt: each input once, though several programs take it."""
     ports: dict[str, Port] = {}
     for part in program.parts:
@@ -32,7 +32,9 @@ def inputs_of_row(program: Program) -> tuple[Port, ...]:
     return tuple(ports[name] for name in program.row)
 
 
-def row_misfit(program: Program, before: Sequence[Program]) -> str:
+def row_misfit(
+    program: Program | Interface, before: Sequence[Program] | Sequence[Interface]
+) -> str:
     """Why a program cannot stand for its row; empty where it can.
 
     Args:

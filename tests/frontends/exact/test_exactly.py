@@ -20,6 +20,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.gates import GateBuilder, GateKind
 from cloakwork.runtime import container
+from cloakwork.runtime.interface import KIND as INTERFACE
 from cloakwork.runtime.program import KIND
 from tests.thoroughness import part
 
@@ -326,7 +327,6 @@ def test_what_a_row_does_not_do_is_refused(chosen: cw.Program, tmp_path: Path) -
     x, prices = _inputs(1, (8,), (4,))
     sent = client.encrypt(x, prices)
     attempts: list[tuple[Callable[[], object], str]] = [
-        (lambda: cw.Interface.of(chosen), "give them the program"),
         (chosen.in_clear, "run_clear"),
         (lambda: client.encrypt_into(tmp_path / "folder", x, prices), "encrypt in memory"),
         (lambda: cw.explain(chosen, cw.Profile()), "one of its parts"),
@@ -343,6 +343,27 @@ def test_what_a_row_does_not_do_is_refused(chosen: cw.Program, tmp_path: Path) -
     other, _ = _compiled(lambda x: x * 2, (8,)).keygen()
     with pytest.raises(ProgramMismatchError, match="belong to another program"):
         evaluator.run(other.encrypt(x))
+
+
+def test_clients_of_an_interface_of_a_row_see_no_weights(
+    chosen: cw.Program, tmp_path: Path
+) -> None:
+    interface = cw.Interface.of(chosen)
+    interface.save(tmp_path / "interface")
+    interface = cw.load(tmp_path / "interface", cw.Interface, insecure=True)
+    assert [port.name for port in interface.inputs] == ["x", "prices"]
+    client = interface.client()
+    client.save(tmp_path / "client")
+    client = cw.load(tmp_path / "client", cw.Client, insecure=True)
+    evaluator = chosen.evaluator(client.evaluation_keys())
+    x, prices = _inputs(5, (8,), (4,))
+    made = evaluator.run(client.encrypt(x, prices))
+    assert _near(client.decrypt(made), _chosen(x, prices), chosen.error)
+    for changed in ({"row": ["x"]}, {"before": []}):
+        record = {**interface.to_record(), **changed}
+        container.write(tmp_path / "damaged", INTERFACE, record)
+        with pytest.raises(MalformedBytesError, match="inputs are not those of its row"):
+            cw.load(tmp_path / "damaged", cw.Interface, insecure=True)
 
 
 def test_a_file_whose_row_is_not_that_of_its_programs_is_refused(
