@@ -12,8 +12,8 @@ from cloakwork.frontends.tensors.tensor import TENSOR_KIND
 from cloakwork.runtime import container
 from cloakwork.runtime.client import ENCRYPTOR_KIND
 from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.encrypted import BESIDE, MOST_BESIDE, Encrypted
 from cloakwork.runtime.encrypted import KIND as ENCRYPTED_KIND
-from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import KIND as EVALUATION_KEYS_KIND
 from cloakwork.runtime.evaluator import KIND as PROGRAM_EVALUATOR_KIND
 from cloakwork.runtime.fingerprint import warning_of
@@ -94,13 +94,18 @@ def _folder(encrypted: Encrypted) -> str:
 
 
 def _encrypted(fields: Fields) -> list[str]:
-    ports = ", ".join(printable(str(each)) for each in fields.items("ports", most=1 << 16))
     count = fields.raw("count")
     lines = [
-        f"holds     encrypted {fields.word('role')}: {ports}",
+        f"holds     encrypted {fields.word('role')}: {_ports(fields)}",
         f"program   {fields.word('program')}",
         f"key       {fields.data('key_id').hex()}",
     ]
     lines += [f"count     {count} evaluations"] if isinstance(count, int) else []
+    for each in fields.several(BESIDE, most=MOST_BESIDE) if fields.has(BESIDE) else ():
+        lines += [f"beside    {_ports(each)}, of program {each.word('program')}"]
     warning = warning_of(fields.word("program"))
     return lines + ([f"warning   {warning}"] if warning else [])
+
+
+def _ports(fields: Fields) -> str:
+    return ", ".join(printable(str(each)) for each in fields.items("ports", most=1 << 16))

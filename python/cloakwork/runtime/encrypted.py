@@ -28,9 +28,9 @@ Role = Literal["inputs", "outputs"]
 KIND = "encrypted values file"
 KEY_ID_BYTES = 16
 _MAX_RUNS = 1 << 20
-_BESIDE = "beside"
+BESIDE = "beside"
 # Programs that one follows, at most.
-_MOST_BESIDE = 256
+MOST_BESIDE = 256
 # Far more times than leave results a right bit.
 _MOST_REKEYED = 1 << 10
 _MAX_VALUES = 1 << 22
@@ -298,7 +298,7 @@ class Encrypted(Saved):
 
     def _record(self) -> Record:
         signature = {} if self._signature is None else {"signature": record_of(self._signature)}
-        beside = {_BESIDE: [each._record() for each in self.beside]} if self.beside else {}
+        beside = {BESIDE: [each._record() for each in self.beside]} if self.beside else {}
         return {**self.described(), **signature, "runs": self._run_records(), **beside}
 
     def _run_records(self) -> list[Record]:
@@ -310,9 +310,9 @@ class Encrypted(Saved):
     @classmethod
     def _of(cls, fields: Fields, _: ReadLimits) -> Self:
         made = cls._alone(fields)
-        if fields.has(_BESIDE):
+        if fields.has(BESIDE):
             # Those beside others have none of their own, however deep a file nests them.
-            others = fields.several(_BESIDE, most=_MOST_BESIDE)
+            others = fields.several(BESIDE, most=MOST_BESIDE)
             made.beside = tuple(Encrypted._alone(each) for each in others)
         return made
 

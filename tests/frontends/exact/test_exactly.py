@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.cli.inspection import inspected
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
@@ -96,6 +97,7 @@ def test_one_program_decides_between_two_steps_on_ciphertexts(
     client.save(tmp_path / "client")
     evaluator.save(tmp_path / "evaluator")
     sent.save(tmp_path / "in")
+    assert f"beside    prices, of program {chosen.fingerprint}" in inspected(tmp_path / "in")
     loaded = cw.load(tmp_path / "program", cw.Program, insecure=True)
     assert (loaded.fingerprint, loaded.row) == (chosen.fingerprint, ("x", "prices"))
     server = cw.load(tmp_path / "evaluator", cw.Evaluator, insecure=True)
@@ -359,7 +361,8 @@ def test_clients_of_an_interface_of_a_row_see_no_weights(
     x, prices = _inputs(5, (8,), (4,))
     made = evaluator.run(client.encrypt(x, prices))
     assert _near(client.decrypt(made), _chosen(x, prices), chosen.error)
-    for changed in ({"row": ["x"]}, {"before": []}):
+    damages: list[dict[str, list[str]]] = [{"row": ["x"]}, {"before": []}]
+    for changed in damages:
         record = {**interface.to_record(), **changed}
         container.write(tmp_path / "damaged", INTERFACE, record)
         with pytest.raises(MalformedBytesError, match="inputs are not those of its row"):
