@@ -118,7 +118,7 @@ def largest_noise(program: Program, result: str) -> float:
     """
     failure_bits = program.scheme.failure_bits
     noises = [noise_of(name, failure_bits) for name in sets_of_numbers()]
-    return _DEVIATIONS * max(_deviation_of(program, result, each) for each in noises)
+    return _DEVIATIONS * max(deviation_of(program, result, each) for each in noises)
 
 
 def encodings_of(program: Program, result: str) -> NDArray[np.uint32]:
@@ -129,7 +129,7 @@ def encodings_of(program: Program, result: str) -> NDArray[np.uint32]:
     return body.output_encodings[body.output_slices[place]]
 
 
-def _deviation_of(program: Program, result: str, noise: BitNoise) -> float:
+def deviation_of(program: Program, result: str, noise: BitNoise) -> float:
     """The deviation of the noise of a result's bits in half encoding, in turns.
 
     Args:
