@@ -20,6 +20,9 @@ _INSECURE = click.option(
 _PASSPHRASE_FD = click.option(
     "--passphrase-fd", type=int, help="A file descriptor with the passphrase of the client's file."
 )
+_SERVED = click.option(
+    "--program", "served", type=_FILE, help="Another program that the key serves; of a row, say."
+)
 _RESULT = click.option("-o", "--output", type=_FILE, required=True, help="Where to write.")
 
 
@@ -177,6 +180,12 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 @click.option("--evaluator", type=_FILE, help="Where the evaluator goes, with its keys.")
 @click.option("--keys", type=_FILE, help="Where the evaluation keys go by themselves.")
 @click.option("--public-key", type=_FILE, help="Where a key goes with which another encrypts.")
+@click.option(
+    "--serving",
+    type=_FILE,
+    multiple=True,
+    help="Another program for the same keys, brought together with PROGRAM.",
+)
 @click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
 @_PASSPHRASE_FD
 @click.option("--overwrite", is_flag=True, help="Replace keys that are there.")
@@ -187,6 +196,7 @@ def keygen(
     evaluator: Path | None,
     keys: Path | None,
     public_key: Path | None,
+    serving: tuple[Path, ...],
     passphrase: bool,
     passphrase_fd: int | None,
     overwrite: bool,
@@ -200,7 +210,7 @@ def keygen(
     A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.key_files import load_for_clients  # noqa: PLC0415
+    from cloakwork.cli.key_files import evaluator_of, load_for_clients  # noqa: PLC0415
     from cloakwork.cli.outputs import (  # noqa: PLC0415
         require_new_key,
         require_replaceable,
@@ -211,14 +221,20 @@ def keygen(
 
     if (evaluator is None) == (keys is None):
         raise click.UsageError("expected one of --evaluator and --keys.")
+    if serving and evaluator is None:
+        raise click.UsageError("--serving goes with --evaluator.")
     asked: dict[str, tuple[Path | None, type[Saved], Callable[[cw.Client], Saved]]] = {
         "--client": (client, cw.Client, lambda made: made),
-        "--evaluator": (evaluator, cw.Evaluator, cw.Client.evaluator),
+        "--evaluator": (
+            evaluator,
+            cw.Evaluator,
+            lambda made: evaluator_of(made, serving, insecure),
+        ),
         "--keys": (keys, cw.EvaluationKeys, cw.Client.evaluation_keys),
         "--public-key": (public_key, cw.Encryptor, cw.Client.public_key),
     }
     files = {option: path for option, (path, _, _) in asked.items() if path is not None}
-    require_separate(files, [program])
+    require_separate(files, [program, *serving])
     for option, path in files.items():
         require_replaceable(path, asked[option][1])
         if not overwrite:
@@ -273,11 +289,13 @@ def evaluator(program: Path, keys: Path, output: Path, insecure: bool) -> None:
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
 @click.option("--folder", metavar="PLACE", help="Where to write as files from which runs read.")
 @click.option("--first-state", type=_FILE, help="Where to write the state before the first step.")
+@_SERVED
 @_PASSPHRASE_FD
 @_INSECURE
 def encrypt(
     key: Path,
     inputs: Path | None,
+    served: Path | None,
     output: Path | None,
     folder: str | None,
     first_state: Path | None,
@@ -291,7 +309,7 @@ def encrypt(
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
-    from cloakwork.cli.key_files import load_encrypting  # noqa: PLC0415
+    from cloakwork.cli.key_files import load_encrypting, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
     if first_state is not None:
@@ -299,7 +317,7 @@ def encrypt(
             raise click.UsageError("--first-state goes without INPUTS and where to write them.")
         require_separate({"--first-state": first_state}, [key])
         require_replaceable(first_state, cw.EncryptedState)
-        client = load_encrypting(key, insecure, passphrase_fd)
+        client = serving(load_encrypting(key, insecure, passphrase_fd), served, insecure)
         if not isinstance(client, cw.Client):
             raise click.UsageError("--first-state takes a client's file, not that of a public key.")
         client.start().save(first_state)
@@ -311,7 +329,7 @@ def encrypt(
     if output is not None:
         require_separate({"--output": output}, [key, inputs])
         require_replaceable(output, cw.Encrypted)
-    key_holder = load_encrypting(key, insecure, passphrase_fd)
+    key_holder = serving(load_encrypting(key, insecure, passphrase_fd), served, insecure)
     values = read_values(inputs, key_holder.program.inputs)
     if folder is None:
         encrypted = key_holder.encrypt(**values)
@@ -334,10 +352,12 @@ def encrypt(
 @click.option("--state", type=_FILE, help="The state, which the next one replaces.")
 @click.option("--step", type=int, help="The step that the state has to be of.")
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
+@_SERVED
 @_INSECURE
 def run(
     evaluator: Path,
     inputs: tuple[Path, ...],
+    served: Path | None,
     output: Path | None,
     clear: Path | None,
     state: Path | None,
@@ -351,7 +371,7 @@ def run(
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.cluster import run_on  # noqa: PLC0415
     from cloakwork.cli.input_files import read_values  # noqa: PLC0415
-    from cloakwork.cli.key_files import require_layers  # noqa: PLC0415
+    from cloakwork.cli.key_files import require_layers, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.runtime.saved import Saved, save_all  # noqa: PLC0415
 
@@ -364,7 +384,8 @@ def run(
     if output is not None:
         require_separate({"--output": output}, read)
         require_replaceable(output, cw.Encrypted)
-    loaded = cw.load(evaluator, cw.Evaluator, insecure=options["insecure"])
+    insecure = options["insecure"]
+    loaded = serving(cw.load(evaluator, cw.Evaluator, insecure=insecure), served, insecure)
     if options["memory_limit"] is not None:
         loaded.memory_limit = options["memory_limit"]
     if options["cache_bytes"] is not None:
@@ -398,11 +419,13 @@ def run(
 @click.option("--statistical-bits", type=int, help="How well results for others hide the key.")
 @click.option("--decryptions", type=int, help="Ciphertexts to be decrypted for others, in all.")
 @click.option("--honest-inputs", is_flag=True, help="Vouch for all who hold a public key.")
+@_SERVED
 @_PASSPHRASE_FD
 @_INSECURE
 def decrypt(
     client: Path,
     outputs: Path,
+    served: Path | None,
     output: Path | None,
     for_others: bool,
     statistical_bits: int | None,
@@ -432,6 +455,8 @@ def decrypt(
     key_holder = cw.load(
         client, cw.Client, insecure=insecure, passphrase=passphrase_of(client, passphrase_fd)
     )
+    if served is not None:
+        key_holder = key_holder.serving(cw.load(served, cw.Program, insecure=insecure))
     program = key_holder.program
     if output is not None:
         require_results_place(output, [client, outputs], program.inputs, program.outputs)

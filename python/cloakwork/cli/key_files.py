@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import overload
 
 from cloakwork.cli.passphrase import passphrase_of
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
@@ -10,6 +12,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.client import ENCRYPTOR_KIND, Client, Encryptor
 from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.interface import KIND as INTERFACE_KIND
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
@@ -40,6 +43,54 @@ def load_encrypting(
         f"cannot encrypt with {path}: expected a {CLIENT_KIND} or a {ENCRYPTOR_KIND}, which "
         f"keygen writes, got the {kind} of this name"
     )
+
+
+@overload
+def serving(holder: Evaluator, program: Path | None, insecure: bool) -> Evaluator: ...
+@overload
+def serving(
+    holder: Client | Encryptor, program: Path | None, insecure: bool
+) -> Client | Encryptor: ...
+def serving(
+    holder: Client | Encryptor | Evaluator, program: Path | None, insecure: bool
+) -> Client | Encryptor | Evaluator:
+    """A key's holder for another program, if one is named, of the same parameters.
+
+    Raises:
+        InvalidArgumentError: It is a public key, which is for one program.
+        CloakworkError: What `serving` of the holder raises.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client, evaluator = cw.compile(lambda x: x.sum(), (4,)).keygen()
+        >>> serving(evaluator, None, insecure=False) is evaluator
+        True
+    """
+    if program is None:
+        return holder
+    if isinstance(holder, Encryptor):
+        raise InvalidArgumentError(
+            f"cannot encrypt for {program}: expected a client's file with --program, got a public "
+            f"key, which is for {holder.program.name} alone; have one made for that program"
+        )
+    return holder.serving(load(program, Program, insecure=insecure))
+
+
+def evaluator_of(client: Client, others: Sequence[Path], insecure: bool) -> Evaluator:
+    """An evaluator of a client's program and of others, with the keys of all, each once.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+        >>> evaluator_of(client, [], insecure=False).program is client.program
+        True
+    """
+    made, served = client.evaluator(), [client.program]
+    for path in others:
+        program = load(path, Program, insecure=insecure)
+        made = made.serving(program, client.serving(program).evaluation_keys(*served))
+        served.append(program)
+    return made
 
 
 def load_for_clients(path: Path, insecure: bool) -> Program | Interface:
