@@ -4,7 +4,7 @@ Rows of programs that go from slots to bits, or back, run on ciphertexts at 128-
 one key: AES that deciphers what a regression takes, a table on results over reals, the greatest of
 integers, the five of a hundred most similar texts, and the digit that LeNet sees. All results are
 compared with those in the clear; one that is wrong makes the run fail. What `cloakwork.estimate`
-says before a run stands beside what it took. Rows take minutes each, the network's 7 GiB.
+says before a run stands beside what it took. Rows take minutes each, the first one 4 GiB.
 """
 
 from __future__ import annotations
