@@ -28,7 +28,7 @@ def _bounded(_low: float, _high: float, *_parameters: float) -> float:
 
 def sampled(low: float, high: float) -> Array:
     """Numbers of a range, its ends, its middle and those close to 0 among them."""
-    high = max(high, low + _LEAST_WIDTH * max(1.0, abs(low)))
+    high = max(high, low + _LEAST_WIDTH * (max(abs(low), abs(high)) or 1.0))
     points = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0.0, np.pi, _SAMPLES))
     small = np.geomspace(1e-9, 1.0, 512) * max(abs(low), abs(high))
     points = np.concatenate([points, -small, [0.0], small, [low, high]])
@@ -48,6 +48,7 @@ class Function:
         pole: Whether it is defined below `above` again, on the other side of a pole.
         jumps: Whether it has two values and jumps from one to the other at 0.
         corner: Whether it has a corner at 0, which no single polynomial comes near.
+        degree: The number d with f(c x) = c^d f(x) for all c above 0; None where there is none.
         slope: A bound on its slopes between two ends, with its parameters.
         numbers: Of a range the numbers that come, but for errors, where it is looked at.
     """
@@ -60,6 +61,7 @@ class Function:
     pole: bool = False
     jumps: bool = False
     corner: bool = False
+    degree: float | None = None
     slope: Slope = _bounded
     numbers: Callable[[float, float], Array] = sampled
 
@@ -177,7 +179,7 @@ def _of_both_sides(low: float, high: float) -> float:
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
-        "absolute": Function(np.abs, corner=True),
+        "absolute": Function(np.abs, corner=True, degree=1.0),
         # Of phases as `programs.phases` has them, where errors count by their squares.
         "bit_of_phase": Function(_bit_of_phase, numbers=_phases_of_bits),
         "arcsinh": Function(np.arcsinh),
@@ -204,23 +206,29 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "log2": Function(np.log2, above=0.0, open=True, slope=_falling(1 / math.log(2.0), -1.0)),
         "mish": Function(lambda x: x * np.tanh(_softplus(x))),
         "reciprocal": Function(
-            np.reciprocal, above=0.0, open=True, pole=True, slope=_falling(1.0, -2.0)
+            np.reciprocal,
+            above=0.0,
+            open=True,
+            pole=True,
+            degree=-1.0,
+            slope=_falling(1.0, -2.0),
         ),
-        "relu": Function(lambda x: np.maximum(x, 0.0), corner=True),
+        "relu": Function(lambda x: np.maximum(x, 0.0), corner=True, degree=1.0),
         "rsqrt": Function(
             lambda x: _number(1.0 / np.sqrt(x)),
             above=0.0,
             open=True,
+            degree=-0.5,
             slope=_falling(0.5, -1.5),
         ),
         "sigmoid": Function(_sigmoid),
-        "sign": Function(lambda x: _number(np.sign(x)), jumps=True),
+        "sign": Function(lambda x: _number(np.sign(x)), jumps=True, degree=0.0),
         "silu": Function(lambda x: x * _sigmoid(x)),
         "sin": Function(np.sin),
         "sinh": Function(np.sinh, slope=_of_both_sides),
         "softplus": Function(_softplus),
-        "sqrt": Function(np.sqrt, above=0.0, slope=_falling(0.5, -0.5)),
-        "step": Function(lambda x: _number(np.heaviside(x, 0.5)), jumps=True),
+        "sqrt": Function(np.sqrt, above=0.0, degree=0.5, slope=_falling(0.5, -0.5)),
+        "step": Function(lambda x: _number(np.heaviside(x, 0.5)), jumps=True, degree=0.0),
         "tanh": Function(np.tanh),
     }
 )

@@ -19,6 +19,8 @@ MAX_PORT_BITS = 1 << 20
 # More axes than any version of numpy can index, and elements along one of them.
 MAX_AXES = 64
 MAX_SIZE = 1 << 40
+# Of what a double holds.
+MAX_EXPONENT = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +40,13 @@ class Port:
         high: The greatest.
         fraction: Over bits, bits after the point of a number with a fixed point, whose bit 0 is
             worth 2^-fraction; 0 for an integer.
+        exponent: Of reals, slots hold numbers divided by 2^exponent.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
             is below 1, the bits are more than `MAX_PORT_BITS`, bytes are not whole, the range is
-            empty, or bits after the point are more than all, or the kind has no point.
+            empty, bits after the point are more than all, the kind has no point, or the exponent is
+            larger than `MAX_EXPONENT`.
 
     Example:
         >>> print(Port("samples", "signed", 12, shape=(4,)))
@@ -60,6 +64,7 @@ class Port:
     low: float | int | None = None
     high: float | int | None = None
     fraction: int = 0
+    exponent: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -85,6 +90,10 @@ class Port:
             self._refuse(f"expected 0 to {self.width} bits after the point, got {self.fraction!r}")
         if self.fraction and self.kind not in ("unsigned", "signed"):
             self._refuse(f"expected a point in a number, got one in {self.kind}")
+        if type(self.exponent) is not int or abs(self.exponent) > MAX_EXPONENT:
+            self._refuse(f"expected an exponent of up to {MAX_EXPONENT}, got {self.exponent!r}")
+        if self.exponent and self.kind != "real":
+            self._refuse(f"expected an exponent of reals, got one of {self.kind}")
         if self.low is not None and self.high is not None and not self.low <= self.high:
             self._refuse(f"its range from {self.low!r} to {self.high!r} is empty")
 
@@ -110,6 +119,11 @@ class Port:
             return math.inf
         return float(max(abs(self.low), abs(self.high)))
 
+    @property
+    def held_bound(self) -> float:
+        """The largest absolute value that a slot holds for it."""
+        return math.ldexp(self.bound, -self.exponent)
+
     def __str__(self) -> str:
         name, sizes = printable(self.name), " x ".join(map(str, self.shape))
         if self.is_bits:
@@ -120,6 +134,8 @@ class Port:
         if self.low is not None and self.high is not None:
             form = "g" if self.kind == "real" else ""
             limits = f" from {self.low:{form}} to {self.high:{form}}"
+        if self.exponent:
+            limits += f", in units of 2^{self.exponent}"
         return f"{name}: {sizes or 'one'}, {self.kind}s{limits}"
 
     def _refuse(self, reason: str) -> NoReturn:

@@ -643,8 +643,14 @@ class Client(_Encrypting):
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
         assert program.output_bounds is not None
-        bound, arrays = max(program.output_bounds), list(arrays_in(result))
-        stated = program.error
+        # As slots hold them: bounds and noise are of what is in slots.
+        units = [port.exponent for port in program.outputs]
+        arrays = [
+            np.ldexp(array, -unit) if unit else array
+            for array, unit in zip(arrays_in(result), units, strict=True)
+        ]
+        bound = max(program.output_bounds)
+        stated = None if program.error is None else math.ldexp(program.error, -max(units))
         if stated is not None and stated > _ABSURD * max(1.0, bound) and not self._gives_zeros:
             raise PrecisionLostError(
                 f"cannot {action}: the program states errors of up to {stated:g}, and none of its "

@@ -32,7 +32,7 @@ from cloakwork.plan.circuits.following import (
 from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
-from cloakwork.plan.tensors.lowerings import cheapest_program
+from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.after import Result
 from cloakwork.runtime.costs import Costs, comparable
@@ -45,6 +45,7 @@ def compile(
     function: Callable[..., Any],
     *specs: Spec | tuple[int, ...] | ArrayLike,
     precision: int = 20,
+    relative: int | None = None,
     margin: float = MARGIN,
     key_budget: int | None = None,
     memory_limit: int | None = None,
@@ -80,6 +81,9 @@ def compile(
             Or what `cloakwork.result` says of a result of another program, or `cloakwork.state` of
             what stays with the evaluator.
         precision: Bits after the binary point that results should have, of reals.
+        relative: Instead, bits that are to be right of the largest number that a result may be by
+            the ranges of the arguments: errors are at most 2^-relative times as large. For numbers
+            of any magnitude.
         margin: By how much numbers may exceed those of samples, as a part of half the width of
             their range.
         key_budget: Bytes for all evaluation keys; the fewer, the more rotations or ciphertexts.
@@ -146,6 +150,7 @@ def compile(
         )
     asked_for: dict[str, Any] = {
         "precision": precision,
+        "relative": relative,
         "key_budget": key_budget,
         "memory_limit": memory_limit,
         "insecure": insecure,
@@ -191,7 +196,12 @@ def compile(
         "insecure": insecure,
         "public_inputs": public_inputs,
     }
-    of_reals: dict[str, Any] = {"precision": precision, "costs": costs, "bootstrap": bootstrap}
+    of_reals: dict[str, Any] = {
+        "precision": precision,
+        "relative": relative,
+        "costs": costs,
+        "bootstrap": bootstrap,
+    }
     of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
     options: RealOptions | IntegerProductOptions
     if _are_integers(described):
@@ -219,7 +229,7 @@ def compile(
         if crossings:
             require_encrypted(given)
             return program_in_a_row(graph, crossings, options.title, asked_log_n, planned)
-        program = following(cheapest_program(graph, options, device), graph)
+        program = following(program_in_units(graph, options, device), graph)
         if integers:
             named = {graph.sources[number].name: each for number, each in integers.items()}
             program = following_integers(program, named, options.key_budget)

@@ -274,11 +274,17 @@ class TensorMethods:
         is_number = isinstance(exponent, Real) and not isinstance(exponent, bool)
         if is_number and exponent in (0.5, -0.5):
             return self.applied("sqrt" if exponent > 0 else "rsqrt", f"x ** {exponent}")
+        if is_number and not isinstance(exponent, Integral) and 2 * exponent % 2 == 1:
+            if exponent < 0:
+                inverse: Self = (self**-0.5) ** int(-2 * exponent)
+                return inverse
+            rooted: Self = self ** int(exponent - 0.5) * self**0.5
+            return rooted
         is_whole = is_number and (isinstance(exponent, Integral) or float(exponent).is_integer())
         if not is_whole:
             raise InvalidArgumentError(
-                f"cannot raise to a power: expected a whole number, 0.5 or -0.5, got "
-                f"{shown(exponent)}"
+                f"cannot raise to a power: expected a whole number, or half an odd one such as "
+                f"1.5 or -0.5, got {shown(exponent)}"
             )
         if exponent == 0:
             none = self._added(self, (1, -1), "x ** 0")

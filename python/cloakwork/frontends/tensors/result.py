@@ -78,6 +78,12 @@ def result(program: Program, which: int | str = 0) -> Any:
     if port.kind in BIT_KINDS or port.kind == "integer":
         _require_encrypting(program)
         return Result(program, port.name)
+    if port.exponent:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected numbers as they are, got {port.name} of {program.name} in "
+            f"units of 2^{port.exponent}; ask for it by precision= and not by relative=, or scale "
+            "the arguments"
+        )
     place = place_of(program, port.name)
     if place is None:
         raise InvalidArgumentError(

@@ -11,7 +11,7 @@ from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.tensors.result import following
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.reals.options import RealOptions
-from cloakwork.plan.tensors.lowerings import cheapest_program
+from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import default_layout
 from cloakwork.programs.places import TensorPlace
@@ -125,7 +125,7 @@ def _lying_still(
     graph = traced(function, specs)
     states = [number for number, each in enumerate(specs) if isinstance(each, StateSpec)]
     _require_next(graph, states)
-    program = cheapest_program(graph, options, device)
+    program = program_in_units(graph, options, device)
     options = replace(options, log_n=program.scheme.parameters.log_n)
     places: list[TensorPlace] = []
     for _ in range(_PLACES):
@@ -139,7 +139,7 @@ def _lying_still(
             assert isinstance(spec, StateSpec)
             placed[number] = replace(spec, place=place)
         graph = traced(function, placed)
-        program = cheapest_program(graph, options, device)
+        program = program_in_units(graph, options, device)
     raise InvalidParametersError(
         f"cannot compile {program.name}: expected a step that leaves its state where it takes it "
         "from, got one that moves it on; return the state in the order in which it came"

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import bytes_limit, integer, shown, truth
+from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.ckks import SCALE_BITS
@@ -76,6 +77,8 @@ class RealOptions(ProgramOptions):
 
     Args:
         precision: Bits after the binary point that results should have.
+        relative: Bits that are to be right of the largest number that a result may be; None where
+            the precision says it.
         costs: What operations cost under given parameters, in one unit for all operations.
         bootstrap: Whether values may be refreshed on the way; None where no chain is long enough.
 
@@ -88,6 +91,7 @@ class RealOptions(ProgramOptions):
     """
 
     precision: int = 20
+    relative: int | None = None
     costs: Callable[[Parameters], Costs] = comparable
     bootstrap: bool | None = None
 
@@ -100,6 +104,8 @@ class RealOptions(ProgramOptions):
                 f"cloakwork.measured_costs, got {shown(self.costs)}"
             )
         self._check_integer("precision", 0, SCALE_BITS[-1])
+        if self.relative is not None:
+            self._check_integer("relative", MIN_RIGHT_BITS, SCALE_BITS[-1])
         if self.bootstrap is not None:
             self._take("bootstrap", truth(self.bootstrap, "bootstrap", self.action))
 

@@ -161,12 +161,16 @@ def _require_more_than_noise(outputs: Sequence[Port], function: TensorFunction, 
             "more, got smaller ones, which no double holds; scale the arguments up"
         )
     if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
-        needed = least_precision(bound)
-        raise InvalidParametersError(
-            f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
-            f"2^-{precision} all of them are noise; ask for precision={needed} or more, or scale "
-            "the results up"
-        )
+        raise refusal_of_noise(title, bound, precision)
+
+
+def refusal_of_noise(title: str, bound: float, precision: int) -> InvalidParametersError:
+    """Why results up to a bound are not computed as precisely as was asked."""
+    return InvalidParametersError(
+        f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
+        f"2^-{precision} all of them are noise; ask for precision={least_precision(bound)} or "
+        f"more, for relative={MIN_RIGHT_BITS} or more, or scale the results up"
+    )
 
 
 def _results(plan: Plan, task: Task) -> tuple[Port, ...]:

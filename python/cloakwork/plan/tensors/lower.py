@@ -221,8 +221,10 @@ class _TensorWork:
         for number, node in enumerate(nodes, start=1):
             held = self.done[node]
             places = [held] if isinstance(held, Placed) else held.entered.values()
+            ends = math.ldexp(node.low, node.exponent), math.ldexp(node.high, node.exponent)
+            scale = math.ldexp(1.0, -node.exponent)
             found += [
-                ActivationRange(f"within {number}", each.values, each.layout, node.low, node.high)
+                ActivationRange(f"within {number}", each.values, each.layout, *ends, scale)
                 for each in places
             ]
         return tuple(found)

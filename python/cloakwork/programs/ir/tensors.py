@@ -109,6 +109,8 @@ class Within:
         truths: Whether its elements are 1 and 0 for true and false; see `programs.ir.truths`.
         cleared: Whether slots beside the elements are cleared where they may hold anything, so that
             the range is that of all slots.
+        exponent: The base-2 logarithm of the unit that the numbers and the range are in; see
+            `plan.functions.units`.
     """
 
     operand: Node
@@ -117,6 +119,7 @@ class Within:
     claimed: bool
     truths: bool = False
     cleared: bool = False
+    exponent: int = 0
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -212,6 +212,10 @@ class Packing(ABC):
             if port.name in arguments
         }
         count = _count({name: len(rows) for name, (rows, many) in read.items() if many}, action)
+        for port in self.inputs:
+            if port.exponent and port.name in read:
+                rows, many = read[port.name]
+                read[port.name] = np.ldexp(rows, -port.exponent), many
         shared = {
             name: rows if many else np.broadcast_to(rows, (count or 1, *rows.shape[1:]))
             for name, (rows, many) in read.items()

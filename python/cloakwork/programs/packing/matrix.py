@@ -151,6 +151,9 @@ class MatrixPacking(RealPacking):
         """Arrays of float64, in which each part of the vectors takes its place as it comes."""
         arrays = [allocate(_shape(port, count), np.float64) for port, _ in self.tensors_out]
         _fill(arrays, self.results, runs, count)
+        for (port, _), array in zip(self.tensors_out, arrays, strict=True):
+            if port.exponent:
+                np.ldexp(array, port.exponent, out=array)
         return filled(self.form, arrays)
 
     def input_bounds(self) -> list[Vector] | None:
@@ -161,7 +164,7 @@ class MatrixPacking(RealPacking):
             scaled: dict[Itself[Vector], Vector] = {}
             for vector in place.layout.fullness():
                 if Itself(vector) not in scaled:
-                    scaled[Itself(vector)] = port.bound * vector
+                    scaled[Itself(vector)] = port.held_bound * vector
                 bounds.append(scaled[Itself(vector)])
         return bounds
 

@@ -128,7 +128,8 @@ class WholeTensorPacking(RealPacking):
         left = [iter(vectors) for vectors in runs]
         for port, place in self.tensors_out:
             parts = [self._unpacked(place, [*islice(each, place.ciphertexts)]) for each in left]
-            array = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
+            held = np.concatenate(parts)[: count or 1].reshape(-1, *port.shape)
+            array = np.ldexp(held, port.exponent) if port.exponent else held
             found.append(np.asarray(array[0] if count is None else array))
         return filled(self.form, found)
 
@@ -138,7 +139,7 @@ class WholeTensorPacking(RealPacking):
         return [
             np.abs(vector)
             for port, place in self.tensors_in
-            for vector in self._packed(place, np.full((1, *port.shape), port.bound))
+            for vector in self._packed(place, np.full((1, *port.shape), port.held_bound))
         ]
 
 
@@ -196,7 +197,7 @@ class TensorPacking(WholeTensorPacking):
         if any(math.isinf(port.bound) and not port.is_bits for port in self.inputs):
             return None
         return [
-            (1.0 if port.is_bits else port.bound) * filled
+            (1.0 if port.is_bits else port.held_bound) * filled
             for port, place in self.tensors_in
             for filled in place.filled()
         ]
