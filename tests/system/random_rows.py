@@ -148,7 +148,7 @@ def circuits(rng: np.random.Generator, before: Before | None, options: Mapping[s
     """Sums and products of integers, as a matrix."""
     rows, columns = np.shape(before.values[0]) if before else (int(rng.integers(1, 4)), 2)
     length, steps = rows * columns, []
-    for number in range(rng.integers(2, 8)):
+    for number in range(max(int(rng.integers(2, 8)), 4 - length)):
         # Products of what was given alone: their numbers stay short.
         kind, count = int(rng.integers(3)), length + number
         most = length if kind == 2 else count

@@ -64,7 +64,7 @@ REFUSED: Mapping[type[CloakworkError], str] = {
         "compile a function of it first|return it once|give what is known|compile .* with bits="
     ),
 }
-MOST_REFUSED = 3
+MOST_REFUSED = 4
 
 
 def compiled(seed: int) -> Row | CloakworkError:

@@ -438,7 +438,6 @@ def decrypt(
 
     They are for the holder of the secret key alone, which they may reveal. With --for-others, which
     takes --statistical-bits and --decryptions, they may be shown; the client's file counts them.
-
     Into a .npy file they are written part by part.
     """
     import cloakwork as cw  # noqa: PLC0415
