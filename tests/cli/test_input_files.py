@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cloakwork.cli.input_files import read_samples, read_values
+from cloakwork.cli.input_files import read_inputs, read_samples
 from cloakwork.errors import InputNameError, InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.port import Port
 
@@ -102,7 +102,7 @@ def test_values_are_read_by_name(
     tmp_path: Path, name: str, data: bytes, ports: Sequence[Port], expected: Any
 ) -> None:
     (tmp_path / name).write_bytes(data)
-    assert read_values(tmp_path / name, ports) == expected
+    assert read_inputs(tmp_path / name, ports) == expected
 
 
 def test_arrays_are_read_by_name(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_arrays_are_read_by_name(tmp_path: Path) -> None:
     (tmp_path / "in.npz").write_bytes(npz(x=array))
     (tmp_path / "in.npy").write_bytes(npy(array))
     for name in ("in.npz", "in.npy"):
-        np.testing.assert_array_equal(read_values(tmp_path / name, ROW)["x"], array)
+        np.testing.assert_array_equal(read_inputs(tmp_path / name, ROW)["x"], array)
         np.testing.assert_array_equal(read_samples(tmp_path / name), array)
 
 
@@ -120,7 +120,7 @@ def test_damaged_files_are_refused(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(MalformedBytesError) as refusal:
-        read_values(tmp_path / name, ports)
+        read_inputs(tmp_path / name, ports)
     assert words in str(refusal.value)
     assert str(refusal.value).count("cannot read") == 1
     assert "pickle" not in str(refusal.value)
@@ -133,14 +133,14 @@ def test_flipped_bytes_are_refused_or_change_values(tmp_path: Path, data: bytes)
         path.write_bytes(flipped(data, at))
         # Any other error fails the test.
         with contextlib.suppress(MalformedBytesError, InputNameError):
-            assert isinstance(read_values(path, ROW)["x"], np.ndarray)
+            assert isinstance(read_inputs(path, ROW)["x"], np.ndarray)
 
 
 def test_a_header_makes_no_memory_be_taken(tmp_path: Path) -> None:
     (tmp_path / "in.npy").write_bytes(huge())
     tracemalloc.start()
     with pytest.raises(MalformedBytesError):
-        read_values(tmp_path / "in.npy", ROW)
+        read_inputs(tmp_path / "in.npy", ROW)
     assert tracemalloc.get_traced_memory()[1] < 1 << 20
     tracemalloc.stop()
 
@@ -148,10 +148,10 @@ def test_a_header_makes_no_memory_be_taken(tmp_path: Path) -> None:
 def test_refusals_of_values_without_a_name_are_said_once(tmp_path: Path) -> None:
     (tmp_path / "in.npy").write_bytes(npy(np.zeros(3)))
     with pytest.raises(InvalidArgumentError, match="the program has 2 inputs") as refusal:
-        read_values(tmp_path / "in.npy", PAIR)
+        read_inputs(tmp_path / "in.npy", PAIR)
     assert str(refusal.value).count("cannot") == 1
     with pytest.raises(InvalidArgumentError, match="cannot read in: expected a name") as refusal:
-        read_values(Path("in"), PAIR)
+        read_inputs(Path("in"), PAIR)
     assert str(refusal.value).count("cannot") == 1
 
 

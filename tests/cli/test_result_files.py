@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cloakwork.cli.input_files import read_values
-from cloakwork.cli.result_files import require_results_place, write_values
+from cloakwork.cli.input_files import read_inputs
+from cloakwork.cli.result_files import require_results_place, write_results
 from cloakwork.errors import InvalidArgumentError, NotReplaceableError
 from cloakwork.programs.port import Port
 
@@ -21,13 +21,13 @@ PAIR = (Port("a", "integer"), Port("b", "integer"))
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
 def test_results_are_read_back_and_by_their_owner_alone(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
-    write_values(path, np.full(300, 0.125), PORTS)
+    write_results(path, np.full(300, 0.125), PORTS)
     path.chmod(0o644)
-    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    write_results(path, np.array([0.5, 1.5, 2.5]), PORTS)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert list(read_values(path, PORTS)["x"]) == [0.5, 1.5, 2.5]
+    assert list(read_inputs(path, PORTS)["x"]) == [0.5, 1.5, 2.5]
     path.unlink()
-    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    write_results(path, np.array([0.5, 1.5, 2.5]), PORTS)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
@@ -45,7 +45,7 @@ def test_results_that_a_form_does_not_hold_are_refused(
     tmp_path: Path, ending: str, result: Any, words: str
 ) -> None:
     with pytest.raises(InvalidArgumentError, match=words) as refusal:
-        write_values(tmp_path / f"r{ending}", result, PAIR)
+        write_results(tmp_path / f"r{ending}", result, PAIR)
     assert f"r{ending}" in str(refusal.value)
     assert not (tmp_path / f"r{ending}").exists()
 
@@ -63,7 +63,7 @@ def test_places_are_refused_before_results_are_computed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", [".npz", ".npy", ".json", ".csv"])
 def test_earlier_results_alone_are_replaced(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
-    write_values(path, np.array([0.5, 1.5, 2.5]), PORTS)
+    write_results(path, np.array([0.5, 1.5, 2.5]), PORTS)
     require_results_place(path, [], PAIR, PORTS)
     for other in (b"mine: \0", b"PK\3\4 mine: \xff"):
         path.write_bytes(other)
@@ -75,7 +75,7 @@ def test_earlier_results_alone_are_replaced(tmp_path: Path, ending: str) -> None
 @pytest.mark.parametrize("ending", [".npz", ".json", ".csv"])
 def test_files_of_inputs_are_not_replaced_by_results(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
-    write_values(path, {"a": [1, 2], "b": [3, 4]}, PAIR)
+    write_results(path, {"a": [1, 2], "b": [3, 4]}, PAIR)
     inputs = path.read_bytes()
     with pytest.raises(NotReplaceableError, match="got a file of inputs, with a; name another"):
         require_results_place(path, [], PAIR[:1], PORTS)

@@ -160,8 +160,8 @@ def test_a_process_keeps_the_keys_of_two_evaluators(tmp_path: Path) -> None:
     jobs = [
         Job("0" * 32, f"evaluator-{each}", folder, folder, True, own_version()) for each in range(4)
     ]
-    found = [worker.evaluator_of(job) for job in jobs]
+    found = [worker.evaluator_of_job(job) for job in jobs]
     assert len({id(each) for each in found}) == 4
     assert list(worker._holders) == ["evaluator-2", "evaluator-3"]
-    assert worker.evaluator_of(jobs[3]) is found[3]
-    assert worker.evaluator_of(jobs[0]) is not found[0]
+    assert worker.evaluator_of_job(jobs[3]) is found[3]
+    assert worker.evaluator_of_job(jobs[0]) is not found[0]

@@ -1,6 +1,6 @@
 """The tensors at the edges of a program."""
 
-from cloakwork.explain.tensors import inputs_of, results_in_text
+from cloakwork.explain.tensors import input_tensors, results_in_text
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.slots import Builder, Input, Output
 
@@ -16,7 +16,7 @@ def test_ciphertexts_of_a_tensor_are_one() -> None:
     entries += [(f"y.{tile}", TILED) for tile in (0, 2)]
     entries += [("z", None), ("z", None)]
     values = [builder.append(Input(name, 1), layout) for name, layout in entries]
-    assert [(each.name, each.values, each.layout) for each in inputs_of(builder.finish())] == [
+    assert [(each.name, each.values, each.layout) for each in input_tensors(builder.finish())] == [
         ("x", (0,), WHOLE),
         ("x", (1, 2, 3), TILED),
         ("y.0", (4,), WHOLE),
@@ -37,7 +37,7 @@ def test_two_tensors_of_one_name_and_layout_stay_two() -> None:
     for _ in range(2):
         for tile in range(3):
             builder.append(Input(f"x.{tile}", 1), TILED)
-    assert [each.values for each in inputs_of(builder.finish())] == [(0, 1, 2), (3, 4, 5)]
+    assert [each.values for each in input_tensors(builder.finish())] == [(0, 1, 2), (3, 4, 5)]
 
 
 def test_a_single_result_has_no_number() -> None:

@@ -30,7 +30,7 @@ from cloakwork.runtime.schedule import (
     bootstrap_pairs,
     degrees,
     hoisting_groups,
-    part_of,
+    part_of_schedule,
     rescaled_products,
     schedule,
     shared_transforms,
@@ -167,7 +167,7 @@ def test_parts_of_a_schedule_fit_together(program: SlotProgram, size: int) -> No
     for start in range(0, len(whole.tasks), size):
         tasks = range(start, min(start + size, len(whole.tasks)))
         outputs = sorted(value for task in tasks for value in whole.tasks[task])
-        part = part_of(whole, tasks, outputs)
+        part = part_of_schedule(whole, tasks, outputs)
         assert set(part.inputs) <= made
         made.update(outputs)
         assert part.tasks == whole.tasks[start : start + size]

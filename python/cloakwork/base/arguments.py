@@ -149,7 +149,7 @@ def apart(limit: float, value: float) -> tuple[str, str]:
     return (f"{limit:.4g}",) * 2 if limit == value else (repr(limit), repr(value))
 
 
-def above(value: float, limit: float) -> str:
+def digits_above(value: float, limit: float) -> str:
     """A value with as many digits as it takes to see that it is above a limit.
 
     Example:

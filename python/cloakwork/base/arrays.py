@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.base.arguments import above, apart, shown
+from cloakwork.base.arguments import apart, digits_above, shown
 from cloakwork.errors import (
     InvalidProgramError,
     NotFiniteError,
@@ -125,7 +125,7 @@ def require_bound(
     # A NaN is not within any bound.
     if not largest <= bound + error:
         _require_finite(array, action)
-        came, limit = above(largest, bound), f"{bound:g}"
+        came, limit = digits_above(largest, bound), f"{bound:g}"
         if came == limit:
             limit, came = apart(bound, largest)
         raise ValueOutOfRangeError(

@@ -119,7 +119,7 @@ def compile_command(
     """Compile SOURCE into a program: FILE.py:NAME, or what an option says."""
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
-    from cloakwork.cli.source import Options, file_of, program_of  # noqa: PLC0415
+    from cloakwork.cli.source import Options, file_of, program_of_source  # noqa: PLC0415
 
     flags = {
         "haskell": haskell,
@@ -138,7 +138,7 @@ def compile_command(
     read = [file_of(source, languages[0]), *([asked.sample] if asked.sample else [])]
     require_separate({"--output": output}, read)
     require_replaceable(output, cw.Program)
-    program = program_of(source, languages[0], asked)
+    program = program_of_source(source, languages[0], asked)
     program.save(output)
     click.echo(program)
 
@@ -308,7 +308,7 @@ def encrypt(
     first state of a program that keeps one is encrypted without INPUTS.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.cli.key_files import load_encrypting, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
@@ -330,7 +330,7 @@ def encrypt(
         require_separate({"--output": output}, [key, inputs])
         require_replaceable(output, cw.Encrypted)
     key_holder = serving(load_encrypting(key, insecure, passphrase_fd), served, insecure)
-    values = read_values(inputs, key_holder.program.inputs)
+    values = read_inputs(inputs, key_holder.program.inputs)
     if folder is None:
         encrypted = key_holder.encrypt(**values)
     else:
@@ -370,7 +370,7 @@ def run(
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.cluster import run_on  # noqa: PLC0415
-    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.runtime.saved import Saved, save_all  # noqa: PLC0415
@@ -391,7 +391,7 @@ def run(
     if options["cache_bytes"] is not None:
         require_layers(loaded.program)
         loaded.cache_bytes = options["cache_bytes"]
-    known = None if clear is None else read_values(clear, loaded.program.inputs)
+    known = None if clear is None else read_inputs(clear, loaded.program.inputs)
     profile = cw.Profile()
     given = [cw.load(path, cw.Encrypted) for path in inputs]
     on, threads = run_on(options["cluster"], options["folder"], options["threads"])
@@ -442,7 +442,7 @@ def decrypt(
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
-    from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
+    from cloakwork.cli.result_files import as_json, require_results_place, write_results  # noqa: PLC0415
 
     for_all = statistical_bits, decryptions
     if for_others and None in for_all:
@@ -475,7 +475,7 @@ def decrypt(
     if output is None:
         click.echo(as_json(result))
     else:
-        write_values(output, result, program.outputs)
+        write_results(output, result, program.outputs)
 
 
 @cloakwork.command()
@@ -491,13 +491,13 @@ def simulate(
 ) -> None:
     """Run a program in the clear, to find mistakes."""
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.input_files import read_values  # noqa: PLC0415
-    from cloakwork.cli.result_files import as_json, require_results_place, write_values  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
+    from cloakwork.cli.result_files import as_json, require_results_place, write_results  # noqa: PLC0415
 
     loaded = cw.load(program, cw.Program, insecure=insecure)
     if output is not None:
         require_results_place(output, [program, inputs], loaded.inputs, loaded.outputs)
-    values = read_values(inputs, loaded.inputs)
+    values = read_inputs(inputs, loaded.inputs)
     if seed is None:
         result = loaded.run_clear(**values)
     else:
@@ -508,7 +508,7 @@ def simulate(
     if output is None:
         click.echo(as_json(result))
     else:
-        write_values(output, result, loaded.outputs)
+        write_results(output, result, loaded.outputs)
 
 
 @cloakwork.command()
@@ -534,7 +534,7 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
     Keys, encryption, runs and decryption are timed, and results compared with those in the clear.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.measurement import measured  # noqa: PLC0415
+    from cloakwork.cli.measurement import measured_runs  # noqa: PLC0415
 
     loaded = cw.load(program, cw.Program, insecure=insecure)
-    click.echo(measured(loaded, runs, threads))
+    click.echo(measured_runs(loaded, runs, threads))

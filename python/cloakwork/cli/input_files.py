@@ -38,7 +38,7 @@ class _UnfitError(Exception):
     """What a file has instead of what its ending promises."""
 
 
-def read_values(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
+def read_inputs(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
     """The values of ports by name.
 
     Example:

@@ -20,7 +20,7 @@ from cloakwork.runtime.program import Program
 _MAX_HALVINGS = 64
 
 
-def measured(program: Program, runs: int, threads: int | None) -> str:
+def measured_runs(program: Program, runs: int, threads: int | None) -> str:
     """Times, bytes, and the largest difference from the run in the clear, as text."""
     generator = np.random.default_rng(0)
     arguments, expected = _inputs_within_range(program, generator)

@@ -83,7 +83,7 @@ def _names_in(path: Path) -> set[str]:
     return set(found) if isinstance(found, dict) else set()
 
 
-def write_values(path: Path, result: Any, ports: Sequence[Port]) -> None:
+def write_results(path: Path, result: Any, ports: Sequence[Port]) -> None:
     """Write what a program gave, by the names of its ports."""
     named = by_name(result, ports)
     ending = require_ending(path, "write")

@@ -106,7 +106,7 @@ def file_of(source: str, language: str) -> Path:
     return Path(source if language in _WHOLE_FILES else source.rpartition(":")[0])
 
 
-def program_of(source: str, language: str, options: Options) -> Program:
+def program_of_source(source: str, language: str, options: Options) -> Program:
     """The program of a source such as `score.py:program`, `Aes.hs:encrypt`, `adder.txt`."""
     if language in _WHOLE_FILES:
         return _circuit(_WHOLE_FILES[language](source), source, options)

@@ -172,7 +172,7 @@ def _write(folder: Folder, evaluator: Evaluator, action: str) -> None:
     write_evaluator(folder, file_name(evaluator), evaluator)
 
 
-def require_keys(evaluator: Evaluator, action: str) -> None:
+def require_all_keys(evaluator: Evaluator, action: str) -> None:
     """Refuse an evaluator whose keys are fewer than its program needs; each is looked at once.
 
     Raises:

@@ -22,7 +22,7 @@ from cloakwork.programs.slots import AddProducts, Builder, RotatedProducts, Slot
 from cloakwork.runtime.executor import estimated_results, run_part
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.schedule import part_of, schedule
+from cloakwork.runtime.schedule import part_of_schedule, schedule
 from cloakwork.schemes.base import ALL_KEYS
 
 
@@ -159,7 +159,7 @@ class SlotForm(Form):
         profile: Profile,
     ) -> dict[int, Any]:
         in_order = sorted(task for bundle in tasks for task in self._bundles[bundle].tasks)
-        part = part_of(self._plan, in_order, wanted)
+        part = part_of_schedule(self._plan, in_order, wanted)
         made = run_part(
             self._body,
             part,

@@ -13,7 +13,7 @@ from cloakwork.base.record import Fields
 from cloakwork.cluster.job import Job
 from cloakwork.errors import ClusterFolderError, MalformedBytesError, ValueOutOfRangeError
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.stored import Source, StoredRun, opened
+from cloakwork.runtime.stored import Source, StoredRun, stored_values
 
 
 class InputFiles:
@@ -78,7 +78,7 @@ class InputFiles:
 
     def _run(self, source: Source) -> StoredRun:
         if source not in self._runs:
-            stored = opened(source.folder, source.head)
+            stored = stored_values(source.folder, source.head)
             if source.digest and stored.digest != source.digest:
                 raise MalformedBytesError(
                     f"cannot read the inputs in {source.folder.url}: expected those that were "

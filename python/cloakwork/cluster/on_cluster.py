@@ -15,7 +15,7 @@ from cloakwork.cluster.checks import (
     workers_of,
 )
 from cloakwork.cluster.dispatch import run_jobs
-from cloakwork.cluster.evaluator_files import kept_in, require_keys, restored_in
+from cloakwork.cluster.evaluator_files import kept_in, require_all_keys, restored_in
 from cloakwork.cluster.run import Asked, Ran, advice_on_limit, placed_jobs, shared_out
 from cloakwork.cluster.scheduler import Scheduler
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
@@ -43,7 +43,7 @@ def _run(asked: Asked, scheduler: Scheduler, action: str) -> Ran:
     title = evaluator.program.name
     require_versions(scheduler, action)
     workers = workers_of(scheduler, action)
-    require_keys(evaluator, action)
+    require_all_keys(evaluator, action)
     keys = kept_in(folder, evaluator, action)
     require_folder(scheduler, folder, keys, action)
     for each in asked.inputs:

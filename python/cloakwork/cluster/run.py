@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from cloakwork.base.record import Record, digest_of
-from cloakwork.cluster.evaluator_files import file_name, own_folder, require_keys
+from cloakwork.cluster.evaluator_files import file_name, own_folder, require_all_keys
 from cloakwork.cluster.here import run_jobs_here
 from cloakwork.cluster.job import Job, job_digest, own_version
 from cloakwork.cluster.placing import Placed, place
@@ -30,9 +30,9 @@ from cloakwork.runtime.stored import (
     RunFiles,
     Source,
     StoredEncrypted,
-    opened,
     parts_of,
     record_bytes,
+    stored_values,
     write_head,
     write_part,
     write_values,
@@ -186,7 +186,7 @@ def run_here(asked: Asked, threads: int) -> Ran:
     """
     evaluator = asked.evaluator
     action = f"run {evaluator.program.name} by files"
-    require_keys(evaluator, action)
+    require_all_keys(evaluator, action)
     kept, most = shared_out(evaluator.memory_limit)
     ran = placed_jobs(asked, file_name(evaluator), 1, most, partial(advice_on_limit, 1), action)
     run_jobs_here(evaluator, ran.placed, most, kept, threads, asked.cancel, asked.profile)
@@ -291,7 +291,7 @@ def _are_whole(files: Folder, head: str) -> bool:
     if not files.has(head):
         return False
     try:
-        for part in opened(files, head).stored_run(0).parts():
+        for part in stored_values(files, head).stored_run(0).parts():
             del part
     except (ClusterFolderError, MalformedBytesError):
         return False

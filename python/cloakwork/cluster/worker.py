@@ -44,7 +44,7 @@ _holders: OrderedDict[str, _Holder] = OrderedDict()
 _choosing = threading.Lock()
 
 
-def evaluator_of(job: Job) -> EvaluatorFiles:
+def evaluator_of_job(job: Job) -> EvaluatorFiles:
     """The evaluator of a job, whose head each process reads once."""
     with _choosing:
         holder = _holders.setdefault(job.keys, _Holder())
@@ -85,7 +85,7 @@ def done(order: Order, given: Sequence[Moved | Failure]) -> Moved | Failure:
 def _done(order: Order, given: Sequence[Moved]) -> Moved:
     require_version(order.job)
     start = time()
-    files = evaluator_of(order.job)
+    files = evaluator_of_job(order.job)
     form = form_of(files.program, order.job.inner_parts)
     made = grain_found(order, form, start)
     if made is None:

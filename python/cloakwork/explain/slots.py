@@ -13,11 +13,11 @@ from cloakwork.explain.quantities import size
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of_program
 from cloakwork.explain.strips import strip_lines
-from cloakwork.explain.tensors import ProgramTensor, inputs_of, results_in_text
+from cloakwork.explain.tensors import ProgramTensor, input_tensors, results_in_text
 from cloakwork.explain.work_levels_keys import WIDTH, fact, memory_lines, time_lines, total_lines
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.programs.activation_range import ActivationRange
-from cloakwork.programs.packing.scalar import ScalarPacking, fits
+from cloakwork.programs.packing.scalar import ScalarPacking, fits_signed
 from cloakwork.programs.slots import AnyLayout, SlotProgram
 from cloakwork.runtime.profile import Profile
 
@@ -67,7 +67,7 @@ def explain_slots(
     those that the user gives of numbers on the way.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
-    lines += _tensors(inputs_of(program)) + _tensors(results_in_text(program))
+    lines += _tensors(input_tensors(program)) + _tensors(results_in_text(program))
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
     lines += memory_lines(program, scheme, profile, result_bytes)
@@ -166,12 +166,14 @@ def _result_lines(packing: ScalarPacking) -> list[str]:
     then = ", unseen" if packing.wrapping else ", which encrypt refuses"
     for number, (low, high) in enumerate(packing.ranges[:_SHOWN_RESULTS]):
         within = (
-            "" if fits((low, high), packing.bits) else f"; may exceed {packing.bits} bits{then}"
+            ""
+            if fits_signed((low, high), packing.bits)
+            else f"; may exceed {packing.bits} bits{then}"
         )
         lines.append(f"  result r{number}: {_number(low)} to {_number(high)}{within}")
     more = packing.ranges[_SHOWN_RESULTS:]
     if more:
-        wide = sum(not fits(each, packing.bits) for each in more)
+        wide = sum(not fits_signed(each, packing.bits) for each in more)
         lines.append(f"  and {len(more)} more results, {wide} of which may exceed the bits{then}")
     return lines
 

@@ -24,7 +24,7 @@ class ProgramTensor:
     layout: AnyLayout | None
 
 
-def inputs_of(program: SlotProgram) -> list[ProgramTensor]:
+def input_tensors(program: SlotProgram) -> list[ProgramTensor]:
     """The tensors that go in; ciphertexts `x.0`, `x.1`, ... of one layout are one tensor.
 
     Example:

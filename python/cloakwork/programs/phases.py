@@ -151,12 +151,12 @@ class PhasePlace:
     @property
     def halvings(self) -> Sequence[int]:
         """The steps by which the later half of the parts is rotated onto the other, in turn."""
-        return [step for step in rotations(self.slots) if step < self.rows][::-1]
+        return [step for step in summing_rotations(self.slots) if step < self.rows][::-1]
 
     @property
     def sums(self) -> Sequence[int]:
         """The steps by which what is left is rotated onto itself, in turn."""
-        return [step for step in rotations(self.slots) if step >= self.rows]
+        return [step for step in summing_rotations(self.slots) if step >= self.rows]
 
     @property
     def turns(self) -> int:
@@ -167,7 +167,7 @@ class PhasePlace:
         return f"phases of {self.count} bits"
 
 
-def rotations(slots: int) -> list[int]:
+def summing_rotations(slots: int) -> list[int]:
     """The steps by which parts of phases are summed, however many there are.
 
     Example:

@@ -64,7 +64,7 @@ from cloakwork.programs.operations.base import (
     Integers,
     Numbers,
     Vector,
-    kind_of,
+    kind_of_value,
 )
 from cloakwork.programs.operations.polynomials import Basis, polynomial_depth
 
@@ -118,7 +118,7 @@ def _require_takes(operation: Operation, states: Sequence[State], numbers: Numbe
     """Refuse an operation that cannot come after values in these states."""
     if not isinstance(operation, Operation):
         raise InvalidProgramError(
-            f"cannot use an object {kind_of(operation)}: it is not an operation"
+            f"cannot use an object {kind_of_value(operation)}: it is not an operation"
         )
     if numbers not in operation.over:
         raise InvalidProgramError(
@@ -175,9 +175,11 @@ def _require_frame(title: str, slots: int, numbers: Numbers) -> None:
             f"got {numbers!r:.40}"
         )
     if not isinstance(title, str):
-        raise InvalidProgramError(f"cannot make a program: its title is {kind_of(title)}, not text")
+        raise InvalidProgramError(
+            f"cannot make a program: its title is {kind_of_value(title)}, not text"
+        )
     if not isinstance(slots, int | np.integer) or isinstance(slots, bool):
-        raise InvalidProgramError(f"cannot make a program: its slots are {kind_of(slots)}")
+        raise InvalidProgramError(f"cannot make a program: its slots are {kind_of_value(slots)}")
     if not 1 <= slots <= MAX_SLOTS:
         raise InvalidProgramError(
             f"cannot make a program of {slots} slots: expected 1 to {MAX_SLOTS}"

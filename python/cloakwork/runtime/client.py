@@ -32,7 +32,7 @@ from cloakwork.programs.packing import Allocate, Packed, Vectors, bound_argument
 from cloakwork.programs.packing.results import arrays_in
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime.array_file import write_array
-from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, together
+from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, worked_on_together
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.key_holder import KeyHolder
@@ -267,7 +267,7 @@ class _Encrypting(KeyHolder):
     def _encrypted_run(self, vectors: Vectors) -> dict[int, Any]:
         """All inputs of a run, encrypted."""
         made: dict[int, Any] = {}
-        for numbers in together(vectors, self.program.body):
+        for numbers in worked_on_together(vectors, self.program.body):
             made.update(self._encrypted_vectors(vectors, numbers))
         return made
 

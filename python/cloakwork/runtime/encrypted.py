@@ -370,7 +370,7 @@ def _read_signature(fields: Fields) -> Signature | None:
     return signature
 
 
-def together(numbers: Iterable[int], body: Any) -> Iterator[list[int]]:
+def worked_on_together(numbers: Iterable[int], body: Any) -> Iterator[list[int]]:
     """The numbers of values that are worked on at a time; those of bits belong together."""
     ordered = sorted(numbers)
     count = _TOGETHER if isinstance(body, SlotProgram) else max(1, len(ordered))
@@ -379,7 +379,7 @@ def together(numbers: Iterable[int], body: Any) -> Iterator[list[int]]:
 
 
 def _parts(values: Mapping[int, Any], body: Any) -> Iterator[dict[int, Any]]:
-    for numbers in together(values, body):
+    for numbers in worked_on_together(values, body):
         yield {number: values[number] for number in numbers}
 
 

@@ -128,7 +128,7 @@ def run_part(
 
     Args:
         program: The program.
-        part: The tasks; see `runtime.schedule.part_of`.
+        part: The tasks; see `runtime.schedule.part_of_schedule`.
         backend: Where they run.
         inputs: One value for each input of the part, in order.
         threads: How many operations may run at once.

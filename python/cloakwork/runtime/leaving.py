@@ -117,7 +117,7 @@ class Leaving(After):
             of_one = slots[own].tolist()
             if body.numbers == "integer":
                 (value,) = values[number].by_prime
-                parts = parts_of(port, self.program.scheme.modulus)
+                parts = one_in_modulus(port, self.program.scheme.modulus)
                 made.append(switch.leave_integers(value, of_one, parts))
             else:
                 made.append(switch.leave(values[number], of_one, _turns(port)))
@@ -131,7 +131,7 @@ def _turns(port: Port) -> float:
     return float(2.0 ** (port.fraction - port.width))
 
 
-def parts_of(port: Port, modulus: int) -> int:
+def one_in_modulus(port: Port, modulus: int) -> int:
     """What 1 is of a plaintext modulus."""
     return round(modulus * _turns(port))
 

@@ -214,7 +214,7 @@ def schedule(program: SlotProgram) -> Schedule:
     return made
 
 
-def part_of(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Schedule:
+def part_of_schedule(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int]) -> Schedule:
     """Some tasks of a schedule as one of their own: what it needs of others are its inputs.
 
     Args:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cloakwork.base.record import Fields, Limits, Record, digest_of
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.programs.slots import SlotProgram, State
-from cloakwork.runtime.encrypted import Encrypted, Unread, together
+from cloakwork.runtime.encrypted import Encrypted, Unread, worked_on_together
 from cloakwork.runtime.folder import Folder
 from cloakwork.runtime.schedule import schedule
 from cloakwork.schemes.base import ReadLimits
@@ -207,7 +207,7 @@ class StoredEncrypted(Encrypted):
             yield self._read(run, scheme, body)
             return
         for records in run.parts():
-            for numbers in together(records, body):
+            for numbers in worked_on_together(records, body):
                 unread = {number: Unread(records.pop(number)) for number in numbers}
                 yield self._read(unread, scheme, body)
 
@@ -230,10 +230,10 @@ class StoredEncrypted(Encrypted):
         return Source(self.folder, self.head, run, self.digest)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return opened, (self.folder, self.head)
+        return stored_values, (self.folder, self.head)
 
 
-def opened(folder: Folder, head: str) -> StoredEncrypted:
+def stored_values(folder: Folder, head: str) -> StoredEncrypted:
     """The values of a folder.
 
     Raises:
@@ -259,7 +259,7 @@ def in_folder(path: str | os.PathLike[str], action: str) -> StoredEncrypted:
             f"cannot {action}: there is no such file as {place.url}/{HEAD}; give the folder that "
             f"encrypt_into or a run wrote them to{such_as}"
         )
-    return opened(place, HEAD)
+    return stored_values(place, HEAD)
 
 
 def _files(fields: Fields) -> RunFiles:
@@ -302,7 +302,7 @@ def write_head(
     ]
     record = {"values": told, "runs": listed, "nbytes": nbytes, "digest": digest}
     folder.write(head, HEAD_KIND, record)
-    return opened(folder, head)
+    return stored_values(folder, head)
 
 
 def new_mark() -> str:

@@ -27,7 +27,7 @@ from cloakwork.base.record import Fields, Record
 from cloakwork.errors import MissingKeyError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements
-from cloakwork.programs.phases import DIMENSION, rotations
+from cloakwork.programs.phases import DIMENSION, summing_rotations
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.schemes.base import BitRun, Decrypted, Flooding, ReadLimits, Scheme
 from cloakwork.schemes.bgv import Bgv, ByPrime
@@ -296,7 +296,7 @@ class BridgedReals(_Slots, Ckks):
         needed: KeyRequirements = self.plain_slots.required_keys(body, numbers)
         if not self.returns or numbers is not None:
             return needed
-        levels = dict.fromkeys(rotations(self.parameters.slots), self.parameters.levels)
+        levels = dict.fromkeys(summing_rotations(self.parameters.slots), self.parameters.levels)
         return needed.joined(KeyRequirements(rotations=levels, returns=True))
 
     def bytes_of(self, keys: KeyRequirements) -> int:

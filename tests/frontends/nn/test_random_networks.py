@@ -20,7 +20,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import evaluate, joined_rows, values
+from cloakwork.programs.ir.layer_values import evaluate, table_of_inputs, values
 from cloakwork.runtime.program import Program
 from tests.frontends.nn.random_networks import RandomNetwork, random_networks
 from tests.thoroughness import part
@@ -63,7 +63,8 @@ def fitted_network(graph: g.Graph, inputs: np.ndarray) -> tuple[g.Graph, float]:
 
 def rounding(graph: g.Graph, inputs: np.ndarray) -> float:
     largest = max(
-        float(np.abs(each).max(initial=0)) for each in values(graph, joined_rows(graph, [inputs]))
+        float(np.abs(each).max(initial=0))
+        for each in values(graph, table_of_inputs(graph, [inputs]))
     )
     return ROUNDING * max(1.0, largest)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.matmul.lanes import Digit, Lanes, lane_choices, parts_of
+from cloakwork.plan.matmul.lanes import Digit, Lanes, lane_choices, least_blocks
 from cloakwork.programs.matrices import BlockLayout
 
 LANES = Lanes(64, 4, tall=2, shares=2, wide=3)
@@ -57,7 +57,7 @@ def test_operands_from_outside_are_copied_along_what_they_are_not_shared_out_by(
 
 @given(st.integers(1, 300), st.integers(1, 64))
 def test_parts_hold_all_blocks_without_one_too_many(blocks: int, most: int) -> None:
-    found = parts_of(blocks, most)
+    found = least_blocks(blocks, most)
     least = {-(-blocks // count) for count in range(1, blocks + 1)}
     assert found == sorted(each for each in least if each <= most)
 

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import basic_indices
 from cloakwork.errors import LevelExhaustedError
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.tensors.lower import Lowered, in_order, lower, rearranged
+from cloakwork.plan.tensors.lower import Lowered, in_order, lower, moved_elements
 from cloakwork.plan.tensors.placed import level_of
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum, Within
 from cloakwork.programs.layout import Axis, Layout, default_layout
@@ -226,7 +226,7 @@ def test_an_index_gives_its_elements(data: st.DataObject) -> None:
         return
     bench = Bench()
     x = bench.place(array, data.draw(layouts(shape)))
-    bench.check(rearranged(bench.builder, x, chosen), np.asarray(array[index]))
+    bench.check(moved_elements(bench.builder, x, chosen), np.asarray(array[index]))
 
 
 @settings(deadline=None)
@@ -237,7 +237,9 @@ def test_any_elements_in_any_order(data: st.DataObject) -> None:
     chosen = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, array.size, other)
     bench = Bench()
     x = bench.place(array, data.draw(layouts(shape)))
-    bench.check(rearranged(bench.builder, x, np.asarray(chosen)), np.asarray(array.ravel()[chosen]))
+    bench.check(
+        moved_elements(bench.builder, x, np.asarray(chosen)), np.asarray(array.ravel()[chosen])
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_any_elements_in_any_order(data: st.DataObject) -> None:
 def test_what_a_layout_can_say_moves_nothing(index: Any) -> None:
     bench = Bench()
     x = bench.place(numbers((4, 5)), Layout(SLOTS, (Axis(4, 7, "i"), Axis(5, 1, "j"))))
-    result = rearranged(bench.builder, x, np.asarray(counted((4, 5))[index]))
+    result = moved_elements(bench.builder, x, np.asarray(counted((4, 5))[index]))
     assert result.values == x.values
     assert level_of(bench.builder, result) == LEVEL
 
@@ -264,7 +266,7 @@ def test_whole_tiles_are_picked_without_work() -> None:
     array = numbers((8, 16))
     x = bench.place(array, default_layout((8, 16), 16))
     assert x.layout.grid == (2, 4)
-    result = rearranged(bench.builder, x, counted((8, 16))[4:, 4:12])
+    result = moved_elements(bench.builder, x, counted((8, 16))[4:, 4:12])
     assert result.values == x.values[5:7]
     bench.check(result, array[4:, 4:12])
 
@@ -273,7 +275,7 @@ def test_a_reshape_in_c_order_moves_nothing() -> None:
     bench = Bench()
     array = numbers((4, 6))
     x = bench.place(array, default_layout((4, 6), SLOTS))
-    result = rearranged(bench.builder, x, counted((2, 12)))
+    result = moved_elements(bench.builder, x, counted((2, 12)))
     assert result.values == x.values
     assert not result.layout.garbage
     bench.check(result, array.reshape(2, 12))
@@ -282,7 +284,7 @@ def test_a_reshape_in_c_order_moves_nothing() -> None:
 def test_what_is_left_out_is_dirt() -> None:
     bench = Bench()
     x = bench.place(numbers((4,)), default_layout((4,), SLOTS))
-    assert rearranged(bench.builder, x, counted((4,))[1:]).layout.garbage
+    assert moved_elements(bench.builder, x, counted((4,))[1:]).layout.garbage
 
 
 def test_moving_takes_a_level() -> None:
@@ -290,7 +292,7 @@ def test_moving_takes_a_level() -> None:
     array = numbers((4, 5))
     chosen = counted((4, 5)).T.reshape(4, 5)
     x = bench.place(array, default_layout((4, 5), SLOTS), level=1)
-    result = rearranged(bench.builder, x, chosen)
+    result = moved_elements(bench.builder, x, chosen)
     assert level_of(bench.builder, result) == 0
     with pytest.raises(LevelExhaustedError, match=r"needs 1 level\(s\), there are 0"):
-        rearranged(bench.builder, result, chosen)
+        moved_elements(bench.builder, result, chosen)

@@ -17,7 +17,7 @@ from cloakwork.explain.graph import nodes_of, nodes_of_bootstraps, seconds_of_no
 from cloakwork.explain.modelled import modelled_seconds
 from cloakwork.explain.own_profile import require_profile_of
 from cloakwork.explain.strips import Strip, strips_of
-from cloakwork.explain.tensors import inputs_of, results_in_text
+from cloakwork.explain.tensors import input_tensors, results_in_text
 from cloakwork.frontends.tensors.tensor import Tensor
 from cloakwork.plan.cost.tfhe import known_set, node_seconds
 from cloakwork.programs.packing.scalar import ScalarPacking
@@ -84,7 +84,7 @@ def _tensors(program: SlotProgram) -> tuple[list[tuple[str, AnyLayout]], str]:
     """Tensors that go in and come out, and what is left out of them."""
     inputs, results = (
         [(each.name, each.layout) for each in tensors if each.layout is not None]
-        for tensors in (inputs_of(program), results_in_text(program))
+        for tensors in (input_tensors(program), results_in_text(program))
     )
     first = _SHOWN_TENSORS - min(len(results), _SHOWN_TENSORS // 2)
     chosen = inputs[:first] + results[: _SHOWN_TENSORS - len(inputs[:first])]

@@ -19,7 +19,7 @@ from cloakwork.base.arguments import integer, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InputNameError, InvalidArgumentError, NoiseBudgetError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
-from cloakwork.frontends.boolean.following import following_bits, links_of, sets_of
+from cloakwork.frontends.boolean.following import following_bits, links_of_inputs, sets_of
 from cloakwork.plan.boolean.cache import cached_mapping
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gate_chain import chained
@@ -162,7 +162,7 @@ class Circuit:
         count = engine_threads() if threads is None else threads
         least = 1 if truth(insecure, "insecure", action) else LEAST_FAILURE_BITS
         bits = integer(failure_bits, "failure_bits", action, least=least, most=MAX_FAILURE_BITS)
-        links = links_of(self.gates, {} if after is None else after, action)
+        links = links_of_inputs(self.gates, {} if after is None else after, action)
         if state is not None:
             if links or not isinstance(state, Mapping):
                 raise InvalidArgumentError(

@@ -22,7 +22,7 @@ from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.tfhe_noise import BitNoise
 
 
-def links_of(gates: GateProgram, after: object, action: str) -> tuple[After, ...]:
+def links_of_inputs(gates: GateProgram, after: object, action: str) -> tuple[After, ...]:
     """The inputs of a circuit that are results of others.
 
     Raises:

@@ -42,7 +42,7 @@ from cloakwork.programs.packing.scalar import (
     ScalarPlaces,
     bits_of,
     capacity,
-    fits,
+    fits_signed,
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
@@ -304,7 +304,11 @@ def _require_declared_bits(
         return
     more = f"compile with bits={needed} or more, " if needed <= MAX_BITS else ""
     fewer = max(
-        (each for each in range(1, MAX_BITS) if all(fits(r, bits) for r in ranges_within(each))),
+        (
+            each
+            for each in range(1, MAX_BITS)
+            if all(fits_signed(r, bits) for r in ranges_within(each))
+        ),
         default=None,
     )
     less = f"declare inputs with bits={fewer} or fewer, " if fewer else ""

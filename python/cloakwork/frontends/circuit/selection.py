@@ -15,7 +15,7 @@ from cloakwork.frontends.circuit.symbols import (
     clear_integer,
     operand,
     require_same_shape,
-    shape_of,
+    shape_of_vector,
 )
 
 
@@ -56,8 +56,8 @@ def _is_staged(value: Any) -> bool:
 
 def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
     x, y = operand(x), operand(y)
-    if shape_of(x) and shape_of(y):
+    if shape_of_vector(x) and shape_of_vector(y):
         require_same_shape("select", x, y)
-    if isinstance(bit, int) and shape_of(x) == shape_of(y):
+    if isinstance(bit, int) and shape_of_vector(x) == shape_of_vector(y):
         return x if bit else y
     return y + bit * (x - y)

@@ -149,7 +149,7 @@ def _staged(
     for name, each in declared.items():
         symbols = [Symbol(builder, number) for number in builder.input(each.named(name))]
         inputs[name] = _shaped(symbols, each.shape)
-    form, results = form_of(_ran(title_of(function), run, inputs, builder))
+    form, results = form_of_returned(_ran(title_of(function), run, inputs, builder))
     if any(result.builder is not builder for result in results):
         raise InvalidArgumentError(
             f"cannot make a program of {title_of(function)}: it returns a symbol of another circuit"
@@ -256,7 +256,7 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
         )
 
 
-def form_of(returned: Any) -> tuple[Form, list[Symbol]]:
+def form_of_returned(returned: Any) -> tuple[Form, list[Symbol]]:
     """The form of what a function has returned, and its encrypted scalars in order.
 
     Raises:

@@ -178,7 +178,7 @@ class Vector(Sequence[Any]):
     @property
     def shape(self) -> tuple[int, ...]:
         """How many elements there are along each axis."""
-        return (len(self.items), *(shape_of(self.items[0]) if self.items else ()))
+        return (len(self.items), *(shape_of_vector(self.items[0]) if self.items else ()))
 
     def __len__(self) -> int:
         return len(self.items)
@@ -234,7 +234,7 @@ class Vector(Sequence[Any]):
 
     def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
         other = operand(other)
-        depth, others_depth = len(self.shape), len(shape_of(other))
+        depth, others_depth = len(self.shape), len(shape_of_vector(other))
         if others_depth < depth and (not others_depth or self.shape[1:] == other.shape):
             return Vector([compute(item, other) for item in self.items])
         if others_depth > depth and other.shape[1:] == self.shape:
@@ -289,7 +289,7 @@ def operand(value: Any) -> Any:
     return refusals.refuse_number(value) if number is None else number
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
+def shape_of_vector(value: Any) -> tuple[int, ...]:
     """The shape of a vector; empty for a number.
 
     Example:
@@ -305,7 +305,7 @@ def require_same_shape(action: str, left: Any, right: Any) -> None:
     Raises:
         ShapeMismatchError: They differ.
     """
-    shapes = shape_of(left), shape_of(right)
+    shapes = shape_of_vector(left), shape_of_vector(right)
     if shapes[0] == shapes[1]:
         return
     if len(shapes[0]) == len(shapes[1]) == 1:
@@ -352,7 +352,7 @@ def _factor_of_shift(count: Any) -> Any:
 
 def _product(left: Any, right: Any) -> Any:
     """The product of two vectors or matrices, as numpy's @ makes it."""
-    shapes = shape_of(left), shape_of(right)
+    shapes = shape_of_vector(left), shape_of_vector(right)
     if not all(shapes) or shapes[0][-1] != shapes[1][-2:][0]:
         raise ShapeMismatchError(
             f"cannot multiply by @{refusals.at_line()}: expected vectors or matrices with as many "

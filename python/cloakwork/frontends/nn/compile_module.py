@@ -17,7 +17,7 @@ from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.module_ports import module_inputs
-from cloakwork.frontends.nn.required_module import results_of
+from cloakwork.frontends.nn.required_module import results_of_module
 from cloakwork.frontends.nn.results import following_results
 from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.networks.options import NetworkOptions
@@ -190,7 +190,7 @@ def require_module(program: Program, module: torch.nn.Module, sample: Any) -> No
 
     inputs = module_inputs(module, sample)
     # Of the whole sample: a module may take batches of one size alone.
-    made = [each[:_INPUTS].double().numpy() for each in results_of(module, inputs)]
+    made = [each[:_INPUTS].double().numpy() for each in results_of_module(module, inputs)]
     largest = max((float(np.abs(each).max(initial=0.0)) for each in made), default=0.0)
     rounding = torch.finfo(inputs.dtype).eps ** 0.5 * largest
     given = {

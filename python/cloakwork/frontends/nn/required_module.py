@@ -151,7 +151,7 @@ def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
     def made(entries: slice) -> list[torch.Tensor]:
         """Of some entries; none where it takes no batch of as many, or returns none."""
         try:
-            found = results_of(module, inputs.of_batches([each[entries] for each in more]))
+            found = results_of_module(module, inputs.of_batches([each[entries] for each in more]))
         except Exception:
             return []
         size = len(more[0][entries])
@@ -203,7 +203,7 @@ def _alike(left: torch.Tensor, right: torch.Tensor) -> bool:
     return left.shape == right.shape and torch.allclose(left, right, tolerance, allowed, True)
 
 
-def results_of(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
+def results_of_module(module: torch.nn.Module, inputs: ModuleInputs) -> list[torch.Tensor]:
     """What a module makes of inputs; neither they nor its buffers change."""
     [made] = _results_of_calls(module, inputs, calls=1)
     return made

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
 from cloakwork._native import CkksEstimate, Parameters
-from cloakwork.base.arguments import above
+from cloakwork.base.arguments import digits_above
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import (
     BoundOverflowError,
@@ -352,7 +352,7 @@ def _require_refreshable(tensor: Tensor, bound: float) -> None:
         return
     largest = max(float(value.bound) for value in tensor.values)
     if largest > bound * (1 + _ROUNDING):
-        needed = above(largest, bound)
+        needed = digits_above(largest, bound)
         raise ValueOutOfRangeError(
             f"cannot bootstrap: by the bounds of what was encrypted a value of up to {needed} "
             f"exceeds the bound {bound:g} that bootstraps are made for; say by "

@@ -44,7 +44,7 @@ def inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     return _joined_as_numpy("insert", lambda a, b: np.insert(a, obj, b, axis), [arr, values])
 
 
-def in_blocks(arrays: Any) -> Any:
+def joined_blocks(arrays: Any) -> Any:
     """Nested lists of blocks as one, as `numpy.block`."""
     leaves: list[Any] = []
     nested = _numbered_leaves(arrays, leaves)

@@ -177,7 +177,7 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, keepdims: bool 
     return (a * (each / total)).sum(gone, keepdims=keepdims)
 
 
-def interpolated(x: Any, xp: Any, fp: Any, period: Any = None) -> Any:
+def between_places(x: Any, xp: Any, fp: Any, period: Any = None) -> Any:
     """Encrypted values at known places between known places, as `numpy.interp`."""
     require_clear("interp", x, xp, period)
     if fp.ndim != 1:

@@ -71,7 +71,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "trapezoid": linear_maps.trapezoids,
     "convolve": linear_maps.convolved,
     "correlate": linear_maps.correlated,
-    "interp": linear_maps.interpolated,
+    "interp": linear_maps.between_places,
     "polyfit": linear_maps.fitted,
     "polyval": polynomials.polynomial,
     "vander": polynomials.powers,
@@ -85,7 +85,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "cross": products.cross,
     "einsum": einsum,
     "linalg.matrix_power": products.matrix_power,
-    "linalg.multi_dot": products.chained,
+    "linalg.multi_dot": products.multiplied_in_a_row,
     # Shapes.
     "shape": lambda a: a.shape,
     "ndim": lambda a: a.ndim,
@@ -157,7 +157,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "column_stack": joining.stacked_columns,
     "append": lambda arr, values, axis=None: concatenated([arr, values], axis),
     "insert": joining.inserted,
-    "block": joining.in_blocks,
+    "block": joining.joined_blocks,
     "pad": padded,
     # Known numbers in the shape of a tensor.
     "zeros_like": lambda a: np.zeros(a.shape),

@@ -145,7 +145,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return squared @ a if exponent > 1 and exponent % 2 else squared
 
 
-def chained(arrays: Sequence[Any]) -> Any:
+def multiplied_in_a_row(arrays: Sequence[Any]) -> Any:
     """Matrices in a row, in the order that is cheapest, as `numpy.linalg.multi_dot`.
 
     Raises:

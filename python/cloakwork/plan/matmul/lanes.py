@@ -175,8 +175,8 @@ def lane_choices(
         shares = 1
         while shares <= min(lanes, power_of_two(longest)):
             blocks = -(-rows // side), -(-columns // (side * column_parts))
-            for tall in parts_of(blocks[0], lanes // shares):
-                wide = parts_of(blocks[1], lanes // (shares * tall))[-1]
+            for tall in least_blocks(blocks[0], lanes // shares):
+                wide = least_blocks(blocks[1], lanes // (shares * tall))[-1]
                 # More blocks of rows would lie in lanes that are free.
                 if tall < blocks[0] and 2 * tall * shares * wide <= lanes:
                     continue
@@ -186,7 +186,7 @@ def lane_choices(
 
 
 @lru_cache(maxsize=1 << 12)
-def parts_of(blocks: int, most: int) -> Sequence[int]:
+def least_blocks(blocks: int, most: int) -> Sequence[int]:
     """For every number of ciphertexts the least blocks of each that hold all of them.
 
     Example:

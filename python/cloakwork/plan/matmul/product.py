@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cloakwork.plan.matmul.lanes import parts_of
+from cloakwork.plan.matmul.lanes import least_blocks
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.matrices import Blocks, Counts, counts
 from cloakwork.runtime.costs import LevelCosts
@@ -116,11 +116,11 @@ def _of_side(
     tallest, widest = -(-product.rows // side), -(-product.columns // (side * column_parts))
     inner_parts = parts if column_parts == 1 else 1
     longest = power_of_two(-(-product.inner // inner_parts)) if column_parts == 1 else 1
-    for batch in parts_of(product.batch, lanes):
+    for batch in least_blocks(product.batch, lanes):
         for shares in _doubling(min(longest, lanes // batch, step)):
-            for tall in parts_of(tallest, lanes // (batch * shares)):
+            for tall in least_blocks(tallest, lanes // (batch * shares)):
                 most = lanes // (batch * shares * tall)
-                wide = parts_of(widest, most)[-1]
+                wide = least_blocks(widest, most)[-1]
                 if rows > 1 and shares > 1:
                     # Shares are summed within a row of slots.
                     wide = min(1 << most.bit_length() - 1, power_of_two(widest), step // shares)

@@ -13,7 +13,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InputNameError, InvalidArgumentError, ShapeMismatchError
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import joined_rows
+from cloakwork.programs.ir.layer_values import table_of_inputs
 
 # Inputs that are run through a network at once.
 _BATCH = 256
@@ -57,7 +57,7 @@ class Samples:
     def __iter__(self) -> Iterator[g.Array]:
         """Batches of up to 256 entries, as `joined_rows` makes them."""
         for batch in self._batches:
-            yield from batches_of(joined_rows(self._graph, self._arrays(batch)))
+            yield from batches_of(table_of_inputs(self._graph, self._arrays(batch)))
 
     @property
     def are_repeatable(self) -> bool:
@@ -82,7 +82,7 @@ class Samples:
             source = list(islice(remaining, 1))
             self._batches = chain(source, remaining)
         for batch in source:
-            return joined_rows(self._graph, self._arrays(batch))[:count]
+            return table_of_inputs(self._graph, self._arrays(batch))[:count]
         return np.zeros((0, 0))
 
     def _is_batch(self, given: Any) -> bool:

@@ -192,7 +192,9 @@ class _TensorWork:
                 self.done[node] = added(self.builder, terms, node.signs, node.constant, node.shape)
             case Rearrange():
                 self.builder.origin = node.origin
-                self.done[node] = rearranged(self.builder, self.result(node.operand), node.elements)
+                self.done[node] = moved_elements(
+                    self.builder, self.result(node.operand), node.elements
+                )
             case Evaluate(low=low, high=high):
                 self.builder.origin = node.origin
                 operand = self.result(node.operand)
@@ -292,7 +294,7 @@ class _Unpacked:
         return replace(self.entered[bare], layout=layout)
 
 
-def rearranged(builder: Builder, placed: Placed, elements: NDArray[np.int64]) -> Placed:
+def moved_elements(builder: Builder, placed: Placed, elements: NDArray[np.int64]) -> Placed:
     """The tensor whose every element is the one that `elements` names, counted in C order.
 
     Example:

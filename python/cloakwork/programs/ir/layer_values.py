@@ -44,11 +44,11 @@ def evaluate(graph: g.Graph, *inputs: g.Array) -> Any:
     >>> evaluate(g.build(nodes), np.array([[1.0, 2.0, 3.0]]))
     array([[1., 4., 9.]])
     """
-    made = enumerate(values(graph, joined_rows(graph, inputs)))
+    made = enumerate(values(graph, table_of_inputs(graph, inputs)))
     return filled(graph.form, [value for number, value in made if number in graph.output_numbers])
 
 
-def joined_rows(graph: g.Graph, inputs: Sequence[g.Array]) -> g.Array:
+def table_of_inputs(graph: g.Graph, inputs: Sequence[g.Array]) -> g.Array:
     """A batch as a table: an entry of the batch in each row, the elements of all inputs in it."""
     arrays = [np.asarray(each, dtype=np.float64) for each in inputs]
     expected = [each.shape for each in graph.inputs]

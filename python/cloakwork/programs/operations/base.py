@@ -259,14 +259,14 @@ class Operation:
         """Refuse what is no integer."""
         if not isinstance(value, _INTEGERS) or isinstance(value, bool):
             raise InvalidProgramError(
-                f"cannot use {self.kind}: {what} is {kind_of(value)}, not an integer"
+                f"cannot use {self.kind}: {what} is {kind_of_value(value)}, not an integer"
             )
 
     def require_vector(self, vector: NDArray[Any], slots: int, numbers: Numbers) -> None:
         """Refuse what is no vector of the program's numbers."""
         dtype = DTYPES[numbers]
         is_vector = isinstance(vector, np.ndarray) and vector.dtype == dtype
-        self.require(is_vector, f"expected an array of {dtype}, got {kind_of(vector)}")
+        self.require(is_vector, f"expected an array of {dtype}, got {kind_of_value(vector)}")
         self.require(vector.shape == (slots,), f"expected {slots} slots, got {vector.shape}")
         if numbers == "integer":
             self.require(bool((vector >= -MAX_INTEGER).all()), "a number is -2^63")
@@ -355,7 +355,7 @@ class OfSameSize(OfOne):
         return at.before[0]
 
 
-def kind_of(value: object) -> str:
+def kind_of_value(value: object) -> str:
     """What a value is, for the message of an error."""
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"

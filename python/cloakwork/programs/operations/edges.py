@@ -18,7 +18,7 @@ from cloakwork.programs.operations.base import (
     Operation,
     State,
     Vector,
-    kind_of,
+    kind_of_value,
 )
 
 
@@ -33,7 +33,9 @@ class Input(Operation):
     level: int
 
     def state_after(self, context: Context) -> State:
-        self.require(isinstance(self.name, str), f"its name is {kind_of(self.name)}, not text")
+        self.require(
+            isinstance(self.name, str), f"its name is {kind_of_value(self.name)}, not text"
+        )
         self.require_integer(self.level, "its level")
         self.require(self.level >= 0, f"level {self.level} is below 0")
         self.require(self.level <= MAX_LEVEL, f"its level is above {MAX_LEVEL}")

@@ -19,7 +19,7 @@ from cloakwork.programs.operations.base import (
     OfOne,
     State,
     Vector,
-    kind_of,
+    kind_of_value,
 )
 
 Basis: TypeAlias = Literal["monomial", "chebyshev"]
@@ -56,7 +56,7 @@ class Polynomial(OfOne):
         self.require(isinstance(self.coefficients, tuple), "its coefficients are not a tuple")
         for coefficient in self.coefficients:
             is_number = isinstance(coefficient, int | float) and not isinstance(coefficient, bool)
-            self.require(is_number, f"a coefficient is {kind_of(coefficient)}, not a float")
+            self.require(is_number, f"a coefficient is {kind_of_value(coefficient)}, not a float")
             # Holds of integers too, however large.
             self.require(abs(coefficient) <= sys.float_info.max, "a coefficient is not finite")
         self.require(self.depth >= 1, "its degree is below 1")

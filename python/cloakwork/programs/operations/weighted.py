@@ -30,7 +30,7 @@ from cloakwork.programs.operations.base import (
     OfOne,
     State,
     Vector,
-    kind_of,
+    kind_of_value,
 )
 
 
@@ -58,7 +58,7 @@ class WeightedSums(OfLists):
     def state_after(self, context: Context) -> State:
         for array, axes in ((self.weights, 2), (self.offsets, 1)):
             is_array = isinstance(array, np.ndarray) and array.dtype == np.float64
-            self.require(is_array, f"expected arrays of float64, got {kind_of(array)}")
+            self.require(is_array, f"expected arrays of float64, got {kind_of_value(array)}")
             self.require(array.ndim == axes, f"expected {axes} axes, got {array.ndim}")
             self.require(bool(np.isfinite(array).all()), "a weight is not finite")
         sums, terms = self.weights.shape

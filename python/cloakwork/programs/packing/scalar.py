@@ -182,7 +182,7 @@ class ScalarPacking(Packing):
         return len(self.places.inputs), max(outputs, default=-1) + 1
 
 
-def fits(found: tuple[int, int], bits: int) -> bool:
+def fits_signed(found: tuple[int, int], bits: int) -> bool:
     """Whether all of a range are signed numbers of so many bits.
 
     Example:
