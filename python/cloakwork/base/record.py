@@ -4,7 +4,8 @@ A record is a mapping of names to numbers, text, truth values, None, arrays, byt
 lists of these, and further records. In place of a list there may be an iterator, with which a
 record is written once. Whoever reads one from a file does it through `Fields`, which checks every
 entry as it is taken. A dataclass is a record of its fields: `record_of` makes it, and `Fields.made`
-reads it as the annotations of the fields say.
+reads it as the annotations of the fields say. A field that came with a later release is `added`:
+it stands in a record where it is not as it was before.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -39,6 +40,8 @@ _MOST_NUMBER = sys.float_info.max
 # Of an integer without limits, and entries of a list.
 _MAX_DIGITS = 400
 _MAX_ENTRIES = 1 << 20
+# In the metadata of a field.
+_ADDED = "added"
 # Of an array.
 _MAX_NUMBERS = 1 << 29
 
@@ -235,7 +238,12 @@ class Fields:
             >>> Fields({"least": 1, "most": 2}, "the record").made(Limits)
             Limits(least=1, most=2)
         """
-        entries = {name: self.value(name, each) for name, each in _annotations(kind).items()}
+        known = _added(kind)
+        entries = {
+            name: self.value(name, each)
+            for name, each in _annotations(kind).items()
+            if name not in known or self.has(name)
+        }
         try:
             return kind(**entries)
         # numpy 1 indexes fewer axes than numpy 2, and says so by an IndexError.
@@ -288,8 +296,10 @@ class Fields:
             number = self.number(name)
             return value if int in kinds else number
         for kind in kinds:
-            names = _annotations(kind).keys() if is_dataclass(kind) else None
-            if isinstance(value, Mapping) and value.keys() == names:
+            if not isinstance(value, Mapping) or not is_dataclass(kind):
+                continue
+            names = _annotations(kind).keys()
+            if names - _added(kind).keys() <= value.keys() <= names:
                 return self.value(name, kind)
         raise self.wrong(name, f"one of {', '.join(each.__name__ for each in kinds)}")
 
@@ -319,6 +329,20 @@ def _fields_of(kind: Any) -> dict[str, Any]:
 _annotations: Callable[[Any], Mapping[str, Any]] = cache(_fields_of)
 
 
+def added(default: T) -> T:
+    """A field of a dataclass that older files lack, and what it is there."""
+    made: T = field(default=default, metadata={_ADDED: True})
+    return made
+
+
+def _added_of(kind: Any) -> dict[str, Any]:
+    """The fields that older files lack, and what they are there."""
+    return {each.name: each.default for each in fields(kind) if _ADDED in each.metadata}
+
+
+_added: Callable[[Any], Mapping[str, Any]] = cache(_added_of)
+
+
 def _unaliased(kind: Any) -> Any:
     """What an alias with parameters stands for: `NDArray` is one from numpy 2.5 on."""
     meaning = getattr(typing.get_origin(kind), "__value__", None)
@@ -338,8 +362,13 @@ def record_of(value: Any) -> Any:
         case Mapping():
             return [[name, record_of(each)] for name, each in value.items()]
         case _ if is_dataclass(value):
-            names = _annotations(type(value))
-            return {name: record_of(getattr(value, name)) for name in names}
+            known = _added(type(value))
+            parts = {name: getattr(value, name) for name in _annotations(type(value))}
+            return {
+                name: record_of(part)
+                for name, part in parts.items()
+                if name not in known or part != known[name]
+            }
         case _:
             return value
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NoReturn, get_args
 
 from cloakwork.base.arguments import printable
-from cloakwork.base.record import Word
+from cloakwork.base.record import Word, added
 from cloakwork.errors import InvalidProgramError
 
 PortKind = Literal["real", "integer", "unsigned", "signed", "bytes", "bits"]
@@ -64,7 +64,7 @@ class Port:
     low: float | int | None = None
     high: float | int | None = None
     fraction: int = 0
-    exponent: int = 0
+    exponent: int = added(0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

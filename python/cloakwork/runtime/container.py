@@ -49,7 +49,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.storage import DirectFile, named_reading, named_writing, sync_folder
 
-VERSION = 9
+VERSION = 8
 _HEADER = "header.json"
 # What the names of compressed members end with.
 _ARRAY = ".array"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.base.record import Fields, record_of
 from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
     InvalidParametersError,
+    InvalidProgramError,
     ValueOutOfRangeError,
 )
+from cloakwork.programs.port import Port
 from tests.thoroughness import part
 
 # An income, and its polynomial, as somebody had them.
@@ -154,3 +158,21 @@ def test_random_programs_of_any_magnitude(seed: int) -> None:
 
 def _several(results: Any) -> tuple[Any, ...]:
     return results if isinstance(results, tuple) else (results,)
+
+
+def test_files_of_numbers_as_they_are_say_no_exponent() -> None:
+    # Files of 0.2.0 have none.
+    plain = Port("x", "real", 0, (2,), -1.0, 1.0)
+    assert "exponent" not in record_of(plain)
+    held = replace(plain, exponent=24)
+    assert record_of(held)["exponent"] == 24
+    for port in (plain, held):
+        assert Fields(record_of(port), "the port").made(Port) == port
+
+
+@pytest.mark.parametrize("exponent", [1 << 11, 1.0, True])
+def test_exponents_are_those_of_doubles(exponent: Any) -> None:
+    with pytest.raises(InvalidProgramError, match="expected an exponent"):
+        Port("x", "real", exponent=exponent)
+    with pytest.raises(InvalidProgramError, match="exponent of reals"):
+        Port("x", "unsigned", 4, exponent=3)

@@ -35,8 +35,6 @@ from cloakwork.programs.port import MAX_EXPONENT
 
 # Sizes are of exact numbers: no error is beside numbers that may be as small.
 _BITS = 2000
-# Results from here on stand as they are.
-_SMALL = 2.0**-12
 # Exponents are multiples, so that roots of roots have whole ones.
 _STEP = 4
 
@@ -69,7 +67,7 @@ class InUnits:
 
 
 def has_magnitudes(function: TensorFunction, precision: int) -> bool:
-    """Whether numbers of a function are too large for a scale, or too small for a precision.
+    """Whether no scale has the precision for numbers as large as those of a function, or 1.
 
     Example:
         >>> from cloakwork.programs.packing.results import Leaf
@@ -80,11 +78,8 @@ def has_magnitudes(function: TensorFunction, precision: int) -> bool:
         ...  for bound in (1.0, 1e6)]
         [False, True]
     """
-    found = _intervals(function)
-    largest = max(map(_size, found.values()))
-    results = max(sizes_of_results(function))
-    is_large = 1 < largest < math.inf and not fits_a_scale(precision, bound=largest)
-    return is_large or 0 < results < _SMALL
+    largest = max(1.0, *map(_size, _intervals(function).values()))
+    return largest < math.inf and not fits_a_scale(precision, bound=largest)
 
 
 def sizes_of_results(function: TensorFunction) -> list[float]:
