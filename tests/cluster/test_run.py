@@ -423,7 +423,7 @@ def test_what_a_task_raises_is_raised_by_name(
         relinearisation_level=None, rotations={}, conjugation_level=None
     )
     poor = Evaluator(evaluator.program, none, evaluator._key_id)
-    monkeypatch.setattr(on_cluster, "require_keys", lambda *args: None)
+    monkeypatch.setattr(on_cluster, "require_all_keys", lambda *args: None)
     with pytest.raises(MissingKeyError) as raised:
         poor.run(TENSORS.encrypted(), on=cw.cluster.Dask(cluster))
     assert any("operation %" in note for note in raised.value.__notes__)

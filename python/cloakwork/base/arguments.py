@@ -153,7 +153,7 @@ def digits_above(value: float, limit: float) -> str:
     """A value with as many digits as it takes to see that it is above a limit.
 
     Example:
-        >>> above(70.0, 64.0), above(64.00001, 64.0)
+        >>> digits_above(70.0, 64.0), digits_above(64.00001, 64.0)
         ('70', '64.00001')
     """
     texts = (f"{value:g}", f"{value:.9g}", repr(value))

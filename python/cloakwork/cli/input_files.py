@@ -45,7 +45,7 @@ def read_inputs(path: Path, ports: Sequence[Port]) -> dict[str, Any]:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "in.json"
         >>> _ = path.write_text('{"a": 3}')
-        >>> read_values(path, [Port("a", "integer")])
+        >>> read_inputs(path, [Port("a", "integer")])
         {'a': 3}
     """
     found = _parsed(path, ports)

@@ -31,7 +31,7 @@ def input_tensors(program: SlotProgram) -> list[ProgramTensor]:
         >>> from cloakwork.programs.layout import Axis, Layout
         >>> layout = Layout(4, (Axis(6, 1, tile=4),))
         >>> program = SlotProgram("", 4, (Input("x.0", 1), Input("x.1", 1)), (layout,) * 2)
-        >>> [(each.name, each.values) for each in inputs_of(program)]
+        >>> [(each.name, each.values) for each in input_tensors(program)]
         [('x', (0, 1))]
     """
     found: list[ProgramTensor] = []

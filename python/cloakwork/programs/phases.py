@@ -171,7 +171,7 @@ def summing_rotations(slots: int) -> list[int]:
     """The steps by which parts of phases are summed, however many there are.
 
     Example:
-        >>> len(rotations(4096)), rotations(4096)[:3]
+        >>> len(summing_rotations(4096)), summing_rotations(4096)[:3]
         (11, [2, 4, 8])
     """
     return [slots // DIMENSION << power for power in range(DIMENSION.bit_length() - 1)]

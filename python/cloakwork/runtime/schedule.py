@@ -226,7 +226,7 @@ def part_of_schedule(plan: Schedule, tasks: Sequence[int], outputs: Sequence[int
         >>> from cloakwork.programs.slots import Neg
         >>> operations = (Input("x", 1), Neg(0), Neg(1), Neg(2), Output(3))
         >>> whole = schedule(SlotProgram("", 8, operations, (None,) * 5))
-        >>> part = part_of(whole, [1, 2], [3])
+        >>> part = part_of_schedule(whole, [1, 2], [3])
         >>> part.inputs, part.tasks, part.outputs
         ((1,), ((2,), (3,)), (3,))
     """

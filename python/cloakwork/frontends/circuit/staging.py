@@ -263,7 +263,7 @@ def form_of_returned(returned: Any) -> tuple[Form, list[Symbol]]:
         InvalidArgumentError: It has something else than integers in lists, tuples and dicts.
 
     Example:
-        >>> form_of([1, (2,)])
+        >>> form_of_returned([1, (2,)])
         (Sequenced(parts=(Known(value=1), Sequenced(parts=(Known(value=2),), is_tuple=True)),
         is_tuple=False), [])
     """

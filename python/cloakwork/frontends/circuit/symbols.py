@@ -293,7 +293,7 @@ def shape_of_vector(value: Any) -> tuple[int, ...]:
     """The shape of a vector; empty for a number.
 
     Example:
-        >>> shape_of(5), shape_of(operand([[1, 2]]))
+        >>> shape_of_vector(5), shape_of_vector(operand([[1, 2]]))
         ((), (1, 2))
     """
     return value.shape if isinstance(value, Vector) else ()

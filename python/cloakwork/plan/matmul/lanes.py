@@ -190,7 +190,7 @@ def least_blocks(blocks: int, most: int) -> Sequence[int]:
     """For every number of ciphertexts the least blocks of each that hold all of them.
 
     Example:
-        >>> parts_of(17, 16)
+        >>> least_blocks(17, 16)
         [1, 2, 3, 4, 5, 6, 9]
     """
     return [

@@ -302,7 +302,7 @@ def moved_elements(builder: Builder, placed: Placed, elements: NDArray[np.int64]
         >>> from cloakwork.programs.slots import Input
         >>> builder = Builder("", 8)
         >>> x = Placed((builder.append(Input("x", 1)),), default_layout((2, 3), 8))
-        >>> print(rearranged(builder, x, np.array([[4, 5]])).layout)
+        >>> print(moved_elements(builder, x, np.array([[4, 5]])).layout)
         0:1@0 1:2@1 from 4
     """
     tiles, slots = (each.ravel()[elements] for each in placed.layout.tile_places())

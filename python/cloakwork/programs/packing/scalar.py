@@ -186,7 +186,7 @@ def fits_signed(found: tuple[int, int], bits: int) -> bool:
     """Whether all of a range are signed numbers of so many bits.
 
     Example:
-        >>> fits((-128, 127), 8), fits((0, 128), 8)
+        >>> fits_signed((-128, 127), 8), fits_signed((0, 128), 8)
         (True, False)
     """
     return bits_of(found) <= bits
