@@ -102,6 +102,8 @@ def test_a_precision_may_be_more_than_any_scale_has() -> None:
         cw.compile(lambda x: 2 * x, cw.Spec((1,), bound=1e-12))
     with pytest.raises(InvalidArgumentError, match="relative"):
         cw.compile(lambda x: 2 * x, (1,), relative=7)
+    with pytest.raises(InvalidArgumentError, match="got both, 30 and 20"):
+        cw.compile(lambda x: 2 * x, (1,), precision=30, relative=20)
 
 
 def test_files_hold_units(tmp_path: Any) -> None:

@@ -174,6 +174,11 @@ def compile(
             bits,
             lambda ring: compile(function, *specs, margin=margin, log_n=ring, **asked_for),
         )
+    if relative is not None and precision != signature(compile).parameters["precision"].default:
+        raise InvalidArgumentError(
+            f"cannot compile: expected precision= or relative=, got both, {precision} and "
+            f"{relative}; leave one out"
+        )
     widening = positive(margin, "margin", "compile")
     described = [_described(each, log_n, widening) for each in specs]
     if margin != MARGIN and not any(isinstance(each, SampledSpec) for each in described):
