@@ -7,7 +7,7 @@ step that takes it, where bits that come back have the levels for it in any case
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +22,7 @@ from cloakwork.frontends.tensors.result import result
 from cloakwork.frontends.tensors.tracing import TracedTensor
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.together import together
+from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.ir.tensors import (
     Node,
@@ -147,7 +148,7 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
     final = decided.pop() if len(decided) == 1 and all(each in cuts for each in results) else None
     if final is not None:
         results = final.operands
-    order = list(_ordered(results, operands))
+    order = in_order(results, operands)
     earliest: dict[Node, int] = {}
     for node in order:
         before = max((earliest[each] for each in operands(node)), default=0)
@@ -166,24 +167,6 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
         return _Staged(order, steps, placed, cuts, results, last, ())
     names = tuple(cuts[each][1] for each in graph.results)
     return _Staged(order, steps, {**placed, final: last}, cuts, results, last, names)
-
-
-def _ordered(
-    results: Sequence[Node], operands: Callable[[Node], tuple[Node, ...]]
-) -> Iterator[Node]:
-    """Nodes after those that they work on."""
-    found: set[Node] = set()
-    waiting = [(node, False) for node in reversed(results)]
-    while waiting:
-        node, is_ready = waiting.pop()
-        if node in found:
-            continue
-        if is_ready:
-            found.add(node)
-            yield node
-        else:
-            waiting.append((node, True))
-            waiting += [(each, False) for each in reversed(operands(node))]
 
 
 @dataclass(slots=True)

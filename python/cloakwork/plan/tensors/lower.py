@@ -125,8 +125,10 @@ def _require_size(title: str, nodes: Sequence[Node], slots: int) -> None:
             )
 
 
-def in_order(results: Sequence[Node]) -> list[Node]:
-    """The nodes that results need, each after those that it works on.
+def in_order(
+    results: Sequence[Node], operands: Callable[[Node], tuple[Node, ...]] = operand_nodes
+) -> list[Node]:
+    """The nodes that results need, each after those that it works on, its operands.
 
     Example:
         >>> x = Source("x", (2,))
@@ -143,7 +145,7 @@ def in_order(results: Sequence[Node]) -> list[Node]:
             found[node] = None
         else:
             waiting.append((node, True))
-            waiting += [(operand, False) for operand in reversed(operand_nodes(node))]
+            waiting += [(operand, False) for operand in reversed(operands(node))]
     return list(found)
 
 
