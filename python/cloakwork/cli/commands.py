@@ -441,6 +441,7 @@ def decrypt(
     Into a .npy file they are written part by part.
     """
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.key_files import serving  # noqa: PLC0415
     from cloakwork.cli.passphrase import passphrase_of  # noqa: PLC0415
     from cloakwork.cli.result_files import as_json, require_results_place, write_results  # noqa: PLC0415
 
@@ -454,8 +455,7 @@ def decrypt(
     key_holder = cw.load(
         client, cw.Client, insecure=insecure, passphrase=passphrase_of(client, passphrase_fd)
     )
-    if served is not None:
-        key_holder = key_holder.serving(cw.load(served, cw.Program, insecure=insecure))
+    key_holder = serving(key_holder, served, insecure)
     program = key_holder.program
     if output is not None:
         require_results_place(output, [client, outputs], program.inputs, program.outputs)
