@@ -148,19 +148,20 @@ def compile(
             f"cannot compile: expected a function of tensors, got {shown(function)}; circuits "
             "have a method of their own, compile(bits=) over integers and compile() over bits"
         )
-    asked_for: dict[str, Any] = {
-        "precision": precision,
-        "relative": relative,
+    of_any: dict[str, Any] = {
         "key_budget": key_budget,
         "memory_limit": memory_limit,
         "insecure": insecure,
         "public_inputs": public_inputs,
+    }
+    of_reals: dict[str, Any] = {
+        "precision": precision,
+        "relative": relative,
         "costs": costs,
         "bootstrap": bootstrap,
-        "device": device,
-        "modulus": modulus,
-        "failure_bits": failure_bits,
     }
+    of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
+    asked_for = {**of_any, **of_reals, **of_integers, "device": device}
 
     def planned(step: Callable[..., Any], specs: Sequence[Any], ring: int) -> Program:
         return compile(step, *specs, log_n=ring, **asked_for)
@@ -193,21 +194,8 @@ def compile(
         log_n = ring_of_integers([*integers.values()], log_n, "compile")
     if log_n is None:
         log_n = ring_of_results(described)
-    asked: dict[str, Any] = {
-        "title": getattr(function, "__name__", "function"),
-        "key_budget": key_budget,
-        "memory_limit": memory_limit,
-        "log_n": log_n,
-        "insecure": insecure,
-        "public_inputs": public_inputs,
-    }
-    of_reals: dict[str, Any] = {
-        "precision": precision,
-        "relative": relative,
-        "costs": costs,
-        "bootstrap": bootstrap,
-    }
-    of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
+    title = getattr(function, "__name__", "function")
+    asked: dict[str, Any] = {**of_any, "title": title, "log_n": log_n}
     options: RealOptions | IntegerProductOptions
     if _are_integers(described):
         _refuse_options(
