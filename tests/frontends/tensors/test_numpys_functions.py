@@ -24,8 +24,8 @@ from cloakwork.errors import (
     ShapeMismatchError,
     UnsupportedOperationError,
 )
-from cloakwork.frontends.tensors.numpy_functions import FUNCTIONS
-from cloakwork.frontends.tensors.numpy_protocol import UFUNCS
+from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS
+from cloakwork.frontends.tensors.numpy.protocol import UFUNCS
 from cloakwork.frontends.tensors.tensor import Tensor
 from tests.thoroughness import part
 

@@ -19,7 +19,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array, real_numbers
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
-from cloakwork.frontends.tensors.numpy_refusals import refuse_attribute, refuse_comparison
+from cloakwork.frontends.tensors.numpy.refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
 from cloakwork.programs.ir.tensors import (

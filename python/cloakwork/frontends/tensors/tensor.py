@@ -14,7 +14,7 @@ from cloakwork.base.record import record_of
 from cloakwork.base.unpicklable import Unpicklable
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.methods import Runner
-from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
+from cloakwork.frontends.tensors.numpy.protocol import NumpyMethods
 from cloakwork.plan.functions.intervals import Interval, uniform
 from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.layout import Layout

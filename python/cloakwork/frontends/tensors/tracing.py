@@ -18,7 +18,7 @@ from cloakwork.frontends.tensors.crossing import (
     shape_in_slots,
 )
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
-from cloakwork.frontends.tensors.numpy_protocol import NumpyMethods
+from cloakwork.frontends.tensors.numpy.protocol import NumpyMethods
 from cloakwork.frontends.tensors.samples import SampledSpec, samples_of
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec, uniform

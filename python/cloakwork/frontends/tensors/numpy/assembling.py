@@ -20,7 +20,7 @@ from cloakwork.frontends.tensors.methods import (
     axis_number,
     is_truths,
 )
-from cloakwork.frontends.tensors.rearranging import as_numpy
+from cloakwork.frontends.tensors.numpy.rearranging import as_numpy
 from cloakwork.plan.functions.linear_form import LinearForm, linear_form
 from cloakwork.programs.ir.elementwise import LABELS
 from cloakwork.programs.ir.tensors import Apply, Contract, are_zeros_and_ones

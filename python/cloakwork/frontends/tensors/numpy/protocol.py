@@ -16,11 +16,11 @@ from cloakwork.errors import (
     InvalidArgumentError,
     UnsupportedOperationError,
 )
-from cloakwork.frontends.tensors.assembling import clipped, hypotenuse, larger, smaller
 from cloakwork.frontends.tensors.methods import TensorMethods
-from cloakwork.frontends.tensors.numpy_functions import FUNCTIONS, METHODS
-from cloakwork.frontends.tensors.numpy_refusals import refusal, refuse_attribute, refuse_comparison
-from cloakwork.frontends.tensors.products import vecdot
+from cloakwork.frontends.tensors.numpy.assembling import clipped, hypotenuse, larger, smaller
+from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS, METHODS
+from cloakwork.frontends.tensors.numpy.products import vecdot
+from cloakwork.frontends.tensors.numpy.refusals import refusal, refuse_attribute, refuse_comparison
 
 # Universal functions of one number, by the functions that the planner knows.
 _OF_ONE: Mapping[str, str] = {

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.tensors.assembling import concatenated
 from cloakwork.frontends.tensors.methods import TensorMethods, as_operand, numbered, rearranged
-from cloakwork.frontends.tensors.rearranging import asked, require_clear
+from cloakwork.frontends.tensors.numpy.assembling import concatenated
+from cloakwork.frontends.tensors.numpy.rearranging import asked, require_clear
 
 
 def joined_rows(arrays: Sequence[Any]) -> TensorMethods:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.tensors.assembling import concatenated, padded
 from cloakwork.frontends.tensors.einsum import einsum
 from cloakwork.frontends.tensors.methods import (
     TensorMethods,
@@ -22,7 +21,8 @@ from cloakwork.frontends.tensors.methods import (
     refuse_of_truths,
     refuse_sums_of_truths,
 )
-from cloakwork.frontends.tensors.rearranging import asked, require_clear
+from cloakwork.frontends.tensors.numpy.assembling import concatenated, padded
+from cloakwork.frontends.tensors.numpy.rearranging import asked, require_clear
 
 
 def along(x: Any, axis: Any, name: str, function: Callable[[NDArray[np.float64]], Any]) -> Any:

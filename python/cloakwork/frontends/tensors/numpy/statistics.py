@@ -8,8 +8,8 @@ from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedOperationError
-from cloakwork.frontends.tensors.joining import joined_rows
 from cloakwork.frontends.tensors.methods import as_operand, axes_of
+from cloakwork.frontends.tensors.numpy.joining import joined_rows
 
 _MATRIX_AXES = 2
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.tensors import (
+from cloakwork.frontends.tensors.einsum import einsum
+from cloakwork.frontends.tensors.methods import axes_of
+from cloakwork.frontends.tensors.numpy import (
     joining,
     linear_maps,
     polynomials,
@@ -17,10 +19,14 @@ from cloakwork.frontends.tensors import (
     rearranging,
     statistics,
 )
-from cloakwork.frontends.tensors.assembling import clipped, concatenated, padded, stacked, where
-from cloakwork.frontends.tensors.einsum import einsum
-from cloakwork.frontends.tensors.methods import axes_of
-from cloakwork.frontends.tensors.rearranging import as_numpy
+from cloakwork.frontends.tensors.numpy.assembling import (
+    clipped,
+    concatenated,
+    padded,
+    stacked,
+    where,
+)
+from cloakwork.frontends.tensors.numpy.rearranging import as_numpy
 
 
 def _clipped(

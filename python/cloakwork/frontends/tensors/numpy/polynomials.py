@@ -8,9 +8,9 @@ import numpy as np
 
 from cloakwork.base.arguments import integer
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.tensors.assembling import stacked
-from cloakwork.frontends.tensors.linear_maps import along
 from cloakwork.frontends.tensors.methods import TensorMethods, as_operand
+from cloakwork.frontends.tensors.numpy.assembling import stacked
+from cloakwork.frontends.tensors.numpy.linear_maps import along
 
 _MOST_POWERS = 1 << 12
 

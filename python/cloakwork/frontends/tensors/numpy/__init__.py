@@ -1,0 +1,1 @@
+"""numpy's functions of tensors, and refusals of others by name."""
