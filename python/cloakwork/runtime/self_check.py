@@ -88,11 +88,12 @@ def drawn(ports: Sequence[Port]) -> Iterator[dict[str, NDArray[Any]]]:
         [[1, 1, 0], [1, 1, 1]]
     """
     random = Random(0)
+    numbers = np.random.default_rng(1)
     # Products of many stay small near the middle.
     draws: tuple[Callable[[Port], NDArray[Any]], ...] = (
-        lambda port: _between(random, port, *_ends(port)),
-        lambda port: _filled(port, partial(random.choice, _ends(port))),
-        lambda port: _between(random, port, *_middle(port)),
+        lambda port: _between(random, numbers, port, *_ends(port)),
+        lambda port: _at_ends(random, numbers, port),
+        lambda port: _between(random, numbers, port, *_middle(port)),
     )
     while True:
         for draw in draws:
@@ -105,15 +106,26 @@ def _bits(random: Random, port: Port) -> Any:
     return results_of_bits((port,), bits, many=False)[port.name]
 
 
-def _between(random: Random, port: Port, low: Any, high: Any) -> NDArray[Any]:
-    draw = random.uniform if port.kind == "real" else random.randint
-    return _filled(port, partial(draw, low, high))
+def _between(
+    random: Random, numbers: np.random.Generator, port: Port, low: Any, high: Any
+) -> NDArray[Any]:
+    if port.kind == "real":
+        found: NDArray[np.float64] = low + (high - low) * numbers.random(port.shape)
+        return found
+    return _filled(port, partial(random.randint, low, high))
+
+
+def _at_ends(random: Random, numbers: np.random.Generator, port: Port) -> NDArray[Any]:
+    if port.kind == "real":
+        found: NDArray[np.float64] = np.where(numbers.integers(0, 2, port.shape), *_ends(port))
+        return found
+    return _filled(port, partial(random.choice, _ends(port)))
 
 
 def _filled(port: Port, number: Callable[[], Any]) -> NDArray[Any]:
     # Integers may be longer than any word.
-    kind = np.float64 if port.kind == "real" else object
-    return np.array([number() for _ in range(math.prod(port.shape))], kind).reshape(port.shape)
+    drawn = [number() for _ in range(math.prod(port.shape))]
+    return np.array(drawn, object).reshape(port.shape)
 
 
 def _ends(port: Port) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import cloakwork as cw
 from cloakwork.plan.matmul.chain import geometries
-from cloakwork.plan.matmul.convolution import Convolution, kernel_product
+from cloakwork.plan.matmul.convolution import ADDED, Convolution, kernel_product
 from cloakwork.plan.matmul.spine import spines
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.search import Task
@@ -93,8 +93,8 @@ MAPS = Contract((A, WINDOWS), ("ck", "kpn"), "cpn", (2, 3, 3))
 @pytest.mark.parametrize(
     "node",
     [
-        # Of numbers in the clear; of one tensor; of images across their columns; with a sign; of
-        # kernels that not every window has; of other rows.
+        # Of numbers in the clear; of one tensor; of images across their columns; with a sign; of a
+        # window twice; of images in another order; beside images.
         Contract((np.ones((2, 2)), WINDOWS), ("ck", "kpn"), "cpn", (2, 3, 3)),
         square(X),
         Contract(
@@ -102,14 +102,35 @@ MAPS = Contract((A, WINDOWS), ("ck", "kpn"), "cpn", (2, 3, 3))
         ),
         Sum((MAPS, MAPS), (1, -1), None, MAPS.shape),
         Sum((MAPS, MAPS), (1, 1), None, MAPS.shape),
-        Sum((MAPS,), (1,), np.ones(MAPS.shape), MAPS.shape),
-        Contract((A, WINDOWS), ("kc", "kpn"), "cpn", (2, 3, 3)),
         Rearrange(MAPS, np.arange(18)[::-1].reshape(6, 3)),
+        Sum((MAPS, WINDOWS), (1, 1), None, MAPS.shape),
     ],
 )
 def test_what_is_no_convolution_is_left_alone(node: Node) -> None:
-    assert kernel_product(MAPS) is not None
-    assert kernel_product(node) is None
+    assert kernel_product(as_matrix(MAPS)) is not None
+    assert kernel_product(as_matrix(node)) is None
+
+
+def as_matrix(node: Node) -> Node:
+    columns = node.shape[-1]
+    return Rearrange(node, np.arange(math.prod(node.shape)).reshape(-1, columns))
+
+
+def test_kernels_lie_along_any_axis_and_are_added_to() -> None:
+    maps = Contract((A, WINDOWS), ("kc", "kpn"), "cpn", (2, 3, 3))
+    bias, constant = Source("b", (2, 1, 1)), np.arange(18.0).reshape(2, 3, 3)
+    found = kernel_product(as_matrix(Sum((maps, bias), (1, 1), constant, maps.shape)))
+    assert found is not None
+    assert [(each.source, each.axis, each.rows) for each in found.kernels] == [
+        (A, 1, 2),
+        (bias, 0, 1),
+    ]
+    assert found.windows.tolist() == [[0, 1, 2], [1, 2, 3], [ADDED] * 3]
+    assert found.constant is not None
+    assert found.constant.tolist() == constant.reshape(6, 3).tolist()
+    turned = kernel_product(Contract((as_matrix(maps),), ("ij",), "ji", (3, 6)), transposed=True)
+    assert turned is not None
+    assert (turned.shape, turned.windows.tolist()) == ((6, 3), [[0, 1, 2], [1, 2, 3]])
 
 
 @settings(max_examples=25)

@@ -15,13 +15,12 @@ position are sums of products of slots. They lie as the right operand of the pro
 kernels in the shares of its inner index:
 
     images   vector pixel     holds  X[pixel, (c' d + h)]
-    kernels  vector (k, j)    holds  W[j p2 + b, k]
+    kernels  vector (k, j)    holds  W[j p2 + b, k], and so do biases, which are added
     Y        vector (j, p)    holds  Y[(j p2 + b, p), (c' d + h)]
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
 from cloakwork.plan.matmul.claims import Claim
-from cloakwork.plan.matmul.convolution import Convolution
+from cloakwork.plan.matmul.convolution import ADDED, Convolution, Seen
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
@@ -226,15 +225,20 @@ def chain_cost(spine: Spine, geometry: AnyGeometry, prices: LevelCosts) -> float
 
 def _convolution_cost(first: Convolution, geometry: WindowGeometry, prices: LevelCosts) -> float:
     sums = prices.rotated_products(first.places, 1) + prices.product_switch + prices.rescale
-    entering = sum(each.ciphertexts for each in _layouts(first, geometry))
+    layouts = (
+        *(_kernel_layout(each, geometry) for each in first.kernels),
+        *(_image_layout(each, geometry) for each in first.images),
+    )
+    entering = sum(each.ciphertexts for each in layouts)
     return geometry.vectors(first) * sums + _ENTERING * prices.addition * entering
 
 
-def _layouts(first: Convolution, geometry: WindowGeometry) -> tuple[BlockLayout, BlockLayout]:
-    """Where kernels and images lie."""
-    pixels = math.prod(first.images.shape[:-1])
-    kernels = BlockLayout(geometry.of_kernels, "left", (1, first.places, first.channels))
-    return kernels, BlockLayout(geometry.of_images, "right", (1, pixels, first.shape[1]))
+def _kernel_layout(kernels: Seen, geometry: WindowGeometry) -> BlockLayout:
+    return BlockLayout(geometry.of_kernels, "left", (1, kernels.rows, kernels.columns))
+
+
+def _image_layout(images: Seen, geometry: WindowGeometry) -> BlockLayout:
+    return BlockLayout(geometry.of_images, "right", (1, images.rows, images.columns))
 
 
 def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredChain:
@@ -276,6 +280,7 @@ class _ChainWork:
         self.builder = builder
         self.sources: list[tuple[Source, MatrixPlace]] = []
         self.claims: list[Claim] = []
+        self._masked: dict[tuple[int, int], int] = {}
         self._geometry = geometry
         self._columns = columns
 
@@ -283,27 +288,62 @@ class _ChainWork:
         """A convolution, as the right operand of a product."""
         geometry, builder = self._geometry, self.builder
         assert isinstance(geometry, WindowGeometry)
-        kernel_layout, image_layout = _layouts(first, geometry)
         builder.origin = first.origin
-        kernels = self._entered(first.kernels, kernel_layout, first.kernel_view)[0]
-        images = self._entered(first.images, image_layout, first.image_view)[0]
+        kernels, images = (
+            np.concatenate(
+                [
+                    self._entered(each.source, layout(each, geometry), each.view)[0]
+                    for each in sources
+                ]
+            )
+            for sources, layout in (
+                (first.kernels, _kernel_layout),
+                (first.images, _image_layout),
+            )
+        )
         layout = BlockLayout(geometry.blocks(0), "right", (1, *first.shape))
         values = np.empty((kernels.shape[1], first.positions, images.shape[1]), dtype=np.int64)
         # Position by position, so that pixels are not kept that no further window has.
         for position, wide, channels in np.ndindex(*values.shape[1:], values.shape[0]):
             builder.stage = "convolution"
+            pixels = first.windows[:, position]
             sums = builder.append(
                 RotatedProducts(
-                    tuple(kernels[:, channels].tolist()),
-                    tuple(images[first.windows[:, position], wide].tolist()),
+                    tuple(kernels[pixels >= 0, channels].tolist()),
+                    tuple(images[pixels[pixels >= 0], wide].tolist()),
                     geometry.slots,
                 )
             )
             builder.stage = "switch keys"
-            values[channels, position, wide] = switched(
-                builder, sums, 0, (), rescales=True, layout=layout
+            value = switched(builder, sums, 0, (), rescales=True, layout=layout)
+            for number in kernels[pixels == ADDED, channels].tolist():
+                both = at_one_level(builder, (value, self._biased(number, wide, first)))
+                value = builder.append(Add(*both), layout)
+            values[channels, position, wide] = value
+        values = values.reshape(layout.grid)
+        if first.constant is not None:
+            packed = layout.pack(first.constant[np.newaxis])
+            for place, number in np.ndenumerate(values):
+                clear = builder.constant(packed[np.ravel_multi_index(place, layout.grid)])
+                values[place] = builder.append(Add(int(number), clear), layout)
+        return _Value(None, values, layout)
+
+    def _biased(self, number: int, wide: int, first: Convolution) -> int:
+        """A vector of biases, which stay out of slots without an image: these may have ranges."""
+        geometry, columns = self._geometry, first.shape[1]
+        assert isinstance(geometry, WindowGeometry)
+        held = geometry.side * geometry.wide
+        if columns % held == 0:
+            return number
+        key = number, wide
+        if key not in self._masked:
+            one = BlockLayout(geometry.of_images, "right", (1, 1, columns))
+            mask = one.pack_some(np.ones((1, 1, columns)), np.array([wide]), np.float64)[0]
+            clear = self.builder.constant(mask)
+            self._masked[key] = self.builder.append(
+                Rescale(self.builder.append(Mul(number, clear)))
             )
-        return _Value(None, values.reshape(layout.grid), layout)
+        return self._masked[key]
 
     def times(self, step: Times, before: _Value) -> _Value:
         """A factor times the matrix before."""

@@ -5,21 +5,59 @@ Of kernels W, one a row, and of images X, one a column and a pixel a row,
     Y[(c, p), n] = sum over k of W[c, k] * X[windows[k, p], n]
 
 where which pixel each window has in each place is known in the clear. Written as one matrix of all
-windows, the kernels would be mostly zeros, which nobody sees once they are encrypted.
+windows, the kernels would be mostly zeros, which nobody sees once they are encrypted. Kernels and
+images may be several tensors each; a bias is a number of a kernel that meets no pixel.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.matmul.recognise import MatrixView
+from cloakwork.plan.matmul.terms import ONE, Indices, TermReader, Terms
 from cloakwork.programs.ir.tensors import Contract, Node, Rearrange, Source, Sum
 
-_Indices = NDArray[np.int64]
+# In place of a pixel: where a window has none for a number of the kernels, and where this number is
+# added as it is.
+NO_PIXEL = -1
+ADDED = -2
+
+_MATRIX_AXES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tensor from outside as a matrix.
+
+    Args:
+        source: The tensor.
+        axis: The axis along which its columns are counted; None where it is one column.
+    """
+
+    source: Source
+    axis: int | None
+
+    @property
+    def columns(self) -> int:
+        """How many columns."""
+        return 1 if self.axis is None else self.source.shape[self.axis]
+
+    @property
+    def rows(self) -> int:
+        """How many numbers a column has."""
+        return math.prod(self.source.shape) // self.columns
+
+    @property
+    def view(self) -> MatrixView:
+        """The tensor as this matrix."""
+        others = [axis for axis in range(len(self.source.shape)) if axis != self.axis]
+        order = (*others, *([] if self.axis is None else [self.axis]))
+        return MatrixView(order, tuple(self.source.shape[axis] for axis in order))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,26 +65,31 @@ class Convolution:
     """A matrix that has a row for each kernel and window, and a column for each image.
 
     Args:
-        kernels: The tensor of the kernels, one along its first axis.
-        images: The tensor of the images, one along its last axis.
-        windows: For each place of a kernel and each window, which pixel of an image.
+        kernels: The tensors of the kernels, one in each column.
+        images: The tensors of the images, one in each column.
+        windows: For each number of a kernel and each window, which pixel of an image it meets, or
+            `NO_PIXEL` or `ADDED`.
+        shape: Rows and columns.
+        constant: The matrix in the clear that is added, if any.
         origin: The user's line.
     """
 
-    kernels: Source
-    images: Source
-    windows: _Indices
+    kernels: tuple[Seen, ...]
+    images: tuple[Seen, ...]
+    windows: Indices
+    shape: tuple[int, int]
+    constant: NDArray[np.float64] | None
     origin: str
 
     @property
     def channels(self) -> int:
         """How many kernels."""
-        return self.kernels.shape[0]
+        return self.shape[0] // self.positions
 
     @property
     def places(self) -> int:
-        """Numbers of a kernel."""
-        return len(self.windows)
+        """Pixels that a window has at the most."""
+        return int((self.windows >= 0).sum(axis=0).max())
 
     @property
     def positions(self) -> int:
@@ -54,42 +97,13 @@ class Convolution:
         return int(self.windows.shape[1])
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.channels * self.positions, self.images.shape[-1]
-
-    @property
     def multiplications(self) -> int:
         """Of numbers, in the clear."""
-        return math.prod(self.shape) * self.places
-
-    @property
-    def kernel_view(self) -> MatrixView:
-        """The kernels as a matrix that has one in each column."""
-        axes = range(1, len(self.kernels.shape))
-        return MatrixView((*axes, 0), (*self.kernels.shape[1:], self.channels))
-
-    @property
-    def image_view(self) -> MatrixView:
-        """The images as a matrix that has one in each column."""
-        return MatrixView(tuple(range(len(self.images.shape))), self.images.shape)
+        return self.channels * int((self.windows >= 0).sum()) * self.shape[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Term:
-    """Products that are summed: elements of two tensors, by axis of the result and summed place."""
-
-    kernels: Source
-    images: Source
-    elements: _Indices
-    pixels: _Indices
-
-
-def kernel_product(node: Node) -> Convolution | None:
-    """The convolution that a node is, as a matrix; None where it is anything else.
-
-    It is one contraction of kernels with rearranged images, or a sum of them, one for each place of
-    a kernel.
+def kernel_product(node: Node, *, transposed: bool = False) -> Convolution | None:
+    """The convolution that a node is, as a matrix, or its transpose; None where it is another.
 
     Example:
         >>> kernels, images = Source("w", (1, 2)), Source("x", (3, 4))
@@ -99,112 +113,109 @@ def kernel_product(node: Node) -> Convolution | None:
         >>> kernel_product(Rearrange(maps, np.arange(8).reshape(2, 4))).windows.tolist()
         [[0, 1], [1, 2]]
     """
-    inner = node
-    if isinstance(node, Rearrange):
-        rows = (math.prod(node.operand.shape[:-1]), *node.operand.shape[-1:])
-        if node.shape != rows or not (node.elements.ravel() == np.arange(math.prod(rows))).all():
-            return None
-        inner = node.operand
-    if not isinstance(inner, Contract | Sum):
+    axis = 0 if transposed else 1
+    if not isinstance(node, Contract | Sum | Rearrange) or len(node.shape) != _MATRIX_AXES:
         return None
-    summands = _summands(inner)
-    if summands is None:
+    reader = TermReader()
+    found = reader.read(node, axis)
+    if found is None or not reader.images:
         return None
-    terms: list[_Term] = []
-    for each in summands:
-        found = _term(each)
-        if found is None:
-            return None
-        terms.append(found)
-    of_one = {(each.kernels, each.images) for each in terms}
-    return _of_terms(terms, summands[0].origin) if len(of_one) == 1 else None
-
-
-def _summands(node: Contract | Sum) -> list[Contract] | None:
-    """The contractions that a node is the sum of."""
-    if isinstance(node, Contract):
-        return [node]
-    found: list[Contract] = []
-    for term, sign in zip(node.terms, node.signs, strict=True):
-        below = _summands(term) if isinstance(term, Contract | Sum) else None
-        if below is None or sign < 0 or term.shape != node.shape:
-            return None
-        found += below
-    return found if node.constant is None else None
-
-
-def _term(node: Contract) -> _Term | None:
-    if len(node.operands) != 2 or not node.output:
-        return None
-    image = node.output[-1]
-    pairs = sorted(zip(node.operands, node.labels, strict=True), key=lambda pair: image in pair[1])
-    (_, of_kernels), (_, of_images) = pairs
-    if image in of_kernels or not of_images.endswith(image):
-        return None
-    kernels, images = (_elements(operand) for operand, _ in pairs)
-    if kernels is None or images is None:
-        return None
-    pixels = _rows_of(images[1], images[0].shape[-1])
-    if pixels is None:
-        return None
-    summed = sorted({*of_kernels, *of_images} - {*node.output})
-    axes = node.output[:-1] + "".join(summed)
-    left, right = _along(kernels[1], of_kernels, axes), _along(pixels, of_images[:-1], axes)
-    if left is None or right is None:
-        return None
-    shape = np.broadcast_shapes(left.shape, right.shape)
-    if (*shape[: len(node.output) - 1], images[0].shape[-1]) != node.shape:
-        return None
-    rows = math.prod(node.shape[:-1])
-    elements, pixels = (np.broadcast_to(each, shape).reshape(rows, -1) for each in (left, right))
-    return _Term(kernels[0], images[0], elements, pixels)
-
-
-def _elements(operand: Node | NDArray[np.float64]) -> tuple[Source, _Indices] | None:
-    """A tensor from outside, and which of its elements an operand has."""
-    if isinstance(operand, Source):
-        return operand, np.arange(math.prod(operand.shape)).reshape(operand.shape)
-    if isinstance(operand, Rearrange):
-        found = _elements(operand.operand)
-        return None if found is None else (found[0], found[1].ravel()[operand.elements])
+    for channels in _numbers_of_channels(reader.numbers, node.shape[1 - axis]):
+        kernels = _kernels(reader.numbers, found.numbers, channels)
+        windows = None if kernels is None else _windows(reader.numbers, kernels, found, channels)
+        constant = found.constant
+        if kernels is None or windows is None or not _is_shared(windows, constant):
+            continue
+        return Convolution(
+            kernels,
+            tuple(Seen(source, own) for source, (_, own) in reader.images.items()),
+            windows,
+            (node.shape[1 - axis], node.shape[axis]),
+            constant.T if constant is not None and transposed else constant,
+            node.origin,
+        )
     return None
 
 
-def _rows_of(elements: _Indices, columns: int) -> _Indices | None:
-    """Which row each row of elements is, of a matrix of so many columns."""
-    rows, start = np.divmod(elements[..., 0], columns)
-    is_whole = elements.shape[-1] == columns and not start.any()
-    if not is_whole or not (elements - elements[..., :1] == np.arange(columns)).all():
-        return None
-    return rows
+def _numbers_of_channels(sources: Mapping[Source, int], rows: int) -> list[int]:
+    """How many kernels there may be, the most first."""
+    sizes = {1, *(size for source in sources for size in source.shape if rows % size == 0)}
+    return sorted(sizes, reverse=True)
 
 
-def _along(indices: _Indices, labels: str, axes: str) -> _Indices | None:
-    """Indices by other axes, of size 1 where there are none."""
-    if len(set(labels)) < len(labels) or not set(labels) <= set(axes):
-        return None
-    ordered = indices.transpose([labels.index(each) for each in axes if each in labels])
-    missing = tuple(axis for axis, each in enumerate(axes) if each not in labels)
-    return np.expand_dims(ordered, missing)
+def _kernels(
+    sources: Mapping[Source, int], numbers: Indices, channels: int
+) -> tuple[Seen, ...] | None:
+    """The tensors of kernels, if each has those of a channel along one axis."""
+    found: list[Seen] = []
+    for source, first in sources.items():
+        own = _of(source, first, numbers)
+        channel = np.broadcast_to(_channel_of_row(len(numbers), channels), numbers.shape)[own]
+        local = numbers[own] - first
+        axes: list[int | None] = [
+            axis
+            for axis, size in enumerate(source.shape)
+            if size == channels and (_along(source, axis, local) == channel).all()
+        ]
+        if not axes and channels > 1:
+            return None
+        found.append(Seen(source, axes[0] if axes else None))
+    return tuple(found)
 
 
-def _of_terms(terms: list[_Term], origin: str) -> Convolution | None:
-    """The convolution whose every row is a sum of these products."""
-    kernels, images = terms[0].kernels, terms[0].images
-    if len(kernels.shape) < 2:
+def _windows(
+    sources: Mapping[Source, int], kernels: tuple[Seen, ...], found: Terms, channels: int
+) -> Indices | None:
+    """The pixel of each number of a kernel in each window; None where kernels differ in these."""
+    places, start = np.full_like(found.numbers, ONE), 0
+    for each in kernels:
+        first = sources[each.source]
+        own = _of(each.source, first, found.numbers)
+        places[own] = start + _place(each, found.numbers[own] - first)
+        start += each.rows
+    if ((places == ONE) & (found.rows != ONE)).any():
         return None
-    elements, pixels = (
-        np.concatenate(sides, axis=1)
-        for sides in ([each.elements for each in terms], [each.pixels for each in terms])
-    )
-    channels, places = kernels.shape[0], math.prod(kernels.shape[1:])
-    rows = len(elements)
-    if rows % channels or elements.shape[1] != places:
+    pixels = np.where(places == ONE, NO_PIXEL, np.where(found.rows == ONE, ADDED, found.rows))
+    by_channel = [each.reshape(channels, -1, each.shape[-1]) for each in (places, pixels)]
+    order = np.argsort(by_channel[0], axis=-1, kind="stable")
+    ordered = [np.take_along_axis(each, order, -1) for each in by_channel]
+    if any((each != each[:1]).any() for each in ordered):
         return None
-    by_channel = elements.reshape(channels, -1, places)
-    order = np.argsort(by_channel[0, 0])
-    expected = np.arange(channels * places).reshape(channels, 1, places)
-    by_pixel = pixels.reshape(channels, -1, places)
-    if not (by_channel[..., order] == expected).all() or not (by_pixel == by_pixel[0]).all():
-        return None
-    return Convolution(kernels, images, by_pixel[0][:, order].T, origin)
+    windows = np.full((start, len(places) // channels), NO_PIXEL)
+    position = np.broadcast_to(np.arange(windows.shape[1])[:, np.newaxis], ordered[0][0].shape)
+    is_held = ordered[0][0] != ONE
+    windows[ordered[0][0][is_held], position[is_held]] = ordered[1][0][is_held]
+    is_once = np.count_nonzero(windows != NO_PIXEL) == np.count_nonzero(is_held)
+    has_products = (windows >= 0).any(axis=0).all() and (windows != NO_PIXEL).any(axis=1).all()
+    return windows if is_once and has_products else None
+
+
+def _is_shared(windows: Indices, constant: NDArray[np.float64] | None) -> bool:
+    """Whether windows share numbers of kernels; of one window it is a product of matrices."""
+    if windows.shape[1] == 1:
+        return constant is None and not (windows == ADDED).any()
+    products = (windows >= 0).sum(axis=1)
+    return bool(products.sum() >= 2 * np.count_nonzero(products))
+
+
+def _of(source: Source, first: int, numbers: Indices) -> NDArray[np.bool_]:
+    return (numbers >= first) & (numbers < first + math.prod(source.shape))
+
+
+def _along(source: Source, axis: int, elements: Indices) -> Indices:
+    """Where elements are along an axis."""
+    found: Indices = elements // math.prod(source.shape[axis + 1 :]) % source.shape[axis]
+    return found
+
+
+def _place(each: Seen, elements: Indices) -> Indices:
+    """Which number of a kernel elements are."""
+    if each.axis is None:
+        return elements
+    stride = math.prod(each.source.shape[each.axis + 1 :])
+    found: Indices = elements // (stride * each.columns) * stride + elements % stride
+    return found
+
+
+def _channel_of_row(rows: int, channels: int) -> Indices:
+    return np.arange(rows)[:, np.newaxis] // (rows // channels)

@@ -209,9 +209,9 @@ def _spine(node: Node, *, transposed: bool) -> _Begun | None:
         return None
     pair = matrix_pair(inner)
     if pair is None:
-        convolved = kernel_product(inner)
+        convolved = kernel_product(inner, transposed=transposed)
         if convolved is not None:
-            return None if transposed else (convolved, [])
+            return convolved, []
         return _through_function(inner, transposed=transposed)
     (left, left_turned), (right, right_turned) = pair
     if transposed:
@@ -234,7 +234,7 @@ def _spine(node: Node, *, transposed: bool) -> _Begun | None:
 
 
 def _through_function(node: Node, *, transposed: bool) -> _Begun | None:
-    of = _argument(node)
+    of = _argument(node, transposed=transposed)
     if of is None:
         return None
     step = Slotwise(node, of)
@@ -244,7 +244,7 @@ def _through_function(node: Node, *, transposed: bool) -> _Begun | None:
     return before[0], [*before[1], step]
 
 
-def _argument(node: Node) -> Node | None:
+def _argument(node: Node, *, transposed: bool) -> Node | None:
     """The one product of matrices or convolution that a node is a function of slot by slot."""
     found: Node | None = None
     waiting = [node]
@@ -254,7 +254,8 @@ def _argument(node: Node) -> Node | None:
         if each in seen:
             continue
         seen.add(each)
-        if matrix_pair(each) is not None or kernel_product(each) is not None:
+        is_product = matrix_pair(each) is not None
+        if is_product or kernel_product(each, transposed=transposed) is not None:
             if found is not None and found is not each:
                 return None
             found = each

@@ -14,6 +14,7 @@ from functools import partial
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.matmul.batches import Batch, batches
+from cloakwork.plan.matmul.convolution import Convolution
 from cloakwork.plan.matmul.expression import least_multiplications, matrix_expression, read_most
 from cloakwork.plan.matmul.integers import IntegerProductOptions, integer_program
 from cloakwork.plan.matmul.matrix_plan import (
@@ -24,6 +25,7 @@ from cloakwork.plan.matmul.matrix_plan import (
     expressions_plan,
 )
 from cloakwork.plan.matmul.parameters import has_parameters
+from cloakwork.plan.matmul.rearranged_sources import rearranged_sources
 from cloakwork.plan.matmul.recognise import matrix_contraction
 from cloakwork.plan.matmul.spine import spines
 from cloakwork.plan.reals.options import RealOptions
@@ -39,6 +41,8 @@ from cloakwork.schemes.device.devices import CPU
 _MOST_IN_SLOTS = 1 << 20
 # Of a chain, whose products are planned together and again for every way of each.
 _MOST_OF_CHAINS = 1 << 17
+# Of one that begins with a convolution, each of whose windows is a movement of slots.
+_MOST_OF_CONVOLUTIONS = 1 << 13
 # Of sums and chains without functions, where products of slots cost several times as much.
 _MOST_OF_EXPRESSIONS = 1 << 15
 # Matrices of a batch, whose operations are planned one by one.
@@ -121,17 +125,24 @@ def in_blocks(task: Task) -> InBlocks | None:
     """How a task is lowered in blocks; None of what is not made of products of matrices."""
     if not _is_possible(task):
         return None
-    contraction = matrix_contraction(task.results)
-    expressions = _expressions_of(task)
+    return _of_matrices(task.results) or _of_matrices(rearranged_sources(task.results))
+
+
+def _of_matrices(results: Sequence[Node]) -> InBlocks | None:
+    """How results are lowered in blocks, as they are spelled."""
+    contraction = matrix_contraction(results)
+    expressions = _expressions_of(results)
     # In an expression the vectors of a matrix may be those of its transpose, and enter once.
     is_gram = contraction is not None and len(set(contraction.sources)) == 1
     if contraction is not None and not (is_gram and expressions):
         multiplications = contraction.product.multiplications
         return InBlocks(multiplications, _MOST_IN_SLOTS, partial(contraction_plan, contraction))
-    chains = spines(task.results)
+    chains = spines(results)
     if chains:
         multiplications = max(each.multiplications for each in chains)
-        return InBlocks(multiplications, _MOST_OF_CHAINS, partial(chains_plan, chains))
+        is_convolved = any(isinstance(each.first, Convolution) for each in chains)
+        most = _MOST_OF_CONVOLUTIONS if is_convolved else _MOST_OF_CHAINS
+        return InBlocks(multiplications, most, partial(chains_plan, chains))
     if not expressions:
         return None
     multiplications = sum(batch.count * least_multiplications(each) for each, batch in expressions)
@@ -147,10 +158,10 @@ def _is_possible(task: Task) -> bool:
     return has_parameters(task.precision, max(1.0, needs.of_results), needs.gain)
 
 
-def _expressions_of(task: Task) -> list[Batched]:
-    """The expressions of matrices that all results of a task are; none where one is not."""
-    found = [each for node in task.results if (each := _expression_of(node)) is not None]
-    is_whole = len(found) == len(task.results) and read_most(each for each, _ in found)
+def _expressions_of(results: Sequence[Node]) -> list[Batched]:
+    """The expressions of matrices that all results are; none where one is not."""
+    found = [each for node in results if (each := _expression_of(node)) is not None]
+    is_whole = len(found) == len(results) and read_most(each for each, _ in found)
     return found if is_whole else []
 
 
