@@ -177,11 +177,23 @@ def _of_both_sides(low: float, high: float) -> float:
         return float(np.cosh(max(abs(low), abs(high))))
 
 
+def _steep_at_ones(low: float, high: float) -> float:
+    most = max(abs(low), abs(high))
+    return (1 - most**2) ** -0.5 if most < 1 else math.inf
+
+
+def _steep_from_one(low: float, _high: float) -> float:
+    return float((low**2 - 1) ** -0.5) if low > 1 else math.inf
+
+
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         "absolute": Function(np.abs, corner=True, degree=1.0),
         # Of phases as `programs.phases` has them, where errors count by their squares.
         "bit_of_phase": Function(_bit_of_phase, numbers=_phases_of_bits),
+        "arccos": Function(np.arccos, above=-1.0, below=1.0, slope=_steep_at_ones),
+        "arccosh": Function(np.arccosh, above=1.0, slope=_steep_from_one),
+        "arcsin": Function(np.arcsin, above=-1.0, below=1.0, slope=_steep_at_ones),
         "arcsinh": Function(np.arcsinh),
         "arctan": Function(np.arctan),
         "cos": Function(np.cos),

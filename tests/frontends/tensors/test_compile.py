@@ -329,8 +329,8 @@ def test_functions_that_are_refused(function: Any, message: str) -> None:
     ("function", "name"),
     [
         (lambda x: np.sort(x + 1), "sort"),
-        (np.fft.fft, r"fft\.fft"),
-        (np.max, "max"),
+        (lambda x: np.linalg.svd(x.reshape(2, 4)), r"linalg\.svd"),
+        (np.argmax, "argmax"),
     ],
 )
 def test_numpys_functions_that_no_program_has_are_refused(function: Any, name: str) -> None:

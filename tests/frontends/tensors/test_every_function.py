@@ -124,6 +124,10 @@ def _known(name: str) -> Case:
     value = FUNCTIONS[name].value
     if name in ("sign", "step"):
         return Case(ours, value, low=(-3.0, -0.5), width=(3.5, 5.0), jumps=True)
+    if FUNCTIONS[name].below == 1.0:
+        return Case(ours, value, low=(-0.9, -0.2), width=(0.3, 0.9))
+    if FUNCTIONS[name].above == 1.0:
+        return Case(ours, value, low=(1.1, 3.0), width=(0.5, 8.0))
     if FUNCTIONS[name].above > -np.inf:
         return Case(ours, value, low=(0.25, 2.0), width=(0.1, 8.0))
     return Case(ours, value)

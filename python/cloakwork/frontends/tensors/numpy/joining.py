@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ShapeMismatchError
-from cloakwork.frontends.tensors.methods import TensorMethods, as_operand, numbered, rearranged
-from cloakwork.frontends.tensors.numpy.assembling import concatenated
+from cloakwork.frontends.tensors.methods import (
+    TensorMethods,
+    as_operand,
+    axis_number,
+    numbered,
+    rearranged,
+)
+from cloakwork.frontends.tensors.numpy.assembling import concatenated, stacked
 from cloakwork.frontends.tensors.numpy.rearranging import asked, require_clear
 
 
@@ -73,6 +79,50 @@ def chosen_first(condlist: Sequence[Any], choicelist: Sequence[Any], default: An
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         made = np.where(condition, choice, made)
     return made
+
+
+def chosen_by_number(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
+    """Elements of the choices that known numbers name, as `numpy.choose`."""
+    require_clear("choose", a)
+    choose: Callable[..., Any] = np.choose
+    return _joined_as_numpy("choose", lambda *each: choose(a, each, mode=mode), list(choices))
+
+
+def in_pieces(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Functions of elements where conditions hold, the last that does, as `numpy.piecewise`.
+
+    Raises:
+        ShapeMismatchError: There is not a function for each condition, or one more.
+    """
+    holds = list(condlist) if isinstance(condlist, list | tuple) else [condlist]
+    made: Any = 0.0
+    functions = list(funclist)
+    if len(functions) == len(holds) + 1:
+        made = _of_elements(functions.pop(), x, args, kw)
+    if len(functions) != len(holds):
+        raise ShapeMismatchError(
+            f"cannot piecewise: expected a function for each of {len(holds)} conditions, or one "
+            f"more, got {len(funclist)}"
+        )
+    for condition, function in zip(holds, functions, strict=True):
+        made = np.where(condition, _of_elements(function, x, args, kw), made)
+    return made
+
+
+def _of_elements(function: Any, x: Any, args: Sequence[Any], kw: Mapping[str, Any]) -> Any:
+    return function(x, *args, **kw) if callable(function) else function
+
+
+def of_each_vector(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """A function of every vector along an axis, as `numpy.apply_along_axis`."""
+    place = axis_number(axis, arr.ndim, "apply_along_axis")
+    moved = np.moveaxis(arr, place, -1)
+    others = moved.shape[:-1]
+    made: Any = stacked([func1d(moved[index], *args, **kwargs) for index in np.ndindex(*others)])
+    of_one = made.shape[1:]
+    spread: Any = made.reshape((*others, *of_one))
+    new = range(len(others), spread.ndim)
+    return np.moveaxis(spread, tuple(new), tuple(place + number for number in range(len(new))))
 
 
 def _joined_as_numpy(

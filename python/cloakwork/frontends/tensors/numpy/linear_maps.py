@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import integer, shown
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.einsum import einsum
@@ -23,6 +23,8 @@ from cloakwork.frontends.tensors.methods import (
 )
 from cloakwork.frontends.tensors.numpy.assembling import concatenated, padded
 from cloakwork.frontends.tensors.numpy.rearranging import asked, require_clear
+
+_MOST_SPACED = 1 << 16
 
 
 def along(x: Any, axis: Any, name: str, function: Callable[[NDArray[np.float64]], Any]) -> Any:
@@ -189,6 +191,16 @@ def between_places(x: Any, xp: Any, fp: Any, period: Any = None) -> Any:
         return np.stack(found, axis=1)
 
     return along(1.0 * fp, 0, "interp", columns).reshape(at.shape)
+
+
+def spaced(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, axis: Any = 0) -> Any:
+    """Evenly spaced numbers between two ends, as `numpy.linspace`."""
+    start, stop = as_operand(start, "linspace"), as_operand(stop, "linspace")
+    count = integer(num, "num", "linspace", least=1, most=_MOST_SPACED)
+    ends = np.broadcast_arrays(start, stop)
+    parts = np.linspace(0.0, 1.0, count, endpoint=endpoint).reshape(-1, *(1,) * ends[0].ndim)
+    made = ends[0] * (1.0 - parts) + ends[1] * parts
+    return np.moveaxis(made, 0, axis_number(axis, made.ndim, "linspace"))
 
 
 def fitted(x: Any, y: Any, deg: Any, w: Any = None) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.base.arguments import integer
 from cloakwork.errors import ShapeMismatchError
 from cloakwork.frontends.tensors.methods import TensorMethods, as_operand
 from cloakwork.frontends.tensors.numpy.assembling import stacked
-from cloakwork.frontends.tensors.numpy.linear_maps import along
+from cloakwork.frontends.tensors.numpy.linear_maps import along, convolved
+from cloakwork.frontends.tensors.numpy.rearranging import require_clear
 
 _MOST_POWERS = 1 << 12
 
@@ -49,3 +51,74 @@ def powers(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N80
     count = integer(x.size if N is None else N, "N", "vander", least=2, most=_MOST_POWERS)
     columns = [np.ones(x.shape), *(x**number for number in range(1, count))]
     return stacked(columns if increasing else columns[::-1], 1)
+
+
+def added(a1: Any, a2: Any) -> Any:
+    """The sum of polynomials, as `numpy.polyadd`."""
+    one, other = _of_one_length(a1, a2, "polyadd")
+    return one + other
+
+
+def subtracted(a1: Any, a2: Any) -> Any:
+    """The difference of polynomials, as `numpy.polysub`."""
+    one, other = _of_one_length(a1, a2, "polysub")
+    return one - other
+
+
+def _of_one_length(a1: Any, a2: Any, name: str) -> list[Any]:
+    parts = [_coefficients(each, name) for each in (a1, a2)]
+    length = max(each.size for each in parts)
+    return [np.pad(e, (length - e.size, 0)) if e.size < length else e for e in parts]
+
+
+def multiplied(a1: Any, a2: Any) -> Any:
+    """The product of polynomials, as `numpy.polymul`; encrypted ones keep leading zeros."""
+    one, other = (_without_zeros(_coefficients(each, "polymul")) for each in (a1, a2))
+    return convolved(one, other)
+
+
+def _without_zeros(p: Any) -> Any:
+    return p if isinstance(p, TensorMethods) else np.trim_zeros(p, "f")
+
+
+def derivative(p: Any, m: Any = 1) -> Any:
+    """The derivative of a polynomial, as `numpy.polyder`."""
+    return along(1.0 * p, 0, "polyder", lambda identity: _of_each(identity, np.polyder, m))
+
+
+def integral(p: Any, m: Any = 1, k: Any = None) -> Any:
+    """The antiderivative of a polynomial, as `numpy.polyint`, with known constants."""
+    require_clear("polyint", m, k)
+    made = along(1.0 * p, 0, "polyint", lambda identity: _of_each(identity, np.polyint, m))
+    return made if k is None else made + np.polyint(np.zeros(p.size), m, k)
+
+
+def _of_each(identity: NDArray[np.float64], function: Any, m: Any) -> NDArray[np.float64]:
+    return np.stack([function(row, m) for row in identity], axis=1)
+
+
+def from_roots(seq_of_zeros: Any) -> Any:
+    """The polynomial with given roots, as `numpy.poly`.
+
+    Raises:
+        ShapeMismatchError: They are not a vector.
+    """
+    if seq_of_zeros.ndim != 1:
+        raise ShapeMismatchError(
+            f"cannot poly: expected a vector of roots, got the shape {seq_of_zeros.shape}, whose "
+            "eigenvalues are not computed"
+        )
+    made: Any = np.ones(1)
+    for root in 1.0 * seq_of_zeros:
+        # A clear 1 stays in front.
+        made = np.concatenate([made, [0.0]]) - np.concatenate([[0.0], made * root])
+    return made
+
+
+def _coefficients(p: Any, name: str) -> Any:
+    read = np.atleast_1d(as_operand(p, name))
+    if read.ndim != 1 or not read.size:
+        raise ShapeMismatchError(
+            f"cannot {name}: expected a vector of coefficients, got the shape {read.shape}"
+        )
+    return read

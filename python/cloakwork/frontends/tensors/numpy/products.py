@@ -163,3 +163,36 @@ def multiplied_in_a_row(arrays: Sequence[Any]) -> Any:
     output = [each for each in (0, len(read)) if each in terms[0] + terms[-1]]
     pairs: list[Any] = [part for pair in zip(read, terms, strict=True) for part in pair]
     return einsum(*pairs, output)
+
+
+def outer_of_vectors(x1: Any, x2: Any) -> Any:
+    """The products of each with each of two vectors, as `numpy.linalg.outer`.
+
+    Raises:
+        ShapeMismatchError: They are not vectors.
+    """
+    a, b = as_operand(x1, "outer"), as_operand(x2, "outer")
+    if a.ndim != 1 or b.ndim != 1:
+        raise ShapeMismatchError(
+            f"cannot outer: expected two vectors, got the shapes {a.shape} and {b.shape}"
+        )
+    return outer(a, b)
+
+
+def vecdot_along(x1: Any, x2: Any, axis: Any = -1) -> Any:
+    """The sums of products along an axis, as `numpy.linalg.vecdot`."""
+    a: Any = as_operand(x1, "vecdot")
+    b: Any = as_operand(x2, "vecdot")
+    return vecdot(
+        *(np.moveaxis(each, axis_number(axis, each.ndim, "vecdot"), -1) for each in (a, b))
+    )
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """Matrices times vectors, as `numpy.matvec`."""
+    return np.matmul(x1, as_operand(x2, "matvec")[..., None])[..., 0]
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """Vectors times matrices, as `numpy.vecmat`."""
+    return np.matmul(as_operand(x1, "vecmat")[..., None, :], x2)[..., 0, :]

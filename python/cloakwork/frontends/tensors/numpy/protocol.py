@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
@@ -19,11 +20,14 @@ from cloakwork.errors import (
 from cloakwork.frontends.tensors.methods import TensorMethods
 from cloakwork.frontends.tensors.numpy.assembling import clipped, hypotenuse, larger, smaller
 from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS, METHODS
-from cloakwork.frontends.tensors.numpy.products import vecdot
+from cloakwork.frontends.tensors.numpy.products import matvec, vecdot, vecmat
 from cloakwork.frontends.tensors.numpy.refusals import refusal, refuse_attribute, refuse_comparison
 
 # Universal functions of one number, by the functions that the planner knows.
 _OF_ONE: Mapping[str, str] = {
+    "arccos": "arccos",
+    "arccosh": "arccosh",
+    "arcsin": "arcsin",
     "arcsinh": "arcsinh",
     "arctan": "arctan",
     "cos": "cos",
@@ -71,25 +75,47 @@ _OPERATORS: Mapping[str, tuple[str, str]] = {
 }
 # The others that are more than one operator.
 _COMPUTED: Mapping[str, Callable[..., Any]] = {
+    "arctanh": lambda x: 0.5 * (np.log1p(x) - np.log1p(-x)),
     "clip": clipped,
+    "conjugate": lambda x: x,
+    "copysign": lambda x, y: np.abs(x) * np.sign(y),
     "deg2rad": lambda x: x * (np.pi / 180),
     "degrees": lambda x: x * (180 / np.pi),
     "fmax": larger,
     "fmin": smaller,
+    # Numbers as close to 0 as the second argument is for are refused.
+    "heaviside": lambda x, _at_zero: 1.0 * (x > 0),
     "hypot": hypotenuse,
+    "isfinite": lambda x: np.ones(x.shape, dtype=bool),
+    "isinf": lambda x: np.zeros(x.shape, dtype=bool),
+    "isnan": lambda x: np.zeros(x.shape, dtype=bool),
+    "logaddexp": lambda x, y: y + (x - y).applied("softplus", "numpy.logaddexp"),
+    "logaddexp2": lambda x, y: (
+        y + ((x - y) * math.log(2)).applied("softplus", "numpy.logaddexp2") / math.log(2)
+    ),
+    "matvec": matvec,
     "maximum": larger,
     "minimum": smaller,
     "rad2deg": lambda x: x * (180 / np.pi),
     "radians": lambda x: x * (np.pi / 180),
+    "signbit": lambda x: x < 0,
     "square": lambda x: x * x,
+    "tan": lambda x: np.sin(x) / np.cos(x),
     "vecdot": vecdot,
+    "vecmat": vecmat,
 }
 # Beside those of numpy's signatures, what arguments are by default: tensors hold float64.
 _DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "dtype": (float, np.float64, np.dtype(np.float64)),
     "where": (True,),
 }
-UFUNCS = frozenset({*_OF_ONE, *_OPERATORS, *_COMPUTED})
+# All of them, in groups.
+UFUNC_GROUPS: Mapping[str, Mapping[str, Any]] = {
+    "Of one number": _OF_ONE,
+    "Operators": _OPERATORS,
+    "Of one number or more": _COMPUTED,
+}
+UFUNCS = frozenset(name for group in UFUNC_GROUPS.values() for name in group)
 
 
 def ufunc_of_tensors(ufunc: np.ufunc, method: str, inputs: Any, options: Mapping[str, Any]) -> Any:

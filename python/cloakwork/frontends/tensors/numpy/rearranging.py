@@ -15,7 +15,7 @@ from cloakwork.errors import (
     ProgramTooLargeError,
     UnsupportedOperationError,
 )
-from cloakwork.frontends.tensors.methods import TensorMethods, numbered, rearranged
+from cloakwork.frontends.tensors.methods import TensorMethods, is_truths, numbered, rearranged
 
 
 def as_numpy(function: Callable[..., Any], x: Any, *args: Any, **named: Any) -> Any:
@@ -67,6 +67,20 @@ def on_diagonal(v: Any, k: Any) -> Any:
     last = np.minimum(np.arange(len(places)), v.size - 1)
     spread = v if len(places) == v.size else v[last]
     return (spread[:, None] if k >= 0 else spread[None]) * places
+
+
+def as_floats(x: Any, dtype: Any, copy: bool = True) -> Any:  # noqa: ARG001  (numpy's name)
+    """The numbers themselves, as `astype` of float64, and truths as 1 and 0.
+
+    Raises:
+        UnsupportedOperationError: The type is another.
+    """
+    if np.dtype(dtype) != np.float64:
+        raise UnsupportedOperationError(
+            f"cannot compute numpy.astype of an encrypted tensor: expected float64, got "
+            f"{shown(dtype)}; decrypt first for other types"
+        )
+    return 1.0 * x if is_truths(x) else x
 
 
 def require_clear(name: str, *arguments: Any) -> None:

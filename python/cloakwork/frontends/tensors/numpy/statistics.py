@@ -1,14 +1,16 @@
-"""numpy's covariances and norms of tensors."""
+"""numpy's covariances, correlations and norms of tensors."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError, UnsupportedOperationError
-from cloakwork.frontends.tensors.methods import as_operand, axes_of
+from cloakwork.frontends.tensors.methods import as_operand, axes_of, axis_number
+from cloakwork.frontends.tensors.numpy.folding import largest, smallest
 from cloakwork.frontends.tensors.numpy.joining import joined_rows
 
 _MATRIX_AXES = 2
@@ -23,23 +25,43 @@ def covariances(
         ShapeMismatchError: There are more than two axes.
         InvalidArgumentError: `ddof` leaves no degree of freedom.
     """
-    parts = [1.0 * as_operand(each, "cov") for each in (m, y) if each is not None]
-    if any(each.ndim > _MATRIX_AXES for each in parts):
-        raise ShapeMismatchError(
-            f"cannot cov: expected two axes at most, got shapes {[each.shape for each in parts]}"
-        )
-    turned = [each.T if each.ndim == _MATRIX_AXES and not rowvar else each for each in parts]
-    rows = joined_rows(turned) if y is not None else turned[0].reshape(-1, turned[0].shape[-1])
-    count = rows.shape[1]
+    away = _away_from_means(m, y, rowvar, "cov")
+    count = away.shape[1]
     freed = (0 if bias else 1) if ddof is None else ddof
     if not isinstance(freed, Integral) or freed >= count:
         raise InvalidArgumentError(
             f"cannot cov: expected a ddof up to {count - 1} for {count} observations, got "
             f"{shown(freed)}"
         )
-    away = rows - rows.mean(1, keepdims=True)
     made = (away @ away.T) / (count - freed)
     return made.reshape(()) if made.size == 1 else made
+
+
+def correlations(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    """The correlations of variables, a row each, as `numpy.corrcoef`.
+
+    Raises:
+        ShapeMismatchError: There are more than two axes.
+        ActivationFitError: By the ranges of their numbers a variance may be 0.
+    """
+    away = _away_from_means(x, y, rowvar, "corrcoef")
+    squares = (away * away).sum(1, keepdims=True)
+    # By Cauchy and Schwarz.
+    each = (away * squares.applied("rsqrt", "numpy.corrcoef")).within(-1.0, 1.0, claimed=False)
+    made = (each @ each.T).within(-1.0, 1.0, claimed=False)
+    return made.reshape(()) if made.size == 1 else made
+
+
+def _away_from_means(m: Any, y: Any, rowvar: bool, name: str) -> Any:
+    """Variables, a row each, less their means."""
+    parts = [1.0 * as_operand(each, name) for each in (m, y) if each is not None]
+    if any(each.ndim > _MATRIX_AXES for each in parts):
+        raise ShapeMismatchError(
+            f"cannot {name}: expected two axes at most, got shapes {[each.shape for each in parts]}"
+        )
+    turned = [each.T if each.ndim == _MATRIX_AXES and not rowvar else each for each in parts]
+    rows = joined_rows(turned) if y is not None else turned[0].reshape(-1, turned[0].shape[-1])
+    return rows - rows.mean(1, keepdims=True)
 
 
 def norm(
@@ -48,22 +70,36 @@ def norm(
     axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
 ) -> Any:
-    """The root of the sum of squares, or the sum of absolute values, as `numpy.linalg.norm`.
+    """Norms of vectors or matrices, as `numpy.linalg.norm`.
 
     Raises:
-        UnsupportedOperationError: The norm is another.
+        UnsupportedOperationError: The norm is another than those of `vector_norm`, "fro" and, of
+            matrices, 1, -1 and the infinities.
         InvalidArgumentError: There are no such axes.
     """
-    along = axes_of(axis, x.ndim, "norm")
-    of_matrix = len(along) == _MATRIX_AXES
-    if ord is None or (ord == "fro" and of_matrix) or (ord == 2 and len(along) == 1):
+    along = sorted(axes_of(axis, x.ndim, "norm"))
+    if ord is None or (ord == "fro" and len(along) == _MATRIX_AXES):
         return root_of_squares(x, axis, keepdims)
-    if ord == 1 and len(along) == 1:
-        return abs(x).sum(axis, keepdims=keepdims)
-    raise UnsupportedOperationError(
-        f"cannot compute numpy.linalg.norm of an encrypted tensor with ord={shown(ord)}: expected "
-        "None, 'fro' of matrices, or 1 or 2 of vectors; decrypt first for others"
-    )
+    if len(along) == 1:
+        return vector_norm(x, along[0], keepdims, ord)
+    if len(along) != _MATRIX_AXES or ord not in (1, -1, math.inf, -math.inf):
+        raise _refused_norm("norm", ord, "None, or of matrices 'fro', 1, -1, inf or -inf")
+    rows, columns = along if axis is None else axis_numbers(axis, x.ndim)
+    summed, kept = (rows, columns) if abs(ord) == 1 else (columns, rows)
+    sums = abs(1.0 * x).sum(summed, keepdims=True)
+    made = (largest if ord > 0 else smallest)(sums, kept, keepdims=True)
+    shape = [size for number, size in enumerate(x.shape) if number not in along]
+    return made if keepdims else made.reshape(shape)
+
+
+def axis_numbers(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Several axes from 0 on, in the order in which they are given."""
+    return tuple(axis_number(each, ndim, "norm") for each in axis)
+
+
+def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The same of the last two axes, as `numpy.linalg.matrix_norm`."""
+    return norm(x, "fro" if ord is None else ord, (-2, -1), keepdims)
 
 
 def vector_norm(
@@ -72,18 +108,31 @@ def vector_norm(
     keepdims: bool = False,
     ord: Any = 2,
 ) -> Any:
-    """The same of vectors, or of all elements, as `numpy.linalg.vector_norm`.
+    """Norms along axes, or of all elements, as `numpy.linalg.vector_norm`.
 
     Raises:
-        UnsupportedOperationError: The norm is neither of 1 nor of 2.
+        UnsupportedOperationError: The norm is neither of 1, nor of a power of two such as 2 and 4,
+            nor of an infinity.
     """
-    if ord == 2:
-        return root_of_squares(x, axis, keepdims)
     if ord == 1:
-        return abs(x).sum(axis, keepdims=keepdims)
-    raise UnsupportedOperationError(
-        f"cannot compute numpy.linalg.vector_norm of an encrypted tensor with ord={shown(ord)}: "
-        "expected 1 or 2; decrypt first for others"
+        return abs(1.0 * x).sum(axis, keepdims=keepdims)
+    if ord == math.inf:
+        return largest(abs(1.0 * x), axis, keepdims)
+    if ord == -math.inf:
+        return smallest(abs(1.0 * x), axis, keepdims)
+    is_whole = isinstance(ord, int | float) and ord > 1 and float(ord).is_integer()
+    if not is_whole or int(ord) & (int(ord) - 1):
+        raise _refused_norm("vector_norm", ord, "1, 2, 4 or a higher power of two, inf or -inf")
+    made = ((1.0 * x) ** int(ord)).sum(axis, keepdims=keepdims)
+    for _ in range(int(ord).bit_length() - 1):
+        made = made**0.5
+    return made
+
+
+def _refused_norm(name: str, ord: Any, expected: str) -> UnsupportedOperationError:
+    return UnsupportedOperationError(
+        f"cannot compute numpy.linalg.{name} of an encrypted tensor with ord={shown(ord)}: "
+        f"expected {expected}; decrypt first for others"
     )
 
 
