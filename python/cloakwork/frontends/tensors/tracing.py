@@ -18,6 +18,7 @@ from cloakwork.frontends.tensors.crossing import (
     shape_in_slots,
 )
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods
+from cloakwork.frontends.tensors.numpy.complex_tensors import ComplexTensor
 from cloakwork.frontends.tensors.numpy.protocol import NumpyMethods
 from cloakwork.frontends.tensors.samples import SampledSpec, samples_of
 from cloakwork.plan.functions.approximate import EXACT_BITS
@@ -203,9 +204,11 @@ def traced_across(
     if not several or not all(
         isinstance(each, TracedTensor) and each.runner is trace for each in several
     ):
+        is_complex = any(isinstance(each, ComplexTensor) for each in several)
+        advice = "; return its .real and .imag" if is_complex else ""
         raise InvalidArgumentError(
             "cannot compile: expected the function to return tensors made of its arguments, "
-            f"got {shown(returned)}"
+            f"got {shown(returned)}{advice}"
         )
     leaves = tuple(map(Leaf, range(len(several))))
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
