@@ -29,9 +29,10 @@ from cloakwork.plan.networks import pipeline
 from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.depth import parameters_of_levels
-from cloakwork.plan.networks.errors.expected import ClearRun, SimulatedInputs
+from cloakwork.plan.networks.errors.simulated_inputs import SimulatedInputs
 from cloakwork.plan.networks.lower import NetworkPlan, _operands_of_nonlinear
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.reals.expected import ClearRun
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.keys import required_keys

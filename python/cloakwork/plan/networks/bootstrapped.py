@@ -15,12 +15,7 @@ from functools import partial
 from cloakwork.errors import InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.calibration import Calibration
-from cloakwork.plan.networks.errors.expected import (
-    OUTGROWN,
-    ROUGH,
-    SimulatedInputs,
-    expected_error,
-)
+from cloakwork.plan.networks.errors.simulated_inputs import SimulatedInputs
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered
 from cloakwork.plan.networks.options import NetworkOptions
@@ -30,6 +25,7 @@ from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.plan.parameters.rings import cheapest_of
+from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error
 from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing

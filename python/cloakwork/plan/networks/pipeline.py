@@ -25,14 +25,7 @@ from cloakwork.plan.networks.depth import (
     refusal_kind,
     require_levels_of_layers,
 )
-from cloakwork.plan.networks.errors.expected import (
-    DRAWN_BITS,
-    OUTGROWN,
-    ROUGH,
-    ClearRun,
-    SimulatedInputs,
-    expected_error,
-)
+from cloakwork.plan.networks.errors.simulated_inputs import SimulatedInputs
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, activation_ranges, lowered
 from cloakwork.plan.networks.options import NetworkOptions
@@ -43,6 +36,13 @@ from cloakwork.plan.parameters.ckks import LONGEST_WORD_BITS, SCALE_BITS
 from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of
 from cloakwork.plan.parameters.scales import Scaled, raised_scale, without_spare_bits
 from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.reals.expected import (
+    DRAWN_BITS,
+    OUTGROWN,
+    ROUGH,
+    ClearRun,
+    expected_error,
+)
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import SlotProgram

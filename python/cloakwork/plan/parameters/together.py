@@ -21,9 +21,9 @@ from cloakwork.errors import (
     NoiseExhaustedError,
     ParametersMismatchError,
 )
-from cloakwork.plan.networks.errors.expected import DRAWN_BITS
 from cloakwork.plan.parameters.bgv import roomier_sets
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.reals.expected import DRAWN_BITS
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.raised_levels import with_raised_levels

@@ -1,0 +1,110 @@
+"""The errors to expect of a program's results, from runs in the clear with modelled noise."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.simulate import results
+from cloakwork.schemes.ckks_noise import NoiseModel
+
+# How likely any result of a run may have an error that exceeds the largest to expect.
+_EXCESS = 2.0**-20
+# Errors that are drawn for each result, if nothing else is asked for.
+_DRAWS = 4
+# Errors that a deviation is estimated from: of a few, all may be small by chance.
+_NOISY_RESULTS = 16
+# How far off the deviation of so many numbers is itself, in bits.
+DRAWN_BITS = math.log2(1 + 1 / math.sqrt(2 * _NOISY_RESULTS))
+# Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
+# networks.
+ROUGH = 2.0
+# Errors from which on no scale would help, whatever it is: polynomials are far beyond their ranges.
+OUTGROWN = 2.0**100
+
+_Array: TypeAlias = NDArray[np.float64]
+
+
+class Readable(Protocol):
+    """A program whose results can be read."""
+
+    @property
+    def program(self) -> SlotProgram:
+        """The program."""
+        ...
+
+    def unpack(self, vectors: Sequence[_Array], width: int) -> _Array:
+        """The elements of all results, those of an entry of a batch in a row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClearRun:
+    """A run in the clear.
+
+    Args:
+        inputs: Packed inputs, all of them several times one after the other.
+        results: The exact results of each input in a row.
+        copies: How often.
+    """
+
+    inputs: list[_Array]
+    results: _Array
+    copies: int
+
+
+def expected_error(
+    readable: Readable, runs: Sequence[ClearRun], noise: NoiseModel, draws: int = _DRAWS
+) -> float:
+    """The largest error to expect of any of some runs under noise.
+
+    Errors grow with noise evenly, but not those of numbers that it takes beyond a polynomial's
+    range. Rounding meets the secret, and the noise of a slot is its deviation times the secret's
+    size there: both are Gaussian, and their product is above t deviations with probability
+    exp(-sqrt(2) t). So errors are drawn under noise of both sizes, the usual one and that of the
+    noisiest slot.
+    """
+    results = runs[0].results.size
+    times = math.log(results / _EXCESS) / math.sqrt(2)
+    usual = _deviation(_drawn(readable, runs, noise, draws))
+    noisiest = _deviation(_drawn(readable, runs, replace(noise, times=times), draws)) / times
+    # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
+    return max(max(usual, noisiest) * math.sqrt(2 * math.log(2 * results / _EXCESS)), 2.0**-52)
+
+
+def _drawn(readable: Readable, runs: Sequence[ClearRun], noise: NoiseModel, least: int) -> _Array:
+    """Errors of the results of some runs, one draw of each run in a row."""
+    # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
+    draws, copies = max(least, -(-_NOISY_RESULTS // runs[0].results.size)), runs[0].copies
+    repeats = -(-draws // copies)
+
+    def errors(seed: int, run: ClearRun) -> _Array:
+        made = results(readable.program, run.inputs, replace(noise, seed=seed))
+        found = readable.unpack(made, copies * len(run.results))
+        return found.reshape(copies, *run.results.shape) - run.results
+
+    seeds = [seed for seed in range(repeats) for _ in runs]
+    with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as threads:
+        drawn = list(threads.map(errors, seeds, [*runs] * repeats))
+    by_draw = np.reshape(drawn, (repeats, len(runs), copies, -1)).swapaxes(1, 2)
+    return by_draw.reshape(repeats * copies, -1)
+
+
+def _deviation(drawn: _Array) -> float:
+    """The deviation of the results that have the largest errors."""
+    # Some numbers have larger errors than others. One half of the draws finds these numbers, the
+    # other half, which they were not chosen by, gives their deviation.
+    found, fresh = drawn[::2], drawn[1::2]
+    few = -(-_NOISY_RESULTS // len(fresh))
+    # Numbers beyond a double have an infinite deviation, which the caller refuses.
+    with np.errstate(over="ignore", invalid="ignore"):
+        largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
+        return math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
