@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import cloakwork as cw
 from cloakwork.errors import (
     InvalidArgumentError,
+    InvalidParametersError,
     NotFiniteError,
     ShapeMismatchError,
     ValueOutOfRangeError,
@@ -101,6 +102,62 @@ def test_numbers_that_stay_small_need_no_long_scales() -> None:
     assert program.value_bounds is not None
     assert max(each for each in program.value_bounds if each is not None) < 16
     assert np.abs(program.run_clear(turned) - powers(turned)).max() < 2**-12
+
+
+def _descent(x: Any, y: Any, w: Any) -> Any:
+    for _ in range(5):
+        w = w - 0.5 * (x.T @ (x @ w - y)) / 8
+    return w
+
+
+def _newton_schulz(a: Any, inverse: Any) -> Any:
+    for _ in range(4):
+        inverse = inverse @ (2 * np.eye(2) - a @ inverse)
+    return inverse
+
+
+def _power_iteration(x: Any, v: Any) -> Any:
+    for _ in range(2):
+        v = x.T @ (x @ v) / 8
+        v = v / np.sqrt((v * v).sum())
+    return v
+
+
+def _iterations() -> list[tuple[Callable[..., Any], tuple[Array, ...]]]:
+    random = np.random.default_rng(0)
+    x = random.uniform(-2, 2, (8, 2))
+    y = x @ np.array([1.0, -2.0]) + random.normal(0, 0.1, 8)
+    a = np.eye(2) + random.uniform(-0.1, 0.1, (2, 2))
+    first = a.T / (np.linalg.norm(a, 1) * np.linalg.norm(a, np.inf))
+    return [
+        (_descent, (x, y, np.full(2, 0.1))),
+        (_newton_schulz, (a, first)),
+        (_power_iteration, (x, np.ones(2))),
+    ]
+
+
+@pytest.mark.parametrize("number", range(3), ids=["descent", "newton_schulz", "power_iteration"])
+def test_errors_of_iterations_are_those_along_samples(number: int) -> None:
+    function, data = _iterations()[number]
+    program = cw.compile(function, *data, precision=12, margin=1.0, log_n=10, insecure=True)
+    assert program.error is not None
+    assert program.error < 2.0**-11
+    client, evaluator = program.keygen()
+    random = np.random.default_rng(1)
+    for away in (0.0, 0.02):
+        arguments = [each * random.uniform(1 - away, 1 + away, each.shape) for each in data]
+        found = client.decrypt(evaluator.run(client.encrypt(*arguments)))
+        assert np.abs(found - function(*arguments)).max() < program.error
+
+
+def test_errors_that_grow_along_samples_too_are_refused() -> None:
+    def chaos(x: Any) -> Any:
+        for _ in range(16):
+            x = cw.within(4 * x * (1 - x), 0.0, 1.0)
+        return x
+
+    with pytest.raises(InvalidParametersError, match="along the samples"):
+        cw.compile(chaos, np.array([0.3]), precision=34, bootstrap=False, log_n=6, insecure=True)
 
 
 @pytest.mark.parametrize(

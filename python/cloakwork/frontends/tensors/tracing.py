@@ -213,7 +213,8 @@ def traced_across(
     leaves = tuple(map(Leaf, range(len(several))))
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
     results = tuple(each.node() for each in several)
-    return TensorFunction(sources, tuple(specs), results, form), trace.crossings
+    made = TensorFunction(sources, tuple(specs), results, form, tuple(samples))
+    return made, trace.crossings
 
 
 def _meant(source: Source, spec: Spec) -> Node:

@@ -49,7 +49,10 @@ class Approximated:
 
 
 def approximated(
-    results: Sequence[Node], sources: Callable[[Source], Interval], precision: int, title: str
+    results: Sequence[Node],
+    sources: Callable[[Source], Interval],
+    precision: int,
+    title: str,
 ) -> Approximated:
     """Replace the functions of a graph, each computed so precisely that results are as asked.
 
@@ -62,9 +65,16 @@ def approximated(
     """
     nodes = in_order(results)
     bits, intervals = _bits_needed(nodes, results, sources, precision)
+    return approximated_to(bits, results, intervals, title)[0]
+
+
+def approximated_to(
+    bits: int, results: Sequence[Node], intervals: Mapping[Node, Interval], title: str
+) -> tuple[Approximated, Mapping[Node, Node]]:
+    """A graph whose functions have so many bits right, and what stands for each of its nodes."""
     made: dict[Node, Node] = {}
     fits: list[Fit] = []
-    for node in nodes:
+    for node in in_order(results):
         if isinstance(node, Apply):
             fit = _fit(node, intervals, bits, title)
             fits.append(fit)
@@ -77,7 +87,7 @@ def approximated(
             new = replace(new, low=new.low - error, high=new.high + error)
         made[node] = new
     found = tuple(intervals[each] for each in results)
-    return Approximated(tuple(made[each] for each in results), found, tuple(fits))
+    return Approximated(tuple(made[each] for each in results), found, tuple(fits)), made
 
 
 def _bits_needed(

@@ -127,6 +127,13 @@ def in_units(function: TensorFunction, *, apart: bool) -> InUnits:
             sources=tuple(held.values()),
             specs=tuple(specs),
             results=tuple(work.at(node, exponent) for node, exponent in pairs),
+            samples=tuple(
+                {
+                    held[source]: np.asarray(np.ldexp(array, -work.made[source][1]))
+                    for source, array in each.items()
+                }
+                for each in function.samples
+            ),
         ),
         tuple(work.made[source][1] for source in function.sources),
         tuple(exponents),

@@ -65,11 +65,13 @@ def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Progra
     carried = max(each.largest_error for each in intervals) if is_placed else 0.0
     noise, ports = 2.0**-task.precision, _results(plan, task)
     _require_more_than_noise(ports, function, task)
+    # Along samples errors are smaller than ciphertexts know of themselves.
+    is_stated = carried or task.samples
     outputs = tuple(
         _narrowed(port, interval, noise) for port, interval in zip(ports, intervals, strict=True)
     )
     packing = _packing(plan, function, outputs)
-    error_bound = error = carried + noise if carried else None
+    error_bound = error = carried + noise if is_stated else None
     return Program(
         _scheme(plan, task), plan.lowered.program, packing, error=error, error_bound=error_bound
     )

@@ -63,7 +63,7 @@ def _planned(
     )
 
     def precise_error(program: Lowered, bounds: Bounds, noise: NoiseModel) -> float:
-        reached = predicted_precision(program.program, bounds, noise)
+        reached = predicted_precision(program.program, bounds, noise) + task.gained
         _require_reached(reached, chain.refreshing.chain.n, task, "leaves")
         return float(2.0**-reached)
 
@@ -88,7 +88,7 @@ def _require_possible(task: Task, chain: RefreshingChain) -> None:
     least_level(refreshing, needs.largest)
     noise = task.options.noise(refreshing.chain)
     fresh = min(map(noise.encryption, range(refreshing.output_level + 1)))
-    if fresh * needs.gain > 0:
+    if fresh * needs.gain > 0 and not task.samples:
         reached = -math.log2(fresh * needs.gain)
         _require_reached(reached, refreshing.chain.n, task, "leaves at most")
 

@@ -15,6 +15,7 @@ from functools import partial
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.memory import require_within_limit
 from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.functions.along_samples import approximated_along
 from cloakwork.plan.functions.approximate import (
     Approximated,
     approximated,
@@ -22,6 +23,7 @@ from cloakwork.plan.functions.approximate import (
 )
 from cloakwork.plan.functions.intervals import of_spec
 from cloakwork.plan.passes.key_budget import within_key_budget
+from cloakwork.plan.tensors.along_samples import planned_along_samples
 from cloakwork.plan.tensors.assemble import (
     Lowering,
     least_precision,
@@ -53,7 +55,8 @@ def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Appr
     if not any(isinstance(node, Apply | Within) for node in in_order(task.results)):
         return task, None
     # Half of the errors are the functions', half of them noise.
-    near = approximated(
+    ways = partial(approximated_along, function.samples) if function.samples else approximated
+    near = ways(
         task.results,
         lambda source: of_spec(function.spec_of[source]),
         task.precision + 1,
@@ -89,8 +92,8 @@ def _first(tasks: Sequence[Task], plan: Callable[[Task], Plan]) -> Plan:
     *others, last = tasks
     for task in others:
         with suppress(InvalidParametersError):
-            return plan(task)
-    return plan(last)
+            return planned_along_samples(task, plan)
+    return planned_along_samples(last, plan)
 
 
 def _within_key_budget(task: Task) -> Plan:
@@ -109,7 +112,8 @@ def _within_key_budget(task: Task) -> Plan:
             return plan
         # Rotations made of others, and transforms made of rotations, have larger errors.
         bounds = lowered.value_bounds(task.bounds)
-        precise = predicted_precision(lowered.program, bounds, task.options.noise(parameters))
+        noise = task.options.noise(parameters)
+        precise = predicted_precision(lowered.program, bounds, noise) + task.gained
         if precise >= task.precision:
             return replace(plan, lowered=lowered)
         extra += math.ceil(task.precision - precise)

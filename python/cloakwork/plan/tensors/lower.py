@@ -18,6 +18,7 @@ from cloakwork.plan.tensors.placed import Placed, masked, moved_freely
 from cloakwork.plan.tensors.strategies import contracted
 from cloakwork.programs.activation_range import ActivationRange, ceilings_of
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
+from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
     Contract,
@@ -67,6 +68,20 @@ class Lowered:
         """The same with another program; ranges are of the values that stand for theirs."""
         program, ranges = followed_ranges(self.program, self.ranges, change)
         return replace(self, program=program, ranges=ranges)
+
+    def pack(self, arguments: Mapping[Source, Array]) -> list[Array]:
+        """The vectors of arguments, one for each of the program's inputs."""
+        return [vector for source, place in self.inputs for vector in place.pack(arguments[source])]
+
+    def unpack(self, vectors: Sequence[Array], width: int) -> Array:
+        """The elements of all results in a row; there is one entry in a batch."""
+        assert width == 1
+        remaining = iter(vectors)
+        found = [
+            layout.unpack([next(remaining) for _ in range(layout.ciphertexts)])
+            for layout in self.outputs
+        ]
+        return np.concatenate([each.ravel() for each in found])[np.newaxis]
 
     def value_bounds(self, bounds: Mapping[Source, float]) -> list[float | None]:
         """The largest absolute value of each of the program's values; see `programs.bounds`."""

@@ -81,7 +81,7 @@ def cheapest_program(
     if isinstance(options, IntegerProductOptions):
         return integer_program(function, options)
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
-    task = Task(options, function.results, bounds)
+    task = Task(options, function.results, bounds, samples=function.samples)
     require_keys(task)
     # Blocks choose where their operands lie.
     is_placed = any(source.place is not None for source in function.sources)

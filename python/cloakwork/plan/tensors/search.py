@@ -38,9 +38,9 @@ from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import largest_bound
+from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 from cloakwork.programs.refreshing import Refreshing
-from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import total_seconds
 
 # Above every level that a program can end up with; the true ones follow from its depth.
@@ -75,6 +75,8 @@ class Task:
         spare: Bits of precision that the user did not ask for: they are for what functions are off
             by, or for what a plan is changed to.
         least: Bits after the binary point that results need at least: with fewer, all are noise.
+        samples: Arguments such as there will be.
+        gained: By how many bits errors along them are smaller than bounds of all values say.
     """
 
     options: RealOptions
@@ -82,6 +84,8 @@ class Task:
     bounds: Mapping[Source, float]
     spare: int = 0
     least: int = 0
+    samples: Sequence[Mapping[Source, Array]] = ()
+    gained: float = 0.0
 
     @property
     def title(self) -> str:
@@ -152,7 +156,8 @@ def _require_chain(task: Task, log_n: int) -> None:
     if needs is not None:
         largest = power_of_two_above(needs.largest)
         _require_scale(task, largest)
-        _require_small_errors(task, log_n, needs.gain)
+        if not task.samples:
+            _require_small_errors(task, log_n, needs.gain)
         require_levels_in_ring(needs.depth, task, log_n, bound=largest)
 
 
@@ -233,7 +238,7 @@ def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: fl
     together = [place.ciphertexts for _, place in lowered.inputs]
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
     known = lowered.value_bounds(task.bounds)
-    parameters = parameters_of(task, lowered.program, known, log_n)
+    parameters = parameters_of(task, lowered, known, log_n)
     costs = task.options.costs_of(parameters)
     lowered = lowered.changed(lambda each: split_by_cost(each, costs))
     return Plan(lowered, parameters, total_seconds(lowered.program, costs))
@@ -308,16 +313,12 @@ def _parameters_with_primes(
 
 
 def parameters_of(
-    task: Task,
-    program: SlotProgram,
-    bounds: Sequence[float | None],
-    log_n: int,
-    word_bits: int = LONGEST_WORD_BITS,
+    task: Task, lowered: Lowered, bounds: Sequence[float | None], log_n: int
 ) -> Parameters:
     """Parameters at which every result has its precision, whatever errors grow to on the way."""
     # Only its power of two counts; so more plans share their parameters.
     largest = power_of_two_above(largest_bound(bounds))
-    depth = depth_of(program)
+    depth = depth_of(lowered.program)
     # With fewer right bits a result is not decrypted.
     wanted = max(task.precision, MIN_RIGHT_BITS)
     _require_scale(task, largest)
@@ -331,14 +332,15 @@ def parameters_of(
                 bound=largest,
                 log_n=log_n,
                 insecure=task.options.insecure,
-                word_bits=word_bits,
+                word_bits=LONGEST_WORD_BITS,
             )
         except InvalidParametersError as error:
             if not extra:
                 raise
             raise _refusal_of_longer_scales(task, extra, error) from error
-        lacking = wanted - predicted_precision(program, bounds, task.options.noise(parameters))
-        return Scaled(reached, parameters, lacking)
+        noise = task.options.noise(parameters)
+        reached_bits = predicted_precision(lowered.program, bounds, noise) + task.gained
+        return Scaled(reached, parameters, wanted - reached_bits)
 
     _, found = raised_scale(attempt, task.precision, longest_step=_MOST_EXTRA_BITS)
     return found.made

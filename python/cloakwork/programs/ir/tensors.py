@@ -320,12 +320,14 @@ class TensorFunction:
         specs: Shape and range of each.
         results: What it returns.
         form: Whether it returns the one tensor, or a tuple.
+        samples: Arguments such as it will be given; none where nobody has any.
     """
 
     sources: tuple[Source, ...]
     specs: tuple[Spec, ...]
     results: tuple[Node, ...]
     form: Form
+    samples: tuple[Mapping[Source, NDArray[np.float64]], ...] = ()
 
     @property
     def inputs(self) -> tuple[Port, ...]:
