@@ -8,6 +8,7 @@ the way, or as sums and chains of products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,6 +32,7 @@ from cloakwork.plan.matmul.spine import spines
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.assemble import Lowering, program_in_blocks
 from cloakwork.plan.tensors.in_slots import lowered_in_slots
+from cloakwork.plan.tensors.reassociated import reassociated
 from cloakwork.plan.tensors.search import Task, require_keys
 from cloakwork.programs.ir.tensors import Node, TensorFunction
 from cloakwork.runtime.program import Program
@@ -80,6 +82,15 @@ def cheapest_program(
     """The cheapest program found."""
     if isinstance(options, IntegerProductOptions):
         return integer_program(function, options)
+    shallow = reassociated(function)
+    if shallow is not function:
+        # Numbers on the way are others, which may be too large.
+        with suppress(InvalidParametersError):
+            return _cheapest_as_spelled(shallow, options, device)
+    return _cheapest_as_spelled(function, options, device)
+
+
+def _cheapest_as_spelled(function: TensorFunction, options: RealOptions, device: str) -> Program:
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
     task = Task(options, function.results, bounds, samples=function.samples)
     require_keys(task)
