@@ -23,6 +23,7 @@ import heapq
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from operator import itemgetter
 from typing import TypeAlias
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError
@@ -48,9 +49,9 @@ _MOST_EXACT = 1 << 10
 _MOST_KEPT = 1 << 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Wanted:
-    """At which levels later steps use a value.
+    """At which levels later steps use a value; a search has one object for each such.
 
     Args:
         itself: Levels of uses of the value itself.
@@ -61,6 +62,11 @@ class _Wanted:
     itself: frozenset[int] = frozenset()
     refreshed: frozenset[int] = frozenset()
     rotated: frozenset[tuple[bool, int]] = frozenset()
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """All that is known of the value."""
+        return self.itself, self.refreshed, self.rotated
 
     def used(self, level: int, *, refreshed: bool, rotated: bool) -> _Wanted:
         """With one use more."""
@@ -219,6 +225,11 @@ class _Placement:
         self._degrees = degrees(program)
         self._steps = _users_first(graph)
         self._prices: dict[tuple[int, int], float] = {}
+        # Frontiers are compared far oftener than there are different wants.
+        self._unwanted = _Wanted()
+        self._wanted = {self._unwanted.parts: self._unwanted}
+        self._used: dict[tuple[_Wanted, int, bool, bool], _Wanted] = {}
+        self._levels: dict[_Wanted, int] = {}
 
     def cheapest_uses(self, kept: Callable[[_Ways], _Ways]) -> set[tuple[int, int]]:
         """The operations that use a refreshed value, and the value."""
@@ -264,8 +275,8 @@ class _Placement:
     ) -> Iterator[tuple[_Frontier, float, tuple[int, ...]]]:
         """For each choice of refreshed operands the frontier, what the step takes, the choice."""
         step, program = self._steps[number], self._program
-        made = {value: wanted.pop(value, _Wanted()) for value in step.made}
-        result = max((each.level(self._least) for each in made.values()), default=self._floor)
+        made = {value: wanted.pop(value, self._unwanted) for value in step.made}
+        result = max(map(self._level_of, made.values()), default=self._floor)
         level = result + step.depth
         if level > self._level:
             return
@@ -275,17 +286,34 @@ class _Placement:
             (False, True) if self._may_refresh(step, value, level) else (False,)
             for value in step.operands
         ]
+        is_sorted = all(value in wanted for value in step.operands)
         for chosen in product(*choices):
             reached, taken = dict(wanted), below + self._price(number, level)
             for value, refreshed in zip(step.operands, chosen, strict=True):
-                before = reached.get(value, _Wanted())
+                before = reached.get(value, self._unwanted)
                 if rotates and (refreshed, level) in before.rotated:
                     at = self._costs.at(level)
                     taken += at.hoisted_rotation - at.rotation
-                reached[value] = before.used(level, refreshed=refreshed, rotated=rotates)
-            frontier = tuple(sorted(reached.items(), key=lambda each: each[0]))
+                reached[value] = self._with_use(before, level, refreshed, rotates)
+            items = reached.items()
+            # By value; only those that nothing has used before stand at the end.
+            frontier = tuple(items) if is_sorted else tuple(sorted(items, key=itemgetter(0)))
             names = zip(step.operands, chosen, strict=True)
             yield frontier, taken, tuple(value for value, refreshed in names if refreshed)
+
+    def _with_use(self, before: _Wanted, level: int, refreshed: bool, rotated: bool) -> _Wanted:
+        """What is wanted of a value with one use more."""
+        key = before, level, refreshed, rotated
+        if key not in self._used:
+            made = before.used(level, refreshed=refreshed, rotated=rotated)
+            self._used[key] = self._wanted.setdefault(made.parts, made)
+        return self._used[key]
+
+    def _level_of(self, wanted: _Wanted) -> int:
+        """The level that a value must have."""
+        if wanted not in self._levels:
+            self._levels[wanted] = wanted.level(self._least)
+        return self._levels[wanted]
 
     def _may_refresh(self, step: _Step, value: int, level: int) -> bool:
         """Whether a bootstrap of an operand may help; inputs are encrypted at any level."""
@@ -332,13 +360,13 @@ class _Placement:
     def _with_inputs(self, frontier: _Frontier, way: _Way) -> float:
         """The whole cost of a way that has come to the inputs."""
         return way.cost + sum(
-            self._below(value, wanted, wanted.level(self._least)) for value, wanted in frontier
+            self._below(value, wanted, self._level_of(wanted)) for value, wanted in frontier
         )
 
     def _promise(self, found: tuple[_Frontier, _Way]) -> float:
         """The cost so far, with the part of a bootstrap that the highest level will have taken."""
         frontier, way = found
-        highest = max((wanted.level(self._least) for _, wanted in frontier), default=0)
+        highest = max((self._level_of(wanted) for _, wanted in frontier), default=0)
         part = (highest - self._least) / (self._level - self._least)
         return way.cost + max(part, 0.0) * self._costs.bootstrap
 
