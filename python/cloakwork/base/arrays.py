@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.base.arguments import apart, digits_above, shown
+from cloakwork.base.frames import is_frame, numbers_of_frame
 from cloakwork.errors import (
     InvalidProgramError,
     NotFiniteError,
     NotRealError,
     PrecisionLostError,
+    ProgramTooLargeError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -22,6 +24,8 @@ from cloakwork.errors import (
 # Two digits and a half. Whoever gets fewer has more likely scaled the data or given the bounds
 # wrong than wanted so rough a result.
 MIN_RIGHT_BITS = 8
+# Elements of a sparse matrix, which is held with its zeros.
+_MOST_OF_SPARSE = 1 << 26
 
 
 def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
@@ -49,6 +53,10 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
             f"cannot {action}: the data are a masked array, whose mask would be lost; "
             "pass data.filled(...)"
         )
+    if is_frame(data):
+        data = numbers_of_frame(data, action)
+    elif is_sparse(data):
+        data = _from_sparse(data, action)
     try:
         array = np.asarray(from_torch(data) if hasattr(data, "detach") else data)
     except ValueError as error:
@@ -94,6 +102,23 @@ def is_masked(data: object) -> bool:
     """Whether data are an array with a mask; whoever has one has loaded that part of numpy."""
     masked = sys.modules.get("numpy.ma")
     return masked is not None and isinstance(data, masked.MaskedArray)
+
+
+def is_sparse(data: object) -> bool:
+    """Whether data are a sparse matrix of scipy; whoever has one has loaded that part of scipy."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(data))
+
+
+def _from_sparse(data: Any, action: str) -> NDArray[Any]:
+    """A sparse matrix with its zeros."""
+    count = math.prod(data.shape)
+    if count > _MOST_OF_SPARSE:
+        raise ProgramTooLargeError(
+            f"cannot {action}: expected a sparse matrix of up to {_MOST_OF_SPARSE} elements, its "
+            f"zeros among them, got {count}; multiply by blocks of it"
+        )
+    return np.asarray(data.toarray())
 
 
 def from_torch(tensor: Any) -> Any:

@@ -41,6 +41,7 @@ class Port:
         fraction: Over bits, bits after the point of a number with a fixed point, whose bit 0 is
             worth 2^-fraction; 0 for an integer.
         exponent: Of reals, slots hold numbers divided by 2^exponent.
+        columns: The names of the elements along the last axis, if they have any.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
@@ -65,6 +66,7 @@ class Port:
     high: float | int | None = None
     fraction: int = 0
     exponent: int = added(0)
+    columns: tuple[Word, ...] = added(())
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -94,6 +96,8 @@ class Port:
             self._refuse(f"expected an exponent of up to {MAX_EXPONENT}, got {self.exponent!r}")
         if self.exponent and self.kind != "real":
             self._refuse(f"expected an exponent of reals, got one of {self.kind}")
+        if self.columns and (len(self.columns),) != self.shape[-1:]:
+            self._refuse(f"expected a name for each column, got {len(self.columns)} names")
         if self.low is not None and self.high is not None and not self.low <= self.high:
             self._refuse(f"its range from {self.low!r} to {self.high!r} is empty")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cloakwork._native import Parameters
+from cloakwork.base.frames import columns_of
 from cloakwork.base.progress import announced_steps
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
@@ -166,8 +168,24 @@ def compile(
 
         # What is kept says nothing of the programs that a network follows.
         if cache is None or results:
-            return make(samples)
-        return kept(cache, graph, samples, options, make)
+            return _with_columns(make(samples), sample)
+        return _with_columns(kept(cache, graph, samples, options, make), sample)
+
+
+def _with_columns(program: Program, sample: Any) -> Program:
+    """A program that knows the names of the columns of frames that it was compiled with."""
+    given = [sample]
+    if isinstance(sample, Mapping):
+        given = [sample.get(port.name) for port in program.inputs]
+    elif isinstance(sample, tuple | list):
+        given = [*sample]
+    columns = [*map(columns_of, given)]
+    if not any(columns) or len(given) != len(program.inputs):
+        return program
+    inputs = zip(program.inputs, columns, strict=True)
+    ports = tuple(replace(port, columns=each) for port, each in inputs)
+    packing = replace(program.packing, inputs=ports)  # type: ignore[type-var]
+    return replace(program, packing=packing)
 
 
 def _require_packages() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cloakwork.base.frames import is_frame, numbers_of_frame
 from cloakwork.errors import CaptureError, InputNameError, InvalidArgumentError
 from cloakwork.programs.packing.results import Form, Keyed, Leaf, Sequenced
 
@@ -124,8 +125,10 @@ def _named(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:
 def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
     import torch  # noqa: PLC0415
 
-    if hasattr(value, "__array__") and not isinstance(value, torch.Tensor):
+    if is_frame(value):
         # Torch takes a table of pandas for a sequence of its columns.
+        value = numbers_of_frame(value, "read a network")
+    elif hasattr(value, "__array__") and not isinstance(value, torch.Tensor):
         value = np.array(value)
     try:
         batch = torch.as_tensor(value)

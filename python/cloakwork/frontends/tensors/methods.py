@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
 from types import EllipsisType
@@ -100,6 +101,13 @@ class TensorMethods:
     if not TYPE_CHECKING:  # To a type checker a class with this method is an array.
 
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+            # What is no array gets its own say in a product with a sparse matrix of scipy.
+            caller = sys._getframe(1)
+            is_of_scipy = caller.f_globals.get("__name__", "").startswith("scipy.sparse")
+            if is_of_scipy and caller.f_code.co_name == "_matmul_dispatch":
+                alone = np.empty((), dtype=object)
+                alone[()] = self
+                return alone
             raise InvalidArgumentError(
                 "cannot make a numpy array: the tensor is encrypted; decrypt it first"
             )

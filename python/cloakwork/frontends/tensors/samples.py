@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arrays import real_array
+from cloakwork.base.frames import columns_of, is_frame, numbers_of_frame
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.plan.functions.observed import MARGIN, widened_on_one_side
+from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
 
 _ACTION = "compile"
@@ -25,10 +27,15 @@ class SampledSpec(Spec):
         samples: The samples, each of the argument's shape.
         margin: By how much numbers may exceed those of the samples, as a part of half the width of
             their range.
+        columns: The names of the columns of frames.
     """
 
     samples: tuple[NDArray[np.float64], ...] = ()
     margin: float = MARGIN
+    columns: tuple[str, ...] = ()
+
+    def port(self, name: str) -> Port:
+        return replace(Spec.port(self, name), columns=self.columns)
 
 
 def are_samples(given: Any) -> bool:
@@ -52,7 +59,13 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
         ((1, 2), (0.0, 9.0))
     """
     parts = given if isinstance(given, list) else [given]
-    samples = tuple(real_array(each, _ACTION) for each in parts)
+    columns = columns_of(parts[0])
+    samples = tuple(
+        np.asarray(numbers_of_frame(each, _ACTION, columns), np.float64)
+        if is_frame(each)
+        else real_array(each, _ACTION)
+        for each in parts
+    )
     shapes = {each.shape for each in samples}
     if len(shapes) > 1:
         raise ShapeMismatchError(
@@ -67,7 +80,14 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
             "or cw.Spec(shape, bound=)"
         )
     low, high = widened_on_one_side(float(low), float(high), margin)
-    return SampledSpec(samples[0].shape, low=low, high=high, samples=samples, margin=margin)
+    return SampledSpec(
+        samples[0].shape,
+        low=low,
+        high=high,
+        samples=samples,
+        margin=margin,
+        columns=columns,
+    )
 
 
 def samples_of(specs: Sequence[Spec]) -> list[tuple[NDArray[np.float64], ...]]:

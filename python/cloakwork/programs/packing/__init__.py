@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
+from cloakwork.base.frames import is_frame, numbers_of_frame
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
@@ -264,7 +265,13 @@ def bound_arguments(
             )
         if name in found:
             raise InputNameError(f"cannot {action}: the input {name!r} is given twice")
-    return {**found, **named}
+    columns = {port.name: port.columns for port in ports}
+    return {
+        name: numbers_of_frame(value, f"{action}, input {name!r}", columns[name])
+        if is_frame(value)
+        else value
+        for name, value in {**found, **named}.items()
+    }
 
 
 def evaluation_rows(

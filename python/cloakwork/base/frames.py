@@ -1,0 +1,124 @@
+"""Frames of pandas and of polars as arrays, their columns by name.
+
+Neither package is imported: whoever has a frame has loaded its package.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import shown
+from cloakwork.errors import InputNameError, NotFiniteError, NotRealError
+
+
+def is_frame(data: object) -> bool:
+    """Whether something is a frame, or one column or row of it.
+
+    Example:
+        >>> is_frame(np.ones(3))
+        False
+    """
+    kinds = [
+        kind
+        for name in ("pandas", "polars")
+        if (package := sys.modules.get(name)) is not None
+        for kind in (getattr(package, "DataFrame", None), getattr(package, "Series", None))
+        if isinstance(kind, type)
+    ]
+    return isinstance(data, tuple(kinds))
+
+
+def columns_of(data: Any) -> tuple[str, ...]:
+    """The names of a frame's columns, of a row of pandas those of its index; none of numbers alone.
+
+    Example:
+        >>> columns_of(np.ones(3))
+        ()
+    """
+    if not is_frame(data):
+        return ()
+    names = [*getattr(data, "columns", getattr(data, "index", ()))]
+    return tuple(names) if all(isinstance(each, str) for each in names) else ()
+
+
+def numbers_of_frame(data: Any, action: str, columns: Sequence[str] = ()) -> NDArray[Any]:
+    """The numbers of a frame, its columns in an order.
+
+    Args:
+        data: The frame.
+        action: What is done with it, in words.
+        columns: The names of all columns in order; by default as they are.
+
+    Raises:
+        InputNameError: A column is missing, or there is another, or one comes twice.
+        NotRealError: A column is not of numbers.
+        NotFiniteError: A number is missing.
+    """
+    if len(getattr(data, "shape", ())) == 1:
+        data = _in_order(data, columns, action) if columns_of(data) else data
+        return _numbers(data, action, f"{shown(data.name)}" if data.name is not None else "it")
+    if columns and columns_of(data):
+        _require_columns(columns_of(data), columns, action)
+        data = data[[*columns]]
+    found = [
+        _numbers(
+            data.iloc[:, number] if hasattr(data, "iloc") else data.to_series(number),
+            action,
+            f"column {shown(name)}",
+        )
+        for number, name in enumerate(data.columns)
+    ]
+    return np.column_stack(found) if found else np.empty(data.shape)
+
+
+def _in_order(row: Any, columns: Sequence[str], action: str) -> Any:
+    if not columns:
+        return row
+    _require_columns(columns_of(row), columns, action)
+    return row[[*columns]]
+
+
+def _require_columns(found: Sequence[str], expected: Sequence[str], action: str) -> None:
+    twice = sorted({each for each in found if found.count(each) > 1})
+    missing = [each for each in expected if each not in found]
+    others = [each for each in found if each not in expected]
+    for names, what in (
+        (twice, "that come once, got twice"),
+        (missing, "of all names that it was compiled with, got none of"),
+        (others, "of these names alone, got others"),
+    ):
+        if names:
+            raise InputNameError(
+                f"cannot {action}: expected columns {what}: {', '.join(map(shown, names))}; "
+                "rename or choose columns, or give an array of them in order"
+            )
+
+
+def _numbers(column: Any, action: str, name: str) -> NDArray[Any]:
+    """One column as an array of its own kind of numbers."""
+    kind = column.dtype
+    # Both packages know which of their types are of numbers, each in its own words.
+    if hasattr(column, "null_count"):
+        is_number = kind.is_numeric() or str(kind) == "Boolean"
+        missing = column.null_count()
+    else:
+        types = sys.modules["pandas"].api.types
+        is_number = types.is_numeric_dtype(kind) and not types.is_complex_dtype(kind)
+        missing = int(column.isna().sum())
+    if not is_number:
+        raise NotRealError(
+            f"cannot {action}: expected columns of numbers, and {name} is of {kind}; leave it out, "
+            "or make numbers of it"
+        )
+    if missing:
+        raise NotFiniteError(
+            f"cannot {action}: expected numbers in all places, and {name} lacks {missing}; say "
+            "what stands for them, as by frame.fillna(0.0) or frame.fill_null(0.0)"
+        )
+    array = np.asarray(column.to_numpy())
+    return array if array.dtype.kind in "biuf" else array.astype(np.float64)
