@@ -151,7 +151,7 @@ class After:
 
     def lacking_levels(self, program: Program) -> int:
         """How many levels the result lacks to be that input of a program; 0 or less for none."""
-        body, first = program.body, self.program.body
+        body, first = program.body, self.program.body_of("outputs")
         if not isinstance(body, SlotProgram) or not isinstance(first, SlotProgram):
             return 0
         wanted, given = levels_of(body, "inputs"), levels_of(first, "outputs")

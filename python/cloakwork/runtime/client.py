@@ -574,7 +574,9 @@ class Client(_Encrypting):
                 f"cannot {action}: expected what an evaluator's run gave, got {shown(outputs)}"
             )
         self._require_own(outputs, "outputs", action)
-        runs: Sequence[Iterator[Mapping[int, Any]]] = outputs.parts(program.scheme, program.body)
+        runs: Sequence[Iterator[Mapping[int, Any]]] = outputs.parts(
+            program.scheme, program.body_of("outputs")
+        )
         if digests is not None:
             runs = [self._digested(run, digests) for run in runs]
         if len(outputs.numbers()) < program.packing.vector_counts[1]:

@@ -27,6 +27,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.repeated import Step
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.costs import work_of
 from cloakwork.runtime.encrypted import Encrypted
@@ -37,6 +38,7 @@ from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
+from cloakwork.runtime.repeated import bounds_of_step, run_steps
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
 from cloakwork.runtime.state import EncryptedState, next_run
 from cloakwork.schemes.base import BitRun
@@ -410,7 +412,7 @@ class Evaluator(KeyHolder):
         if state is None:
             return
         program = self.program
-        (made,) = results.values(program.scheme, program.body)
+        (made,) = results.values(program.scheme, program.body_of("outputs"))
         backend = self._backend if isinstance(program.body, SlotProgram) else None
         taken = next_run(program, backend, made, action)
         run = {number: on_host(value) for number, value in taken.items()}
@@ -588,7 +590,7 @@ class Evaluator(KeyHolder):
             each.require_fit(program, action)
         backend = self._backend if isinstance(program.body, SlotProgram) else self._key
         runs = []
-        for values in given.values(first.scheme, first.body):
+        for values in given.values(first.scheme, first.body_of("outputs")):
             taken: dict[int, Any] = {}
             for each in links:
                 taken.update(each.taken(program, backend, values, action))
@@ -678,16 +680,27 @@ class Evaluator(KeyHolder):
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
         self._require_bounds(ordered)
-        made = self._runner.run(
-            body,
-            ordered,
-            self._memory,
-            threads=threads,
-            profile=profile,
-            cancel=cancel,
-            bounds=program.value_bounds if encrypts else None,
-            work=self._work if encrypts and shows_bars() else None,
-        )
+        work = self._work if encrypts and shows_bars() else None
+
+        def run(step: Step, taken: Sequence[Any]) -> Sequence[Any]:
+            measured = None if profile is None else Profile()
+            try:
+                return self._runner.run(
+                    step.body,
+                    taken,
+                    self._memory,
+                    threads=threads,
+                    profile=measured,
+                    cancel=cancel,
+                    bounds=bounds_of_step(program, step) if encrypts else None,
+                    work=None if work is None else [work[number] for number in step.numbers],
+                )
+            finally:
+                if profile is not None and measured is not None:
+                    profile.append(measured)
+
+        backend = self._runner.backend(body, self._memory)
+        made = run_steps(program, backend, ordered, run)
         # What a device makes stays there, until it is fetched.
         return made if self._runner.device == CPU else [on_host(each) for each in made]
 

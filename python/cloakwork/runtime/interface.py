@@ -188,6 +188,10 @@ class Interface(Served):
             tuple(map(cls.of, program.parts[:-1])),
         )
 
+    def body_of(self, _: str) -> Body:
+        """The stand-in, which has the inputs and the results of all steps."""
+        return self.body
+
     @property
     def whole_body(self) -> Body:
         """The stand-in: of programs before this one an interface says which they are alone."""
@@ -375,12 +379,14 @@ def _stand_in(program: Program) -> Body:
             list(zip(body.input_bits.tolist(), body.input_encodings.tolist(), strict=True)),
             body.output_encodings.tolist(),
         )
+    last = program.body_of("outputs")
+    assert not isinstance(last, BootstrapProgram)
     return _of_slots(
         program.scheme,
         body.title,
         body.slots,
         levels_of(body, "inputs"),
-        levels_of(body, "outputs"),
+        levels_of(last, "outputs"),
     )
 
 

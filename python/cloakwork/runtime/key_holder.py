@@ -53,7 +53,7 @@ class KeyHolder(Unpicklable, Saved):
     def _values(self, given: Encrypted, role: Role, action: str) -> list[dict[int, Any]]:
         """For each run the values by number, where they are of this role, program and key."""
         self._require_own(given, role, action)
-        return given.values(self.program.scheme, self.program.body)
+        return given.values(self.program.scheme, self.program.body_of(role))
 
     def _require_own(self, given: Encrypted, role: Role, action: str) -> None:
         """Refuse values of another role, program or key."""

@@ -65,7 +65,7 @@ class Leaving(After):
         return self.program.batch > 1 and not isinstance(self.program.packing, BatchPacking)
 
     def lacking_levels(self, _: Program) -> int:
-        first = self.program.body
+        first = self.program.body_of("outputs")
         assert isinstance(first, SlotProgram)
         if first.numbers == "integer":
             return 0

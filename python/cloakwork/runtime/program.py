@@ -39,9 +39,11 @@ from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
+from cloakwork.programs.repeated import Repeated, Step
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
-from cloakwork.runtime.after import After, inputs_of, programs_before, results_of, whole_body
+from cloakwork.runtime import repeated as repeating
+from cloakwork.runtime.after import After, inputs_of, programs_before, whole_body
 from cloakwork.runtime.by_element import ByElement, OfIntegers, noise_of_results
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
@@ -68,6 +70,7 @@ KIND = "program file"
 _AFTER, _BEFORE = "after", "before"
 _KEPT = "kept"
 _ROW = "row"
+_REPEATED = "repeated"
 # Inputs of a program that are results of others, at most.
 MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
@@ -117,6 +120,8 @@ class Program(Served):
         row: Where it stands for the whole row, itself and all programs that it follows, the names
             of what clients encrypt for them; see `cloakwork.exactly`. Then clients encrypt for all
             of them, and evaluators run all of them, one after the other.
+        repeated: How often a run does it, each time on its own results; None for once. See
+            `cloakwork.repeat`.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -145,6 +150,7 @@ class Program(Served):
     after: tuple[After, ...] = ()
     kept: tuple[Kept, ...] = ()
     row: tuple[str, ...] = ()
+    repeated: Repeated | None = None
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
 
@@ -177,6 +183,9 @@ class Program(Served):
             reason = misfit(self)
             if reason:
                 return reason
+        reason = repeating.misfit(self)
+        if reason:
+            return reason
         if any(link.program.row for link in self.after):
             return "it follows a program that stands for a whole row"
         if self.row:
@@ -218,6 +227,17 @@ class Program(Served):
     def outputs(self) -> tuple[Port, ...]:
         """What comes out."""
         return self.packing.outputs
+
+    @cached_property
+    def cycle(self) -> list[Step]:
+        """Where it is repeated, the steps that follow one another, again and again."""
+        return repeating.cycle(self)
+
+    def body_of(self, role: str) -> Body:
+        """The body whose inputs, or outputs, are those of a run: of the first step, or the last."""
+        if self.repeated is None or role == "inputs":
+            return self.body
+        return self.cycle[(self.repeated.times - 1) % len(self.cycle)].body
 
     @property
     def batch(self) -> int:
@@ -270,7 +290,7 @@ class Program(Served):
         """
         if self.scheme.exact:
             return self.log2_exact_failure
-        own = self.scheme.log2_failure(self.body)
+        own = self.scheme.log2_failure(self.body) + math.log2(repeating.refreshed_steps(self))
         return float(np.logaddexp2(own, self.log2_exact_failure))
 
     @property
@@ -311,7 +331,7 @@ class Program(Served):
         None of programs over integers and bits.
         """
         planned = self._planned
-        return None if planned is None else results_of(self, *planned)
+        return None if planned is None else repeating.results_of(self, *planned)
 
     def results_of_rekeyed(self, times: int) -> list[Any] | None:
         """`estimated_results` of inputs that were taken to other keys so many times."""
@@ -320,7 +340,7 @@ class Program(Served):
         backend, inputs = self._planned
         for _ in range(times):
             inputs = [each.rekeyed() for each in inputs]
-        return results_of(self, backend, inputs)
+        return repeating.results_of(self, backend, inputs)
 
     @property
     def estimated_inputs(self) -> list[Any] | None:
@@ -608,7 +628,11 @@ class Program(Served):
         if not self.ranges:
             return []
         assert isinstance(self.body, SlotProgram)
-        runs = [[run[number] for number in sorted(run)] for run in packed.runs]
+        runs = [
+            taken
+            for run in packed.runs
+            for taken in repeating.inputs_of_steps(self, [run[number] for number in sorted(run)])
+        ]
         received = extremes(self.body, runs, self.ranges, self.packing.lanes)
         return left_ranges(self.ranges, received)
 
@@ -648,6 +672,7 @@ class Program(Served):
             "error_bound": self.error_bound,
             "threads": self.threads,
             **({_KEPT: record_of(self.kept)} if self.kept else {}),
+            **({_REPEATED: record_of(self.repeated)} if self.repeated else {}),
         }
 
     @classmethod
@@ -694,6 +719,7 @@ class Program(Served):
         kept: tuple[Kept, ...] = ()
         if fields.has(_KEPT):
             kept = tuple(each.made(Kept) for each in fields.several(_KEPT, most=MAX_LINKS))
+        repeated = fields.value(_REPEATED, Repeated) if fields.has(_REPEATED) else None
         try:
             made = cls(
                 scheme,
@@ -706,6 +732,7 @@ class Program(Served):
                 after=after,
                 kept=kept,
                 row=row,
+                repeated=repeated,
             )
         except (InsecureParametersError, ArithmeticError):
             raise

@@ -13,7 +13,9 @@ from cloakwork.base.arguments import positive, shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
+from cloakwork.frontends.tensors.repeating import repeating
 from cloakwork.frontends.tensors.result import (
+    RepeatedSpec,
     ResultSpec,
     following,
     require_ring,
@@ -163,8 +165,11 @@ def compile(
     of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
     asked_for = {**of_any, **of_reals, **of_integers, "device": device}
 
-    def planned(step: Callable[..., Any], specs: Sequence[Any], ring: int) -> Program:
-        return compile(step, *specs, log_n=ring, **asked_for)
+    def planned(
+        step: Callable[..., Any], specs: Sequence[Any], ring: int | None, spare: int
+    ) -> Program:
+        finer = {} if relative is not None else {"precision": precision + spare}
+        return compile(step, *specs, log_n=ring, **{**asked_for, **finer})
 
     given: Sequence[Any] = specs
     asked_log_n = log_n
@@ -217,11 +222,15 @@ def compile(
     require_ring(described, log_n)
     if isinstance(options, RealOptions) and any(isinstance(each, StateSpec) for each in described):
         program, graph = keeping(function, described, options, device)
+    elif isinstance(options, RealOptions) and any(
+        isinstance(each, RepeatedSpec) for each in described
+    ):
+        program, graph = repeating(function, described, options, device)
     else:
-        graph, crossings = traced_across(function, described)
-        if crossings:
+        graph, cuts = traced_across(function, described)
+        if cuts:
             require_encrypted(given)
-            return program_in_a_row(graph, crossings, options.title, asked_log_n, planned)
+            return program_in_a_row(graph, cuts, options.title, asked_log_n, planned)
         program = following(program_in_units(graph, options, device), graph)
         if integers:
             named = {graph.sources[number].name: each for number, each in integers.items()}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.gates import GateProgram
-from cloakwork.programs.ir.tensors import Node
+from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.port import Port
 from cloakwork.runtime.after import ResultOf
 from cloakwork.runtime.program import Program
@@ -41,6 +41,40 @@ class Crossing:
     circuit: Deciding
     operands: tuple[Node, ...]
     results: Mapping[str, Node]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """A step of a function that is repeated, each time on its own results.
+
+    Args:
+        states: What stands for its own results in the step.
+        ranges: The range of each of them, in every step.
+        first: What they are in the first step.
+        captured: What the step takes beside them, the same each time.
+        next: What they are in the next step.
+        times: How many steps there are.
+        results: What stands for what the last step makes, by names.
+        samples: Samples of the operands, if there are any.
+    """
+
+    states: tuple[Source, ...]
+    ranges: tuple[tuple[float, float], ...]
+    first: tuple[Node, ...]
+    captured: tuple[Node, ...]
+    next: tuple[Node, ...]
+    times: int
+    results: Mapping[str, Node]
+    samples: tuple[tuple[Any, ...], ...] = ()
+
+    @property
+    def operands(self) -> tuple[Node, ...]:
+        """What it takes."""
+        return (*self.first, *self.captured)
+
+
+# What is computed by a program of its own.
+Cut: TypeAlias = Crossing | Loop
 
 
 def shape_in_slots(port: Port) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ step that takes it, where bits that come back have the levels for it in any case
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,8 +17,8 @@ from cloakwork.errors import (
     InvalidParametersError,
     ParametersMismatchError,
 )
-from cloakwork.frontends.tensors.crossing import Crossing
-from cloakwork.frontends.tensors.result import result
+from cloakwork.frontends.tensors.crossing import Crossing, Cut, Loop
+from cloakwork.frontends.tensors.result import RepeatedSpec, ResultSpec, result
 from cloakwork.frontends.tensors.tracing import TracedTensor
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS
 from cloakwork.plan.parameters.together import together
@@ -32,6 +32,7 @@ from cloakwork.programs.ir.tensors import (
     operand_nodes,
 )
 from cloakwork.programs.packing.bits import DecisionPacking
+from cloakwork.programs.packing.tensor import TensorPacking
 from cloakwork.programs.spec import PlacedSpec, Spec
 from cloakwork.runtime.after import Result
 from cloakwork.runtime.program import Program
@@ -39,8 +40,10 @@ from cloakwork.runtime.row import encrypted_ports
 
 # Base-2 logarithms of ring degrees of functions whose bits stay bits.
 _RINGS = range(12, 17)
-# Plans a function for arguments in a ring.
-Planner = Callable[[Callable[..., Any], Sequence[Any], int], Program]
+# By how many bits what goes into a loop is more precise than asked: its errors grow there.
+_SPARE_BITS = 10
+# Plans a function for arguments in a ring, by some bits more precise than asked.
+Planner = Callable[[Callable[..., Any], Sequence[Any], int | None, int], Program]
 
 
 def require_encrypted(specs: Sequence[Any]) -> None:
@@ -51,7 +54,8 @@ def require_encrypted(specs: Sequence[Any]) -> None:
     """
     if any(isinstance(each, PlacedSpec | Result) for each in specs):
         raise InvalidArgumentError(
-            "cannot compile: expected arguments that clients encrypt beside cloakwork.exactly, got "
+            "cannot compile: expected arguments that clients encrypt beside cloakwork.exactly and "
+            "cloakwork.repeat, got "
             "the result of another program; compute that in this function, too, or compile the "
             "circuit apart, by compile(after={name: cloakwork.result(program)})"
         )
@@ -59,12 +63,12 @@ def require_encrypted(specs: Sequence[Any]) -> None:
 
 def program_in_a_row(
     graph: TensorFunction,
-    crossings: Sequence[Crossing],
+    crossings: Sequence[Cut],
     title: str,
     log_n: int | None,
     plan: Planner,
 ) -> Program:
-    """One program of all steps and circuits of a function.
+    """One program of all steps, circuits and loops of a function.
 
     Args:
         graph: What the function does.
@@ -77,6 +81,9 @@ def program_in_a_row(
         CloakworkError: What planning and `cloakwork.together` raise.
     """
     staged = _staged(graph, crossings)
+    if staged.is_loop:
+        # Its own plan takes the ring that it needs.
+        return _in_ring(graph, staged, title, log_n, plan)
     # What comes back takes more levels than smaller rings have.
     *others, last = (_RINGS if staged.last == 0 else USUAL_RINGS) if log_n is None else [log_n]
     for ring in others:
@@ -86,7 +93,7 @@ def program_in_a_row(
 
 
 def _in_ring(
-    graph: TensorFunction, staged: _Staged, title: str, ring: int, plan: Planner
+    graph: TensorFunction, staged: _Staged, title: str, ring: int | None, plan: Planner
 ) -> Program:
     """The program in a ring."""
     row = _Row(graph, staged, title, ring, plan)
@@ -96,11 +103,25 @@ def _in_ring(
     last = together(*programs.values())[-1]
     ports = {port.name for each in row.programs for port in encrypted_ports(each)}
     names = tuple(source.name for source in graph.sources if source.name in ports)
+    if isinstance(staged.final, Loop):
+        assert isinstance(last.packing, TensorPacking)
+        packed = replace(last.packing, form=graph.form)
+        if len(programs) == 1:
+            packed = _in_users_order(packed, names)
+        return replace(last, packing=packed, row=names if len(programs) > 1 else ())
     if not staged.decisions:
         return replace(last, row=names)
     packing = DecisionPacking(last.inputs, last.outputs, staged.decisions, graph.form)
     assert isinstance(last.body, BootstrapProgram)
     return replace(last, body=replace(last.body, title=title), packing=packing, row=names)
+
+
+def _in_users_order(packing: TensorPacking, names: Sequence[str]) -> TensorPacking:
+    """The same arguments in the order of their names."""
+    order = [[port.name for port in packing.inputs].index(name) for name in names]
+    placed = (replace(each, argument=order.index(each.argument)) for each in packing.placed)
+    inputs = tuple(packing.inputs[number] for number in order)
+    return replace(packing, inputs=inputs, placed=tuple(placed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +131,29 @@ class _Staged:
     Args:
         order: The nodes, each after those that it works on.
         steps: The step of each.
-        crossings: The step after which each circuit follows.
-        cuts: What stands for outputs of circuits, by circuit and name.
+        crossings: The step after which each circuit or loop follows.
+        cuts: What stands for outputs of these, by circuit or loop and name.
         results: What the last step computes.
         last: The last step.
-        decisions: Of a function that returns outputs of one circuit alone, their names.
+        final: The circuit or loop whose outputs alone the function returns; None where it returns
+            others.
+        decisions: Of such a circuit, the names of these outputs.
     """
 
     order: Sequence[Node]
     steps: Mapping[Node, int]
-    crossings: Mapping[Crossing, int]
-    cuts: Mapping[Node, tuple[Crossing, str]]
+    crossings: Mapping[Cut, int]
+    cuts: Mapping[Node, tuple[Cut, str]]
     results: Sequence[Node]
     last: int
-    decisions: tuple[str, ...]
+    final: Cut | None = None
+    decisions: tuple[str, ...] = ()
+
+    @property
+    def is_loop(self) -> bool:
+        """Whether it is one loop of what clients encrypt, and nothing else."""
+        final = self.final
+        return isinstance(final, Loop) and all(isinstance(each, Source) for each in final.operands)
 
     def is_computed(self, node: Node) -> bool:
         """Whether a step computes it, and neither a client nor a circuit gives it."""
@@ -134,7 +164,7 @@ class _Staged:
         return operand_nodes(node) if self.is_computed(node) else ()
 
 
-def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
+def _staged(graph: TensorFunction, crossings: Sequence[Cut]) -> _Staged:
     """Each node in the latest step that is early enough for whatever takes it."""
     cuts = {
         node: (crossing, name) for crossing in crossings for name, node in crossing.results.items()
@@ -144,8 +174,7 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
         return cuts[node][0].operands if node in cuts else operand_nodes(node)
 
     results: Sequence[Node] = graph.results
-    decided = {cuts[each][0] for each in results if each in cuts}
-    final = decided.pop() if len(decided) == 1 and all(each in cuts for each in results) else None
+    final = _final(results, cuts)
     if final is not None:
         results = final.operands
     order = in_order(results, operands)
@@ -155,7 +184,7 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
         earliest[node] = before + (node in cuts)
     last = max(earliest[each] for each in results)
     steps: dict[Node, int] = dict.fromkeys(results, last)
-    placed: dict[Crossing, int] = {}
+    placed: dict[Cut, int] = {}
     for node in reversed(order):
         step = steps[node]
         if node in cuts:
@@ -164,9 +193,18 @@ def _staged(graph: TensorFunction, crossings: Sequence[Crossing]) -> _Staged:
         for each in operands(node):
             steps[each] = min(steps.get(each, last), step)
     if final is None:
-        return _Staged(order, steps, placed, cuts, results, last, ())
-    names = tuple(cuts[each][1] for each in graph.results)
-    return _Staged(order, steps, {**placed, final: last}, cuts, results, last, names)
+        return _Staged(order, steps, placed, cuts, results, last)
+    names = tuple(cuts[each][1] for each in graph.results) if isinstance(final, Crossing) else ()
+    return _Staged(order, steps, {**placed, final: last}, cuts, results, last, final, names)
+
+
+def _final(results: Sequence[Node], cuts: Mapping[Node, tuple[Cut, str]]) -> Cut | None:
+    """The circuit some outputs of which, or the loop whose outputs in order, are all results."""
+    found = {cuts[each][0] for each in results if each in cuts}
+    if len(found) != 1 or not all(each in cuts for each in results):
+        return None
+    final = found.pop()
+    return None if isinstance(final, Loop) and [*final.results.values()] != [*results] else final
 
 
 @dataclass(slots=True)
@@ -176,7 +214,7 @@ class _Row:
     graph: TensorFunction
     staged: _Staged
     title: str
-    ring: int
+    ring: int | None
     plan: Planner
     programs: list[Program] = field(default_factory=list)
     # Where what was computed is: a program, and the number or name of its result.
@@ -189,17 +227,26 @@ class _Row:
             self._add_step(stage, results)
         for crossing, after in self.staged.crossings.items():
             if after == stage:
-                self._add_circuit(crossing)
+                if isinstance(crossing, Loop):
+                    self._add_loop(crossing)
+                else:
+                    self._add_circuit(crossing)
 
     def _results(self, stage: int) -> list[Node]:
         """What a step computes for others, or hands on to circuits."""
         staged = self.staged
         if stage == staged.last:
-            return [*staged.results]
+            is_loop = isinstance(staged.final, Loop)
+            return [each for each in staged.results if not (is_loop and self._is_there(each))]
         needed: dict[Node, None] = {}
         for crossing, after in staged.crossings.items():
             if after == stage:
-                needed |= {each: None for each in crossing.operands if each not in self.places}
+                handed_on = isinstance(crossing, Crossing)
+                needed |= {
+                    each: None
+                    for each in crossing.operands
+                    if each not in self.places and (handed_on or not isinstance(each, Source))
+                }
         later = [node for node in staged.order if staged.steps[node] > stage]
         taken = [each for node in later for each in staged.operands(node)]
         taken += [
@@ -227,12 +274,61 @@ class _Row:
         if stage == staged.last:
             unused = [each for each in self.graph.sources if each not in staged.steps]
             arguments |= dict.fromkeys(unused)
-        is_last = stage == staged.last and not staged.decisions
+        is_last = stage == staged.last and staged.final is None
         title = self.title if is_last else f"{self.title}, step {stage + 1}"
         step = _Step(title, [*arguments], own, results, self._names(arguments))
-        program = self.plan(step, [self._spec(each) for each in arguments], self.ring)
+        later = (after >= stage for cut, after in staged.crossings.items() if isinstance(cut, Loop))
+        spare = _SPARE_BITS * any(later)
+        program = self.plan(step, [self._spec(each) for each in arguments], self.ring, spare)
         self.programs.append(program)
         self.places |= {each: (program, number) for number, each in enumerate(results)}
+
+    def _is_there(self, node: Node) -> bool:
+        """Whether a program gives a node already, or clients encrypt it."""
+        return node in self.places or isinstance(node, Source)
+
+    def _add_loop(self, loop: Loop) -> None:
+        """Plan a step that is repeated; what it carries on comes first among its arguments."""
+        is_last = loop is self.staged.final
+        arguments = [*loop.states, *loop.captured]
+        names = self._names([*loop.first, *loop.captured])
+        samples = tuple(dict(zip(names, each, strict=True)) for each in loop.samples)
+        specs: list[Any] = [
+            replace(self._state(*each, loop.times), samples=samples)
+            for each in zip(loop.first, loop.ranges, strict=True)
+        ]
+        specs += [self._spec(each) for each in loop.captured]
+        if is_last and not self.programs:
+            unused = [each for each in self.graph.sources if each not in self.staged.steps]
+            arguments += unused
+            names += [each.name for each in unused]
+            specs += [self._spec(each) for each in unused]
+        within = {*arguments}
+        order = in_order(loop.next, lambda node: () if node in within else operand_nodes(node))
+        title = self.title if is_last else f"{self.title}, loop {len(self.programs) + 1}"
+        nodes = [each for each in order if each not in within]
+        step = _Step(title, arguments, nodes, loop.next, names)
+        program = self.plan(step, specs, self.ring, 0)
+        self.programs.append(program)
+        self.places |= {each: (program, n) for n, each in enumerate(loop.results.values())}
+
+    def _state(self, first: Node, ends: tuple[float, float], times: int) -> RepeatedSpec:
+        """What is known of a state of a loop."""
+        low, high = ends
+        if first not in self.places:
+            return RepeatedSpec(first.shape, low=low, high=high, times=times)
+        before = result(*self.places[first])
+        assert isinstance(before, ResultSpec)
+        return RepeatedSpec(
+            first.shape,
+            low=low,
+            high=high,
+            place=before.place,
+            error=before.error,
+            program=before.program,
+            result=before.result,
+            times=times,
+        )
 
     def _add_circuit(self, crossing: Crossing) -> None:
         ports = crossing.circuit.gates.inputs
@@ -252,7 +348,7 @@ class _Row:
             return Spec(spec.shape, spec.bound, spec.low, spec.high, spec.kind)
         return result(*self.places[argument])
 
-    def _names(self, arguments: Mapping[Node, None]) -> list[str]:
+    def _names(self, arguments: Iterable[Node]) -> list[str]:
         """Names of arguments, those that clients encrypt by the user's."""
         users = {each.name for each in self.graph.sources}
         names: list[str] = []

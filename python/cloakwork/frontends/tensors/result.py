@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,21 @@ class ResultSpec(PlacedSpec):
         """The program."""
         assert self.program is not None
         return self.program
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedSpec(ResultSpec):
+    """What is known of an argument that is a result of the step before; see `repeat`.
+
+    The first is a result of a program, where there is one.
+
+    Args:
+        times: How often the step is repeated.
+        samples: Samples of all arguments of the step, in the first step, by name.
+    """
+
+    times: int = 1
+    samples: tuple[Mapping[str, Any], ...] = ()
 
 
 def result(program: Program, which: int | str = 0) -> Any:
@@ -112,7 +127,7 @@ def result(program: Program, which: int | str = 0) -> Any:
 
 def ring_of_results(specs: Sequence[Spec]) -> int | None:
     """Base-2 logarithm of the ring degree of the first result among arguments; None without any."""
-    rings = (_ring(each) for each in specs if isinstance(each, ResultSpec))
+    rings = (_ring(each) for each in specs if isinstance(each, ResultSpec) and each.program)
     return next(rings, None)
 
 
@@ -123,7 +138,7 @@ def require_ring(specs: Sequence[Spec], log_n: int | None) -> None:
         InvalidArgumentError: There are some.
     """
     for each in specs:
-        if isinstance(each, ResultSpec) and _ring(each) != log_n:
+        if isinstance(each, ResultSpec) and each.program and _ring(each) != log_n:
             raise InvalidArgumentError(
                 f"cannot compile: expected results in the ring of log_n={log_n}, got "
                 f"{each.result} of {each.of.name} in that of log_n={_ring(each)}; compile both "
@@ -142,7 +157,7 @@ def following(program: Program, graph: TensorFunction) -> Program:
     links = [
         (_link(source.name, spec), spec.of)
         for source, spec in zip(graph.sources, graph.specs, strict=True)
-        if isinstance(spec, ResultSpec | BitsSpec) and source.name in used
+        if isinstance(spec, ResultSpec | BitsSpec) and spec.program and source.name in used
     ]
     if not links:
         return program

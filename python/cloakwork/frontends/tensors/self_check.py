@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -23,6 +24,9 @@ from cloakwork.programs.phases import PhasePlace
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import drawn, require_agreement
+
+# Of a step that is repeated, how often it is compared.
+_STEPS = 2
 
 Arrays = list[NDArray[Any]]
 
@@ -44,7 +48,7 @@ def require_function(
     else:
         modulus = options.modulus
 
-    def meaning(arguments: Mapping[str, Any]) -> Any:
+    def once(arguments: Mapping[str, Any]) -> Arrays | None:
         # Where functions are not defined, nothing is compared.
         with np.errstate(all="ignore"):
             exact = values_of(
@@ -54,11 +58,26 @@ def require_function(
                     for source, spec in graph.spec_of.items()
                 },
             )
-        if not _is_meant(graph, exact):
+        if not is_meant(graph, exact):
             return None
         results = _in_numpy(function, [np.asarray(arguments[each.name]) for each in graph.sources])
+        return [exact[each] for each in graph.results] if results is None else results
+
+    repeated = program.repeated
+    if repeated is not None:
+        # All steps are planned as one, and two of them show how they follow one another.
+        repeated = replace(repeated, times=min(repeated.times, _STEPS))
+        program = replace(program, repeated=repeated)
+
+    def meaning(arguments: Mapping[str, Any]) -> Any:
+        results = once(arguments)
+        for _ in range(1 if repeated is None else repeated.times, 1, -1):
+            if results is None:
+                break
+            names = [each.input for each in repeated.carried] if repeated else []
+            results = once({**arguments, **dict(zip(names, results, strict=True))})
         if results is None:
-            results = [exact[each] for each in graph.results]
+            return None
         if modulus is not None:
             results = [(each + modulus // 2) % modulus - modulus // 2 for each in results]
         # Of another number they have no such form, and are refused as they are.
@@ -79,7 +98,7 @@ def _held(source: Source, spec: Spec, argument: Any) -> NDArray[Any]:
     return np.asarray(argument)
 
 
-def _is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[Any]]) -> bool:
+def is_meant(graph: TensorFunction, exact: Mapping[Any, NDArray[Any]]) -> bool:
     """Whether numbers are in the ranges that the user gives, and in no gap, and all are finite."""
     for node in in_order(graph.results):
         match node:

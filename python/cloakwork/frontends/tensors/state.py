@@ -122,8 +122,33 @@ def _lying_still(
     function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
 ) -> tuple[Program, TensorFunction]:
     """The program of a function whose states lie where it leaves them."""
-    graph = traced(function, specs)
     states = [number for number, each in enumerate(specs) if isinstance(each, StateSpec)]
+    program, graph = lying_still(function, specs, states, options, device)
+    kept = tuple(_kept(graph, program, number, at) for at, number in enumerate(states))
+    return replace(program, kept=kept), graph
+
+
+def lying_still(
+    function: Callable[..., object],
+    specs: Sequence[Spec],
+    states: Sequence[int],
+    options: RealOptions,
+    device: str,
+) -> tuple[Program, TensorFunction]:
+    """The program of a function that leaves its first results where it takes some arguments.
+
+    Args:
+        function: The function.
+        specs: Those of its arguments.
+        states: The numbers of these arguments.
+        options: What is asked of it.
+        device: Where it is to run.
+
+    Raises:
+        InvalidArgumentError: It does not return the next states first.
+        InvalidParametersError: No layout of a state is that of the result.
+    """
+    graph = traced(function, specs)
     _require_next(graph, states)
     program = program_in_units(graph, options, device)
     options = replace(options, log_n=program.scheme.parameters.log_n)
@@ -131,12 +156,11 @@ def _lying_still(
     for _ in range(_PLACES):
         before, places = places, _places(program, len(states))
         if places == before:
-            kept = tuple(_kept(graph, program, number, at) for at, number in enumerate(states))
-            return replace(following(program, graph), kept=kept), graph
+            return following(program, graph), graph
         placed = list(specs)
         for number, place in zip(states, places, strict=True):
             spec = placed[number]
-            assert isinstance(spec, StateSpec)
+            assert isinstance(spec, PlacedSpec)
             placed[number] = replace(spec, place=place)
         graph = traced(function, placed)
         program = program_in_units(graph, options, device)

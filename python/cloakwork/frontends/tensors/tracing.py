@@ -12,7 +12,9 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.crossing import (
     Crossing,
+    Cut,
     Deciding,
+    Loop,
     decided,
     range_in_slots,
     shape_in_slots,
@@ -27,7 +29,13 @@ from cloakwork.plan.functions.observed import MARGIN, Observed
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.phases import numbers_of_phases
-from cloakwork.programs.ir.tensors import Node, Source, TensorFunction, Within
+from cloakwork.programs.ir.tensors import (
+    Node,
+    Source,
+    TensorFunction,
+    Within,
+    operand_nodes,
+)
 from cloakwork.programs.packing.results import Leaf, Sequenced
 from cloakwork.programs.spec import PhaseSpec, PlacedSpec, Spec
 
@@ -54,11 +62,15 @@ class Trace:
     ) -> None:
         self._ranges = dict(ranges)
         self._known: dict[Node, Interval] = {}
-        self.crossings: list[Crossing] = []
-        self._observed = Observed(samples, margin, self.interval_of) if samples else None
+        self.cuts: list[Cut] = []
+        # What tensors of the function are.
+        self._made: set[Node] = set()
+        several: list[Mapping[Node, Array]] = [dict(each.items()) for each in samples]
+        self.observed = Observed(several, margin, self.interval_of) if samples else None
 
     def compute(self, node: Node, _title: str) -> TracedTensor:
-        made = node if self._observed is None else self._observed.ranged(node)
+        made = node if self.observed is None else self.observed.ranged(node)
+        self._made.add(made)
         return TracedTensor(made, self)
 
     def interval_of(self, node: Node) -> Interval:
@@ -71,16 +83,62 @@ class Trace:
         """What a circuit decides on numbers, by the names of its outputs."""
         ports = circuit.gates.outputs
         sources = [Source(port.name, shape_in_slots(port)) for port in ports]
-        if self._observed is not None:
-            self._observed.decide(sources, operands, partial(decided, circuit))
+        if self.observed is not None:
+            self.observed.decide(sources, operands, partial(decided, circuit))
         results: dict[str, Node] = {}
         for port, source in zip(ports, sources, strict=True):
             low, high = range_in_slots(port)
             self._ranges[source] = uniform(len(source.shape), low, high)
             truths = port.kind == "bits"
             results[port.name] = Within(source, low, high, claimed=False, truths=truths)
-        self.crossings.append(Crossing(circuit, tuple(operands), results))
+        self.cuts.append(Crossing(circuit, tuple(operands), results))
         return {name: self.compute(node, name) for name, node in results.items()}
+
+    def made_of(
+        self, step: Callable[..., Any], states: Mapping[Source, tuple[float, float]]
+    ) -> Any:
+        """What a step returns of states in these ranges; samples say nothing of what it does."""
+        for state, ends in states.items():
+            self._ranges[state] = uniform(len(state.shape), *ends)
+        observed, self.observed = self.observed, None
+        try:
+            return step(*(TracedTensor(state, self) for state in states))
+        finally:
+            self.observed = observed
+
+    @property
+    def tensors(self) -> frozenset[Node]:
+        """All tensors that the function has so far."""
+        return frozenset(self._made)
+
+    def ends_of_next(
+        self, nodes: Sequence[Node], states: Mapping[Source, tuple[float, float]]
+    ) -> list[tuple[float, float]]:
+        """Between which ends the next states lie, of states between others than they are said to.
+
+        Args:
+            nodes: The next states.
+            states: The ranges of the states that they are made of.
+        """
+        order = in_order(nodes)
+        inside: set[Node] = {*states}
+        inside.update(each for each in order if any(one in inside for one in operand_nodes(each)))
+        self._known = intervals_of(order, self._ranges.__getitem__, _BITS, self._known)
+        known = {each: self._known[each] for each in order if each not in inside}
+        own = {state: uniform(len(state.shape), *ends) for state, ends in states.items()}
+        found = intervals_of(order, own.__getitem__, _BITS, known)
+        return [found[each].ends for each in nodes]
+
+    def repeated(self, loop: Loop) -> list[TracedTensor]:
+        """What the last step of a loop makes."""
+        self.cuts.append(loop)
+        made: list[TracedTensor] = []
+        for node, ends in zip(loop.results.values(), loop.ranges, strict=True):
+            assert isinstance(node, Within)
+            assert isinstance(node.operand, Source)
+            self._ranges[node.operand] = uniform(len(node.shape), *ends)
+            made.append(self.compute(node, "repeat"))
+        return made
 
 
 class TracedTensor(NumpyMethods):
@@ -165,20 +223,20 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
         >>> traced(lambda x, y: (x + y, x), [Spec((3,)), Spec((3,))]).form
         Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
     """
-    graph, crossings = traced_across(function, specs)
-    if crossings:
+    graph, cuts = traced_across(function, specs)
+    if cuts:
         raise InvalidArgumentError(
             "cannot compile: expected a function that keeps its numbers in slots, as one with a "
-            "state does, got cloakwork.exactly in it; compile a function of the state apart, and "
-            "give cloakwork.result of it to the next"
+            "state does, got cloakwork.exactly or cloakwork.repeat in it; compile a function "
+            "of the state apart, and give cloakwork.result of it to the next"
         )
     return graph
 
 
 def traced_across(
     function: Callable[..., Any], specs: Sequence[Spec]
-) -> tuple[TensorFunction, list[Crossing]]:
-    """A function as `traced` runs it, and where its numbers leave slots and come back."""
+) -> tuple[TensorFunction, list[Cut]]:
+    """A function as `traced` runs it, and what programs of their own compute of it."""
     names = _names(function, len(specs))
     sources = tuple(
         Source(name, spec.shape, spec.place if isinstance(spec, PlacedSpec) else None)
@@ -214,7 +272,7 @@ def traced_across(
     form = Sequenced(leaves, is_tuple=True) if isinstance(returned, tuple | list) else leaves[0]
     results = tuple(each.node() for each in several)
     made = TensorFunction(sources, tuple(specs), results, form, tuple(samples))
-    return made, trace.crossings
+    return made, trace.cuts
 
 
 def _meant(source: Source, spec: Spec) -> Node:

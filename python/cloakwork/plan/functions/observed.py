@@ -73,7 +73,7 @@ class Observed:
 
     def __init__(
         self,
-        samples: Sequence[Mapping[Source, Array]],
+        samples: Sequence[Mapping[Node, Array]],
         margin: float,
         interval_of: Callable[[Node], Interval],
     ) -> None:
@@ -109,6 +109,33 @@ class Observed:
         for values in self._values:
             made = function([values[each] for each in operands])
             values.update(zip(sources, made, strict=True))
+
+    def of_steps(
+        self, states: Sequence[Source], taken: Sequence[Sequence[Sequence[Array]]]
+    ) -> Observed:
+        """The same within a step that is repeated, whose states have other numbers in each.
+
+        Args:
+            states: What stands for the states.
+            taken: For each sample what they are in every step.
+        """
+        samples = [
+            {**values, **dict(zip(states, each, strict=True))}
+            for values, steps in zip(self._values, taken, strict=True)
+            for each in steps
+        ]
+        found = Observed(samples, self._margin, self._interval_of)
+        found._made = dict(self._made)
+        return found
+
+    def numbers_of(self, nodes: Sequence[Node]) -> list[dict[Node, Array]]:
+        """Of each sample all numbers so far, those of some nodes among them."""
+        return [{**values, **values_of(nodes, values)} for values in self._values]
+
+    def range_of(self, arrays: Sequence[Array]) -> tuple[float, float]:
+        """The range of numbers such as these, with the margin."""
+        low, high = min(each.min() for each in arrays), max(each.max() for each in arrays)
+        return widened_on_one_side(float(low), float(high), self._margin)
 
     def _remade(self, node: Node) -> Node:
         """A node on what was made of its operands; those of functions are all in ranges."""

@@ -99,6 +99,18 @@ def together(*programs: Program) -> tuple[Program, ...]:
     )
 
 
+def lifted(program: Program, levels: int) -> Program:
+    """A program over reals that begins, and ends, so many levels higher.
+
+    Raises:
+        ParametersMismatchError: It refreshes values, or no set is as precise.
+        InsecureParametersError: The set that would do is not 128-bit secure in its ring.
+    """
+    if not levels:
+        return program
+    return _reals_together([program], {program.fingerprint: levels})[program.fingerprint]
+
+
 @names_memory("bring programs together")
 def in_a_row(*programs: Program) -> Program:
     """One program that runs several, each of which takes results of those before it.

@@ -1,0 +1,241 @@
+"""Programs of steps that are repeated: planned once, at levels that serve all steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from cloakwork._native import Parameters
+from cloakwork.errors import (
+    InvalidParametersError,
+    KeyBudgetError,
+    ParametersMismatchError,
+)
+from cloakwork.frontends.tensors.repeated_errors import (
+    error_to_expect,
+    has_functions,
+    largest_error,
+)
+from cloakwork.frontends.tensors.result import RepeatedSpec
+from cloakwork.frontends.tensors.state import lying_still
+from cloakwork.frontends.tensors.tracing import traced
+from cloakwork.plan.analysis.memory import require_within_limit
+from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS, least_level, refreshing_for
+from cloakwork.plan.parameters.rings import RINGS
+from cloakwork.plan.parameters.together import lifted
+from cloakwork.plan.reals.options import RealOptions
+from cloakwork.programs.bounds import largest_bound
+from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.raised_levels import with_raised_levels
+from cloakwork.programs.repeated import Carried, Repeated, with_lifts
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.spec import Spec
+from cloakwork.runtime.after import After
+from cloakwork.runtime.program import Program
+from cloakwork.schemes.base import levels_of
+from cloakwork.schemes.ckks import Ckks
+
+# Of reals.
+_MOST_PRECISION = 50
+# A bound on errors that says nothing.
+_ABSURD = 2.0**20
+
+
+def repeating(
+    function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
+) -> tuple[Program, TensorFunction]:
+    """The program of a step that is repeated, precise after its last time.
+
+    Its chain has the levels of all steps where one is so long; else what a step takes is refreshed.
+
+    Args:
+        function: The step.
+        specs: Those of its arguments, of which some are states.
+        options: What is asked of it.
+        device: Where it is to run.
+
+    Raises:
+        InvalidParametersError: No parameters have the levels, or the precision after the last step.
+        KeyBudgetError: The keys take more than the budget.
+    """
+    spec = _repeated_spec(specs)
+    # What functions are off by adds up.
+    has_errors = has_functions(traced(function, specs))
+    spare, reached = spec.times.bit_length() * has_errors, -math.inf
+    while options.precision + spare <= _MOST_PRECISION:
+        asked = replace(options, precision=options.precision + spare)
+        program, graph = _planned(function, specs, asked, device)
+        parameters, refreshing = program.scheme.parameters, program.scheme.refreshing
+        largest = largest_error(program, graph, 2.0**-asked.precision)
+        error, bound = largest, largest if largest < _ABSURD else None
+        if error > 2.0**-options.precision:
+            noise = options.noise(parameters, refreshing)
+            error = min(error, error_to_expect(program, graph, noise, spec.samples))
+        before, reached = reached, -math.log2(error) if error < math.inf else -math.inf
+        if reached >= options.precision:
+            _require_key_budget(program, options)
+            assert isinstance(program.body, SlotProgram)
+            require_within_limit(program.body, program.scheme, options)
+            if not has_errors and error == largest:
+                return replace(program, error=None, error_bound=None), graph
+            return replace(program, error=error, error_bound=bound), graph
+        # Of the chain of bootstraps there is nothing more precise.
+        if reached <= before or reached == -math.inf or refreshing is not None:
+            break
+        spare += math.ceil(options.precision - reached)
+    right = f"{reached:.1f} bits" if reached > 0 else "no bit"
+    raise InvalidParametersError(
+        f"cannot compile {options.title} at a precision of {options.precision} bits: errors grow "
+        f"from step to step, and {spec.times} steps leave {right} of its results "
+        "right; ask for less precision, repeat it less often, or give narrower ranges"
+    )
+
+
+def _require_key_budget(program: Program, options: RealOptions) -> None:
+    """Refuse keys beyond the budget, which counts those of bootstraps."""
+    budget = options.key_budget
+    if budget is not None and program.key_bytes > budget:
+        raise KeyBudgetError(
+            f"cannot plan {program.name} within {budget} bytes of evaluation keys: for all its "
+            f"steps it takes {program.key_bytes}; allow as many, or repeat a shallower step",
+            program.key_bytes,
+        )
+
+
+def _repeated_spec(specs: Sequence[Spec]) -> RepeatedSpec:
+    return next(each for each in specs if isinstance(each, RepeatedSpec))
+
+
+def _planned(
+    function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
+) -> tuple[Program, TensorFunction]:
+    """A step that is repeated, on the least chain of all levels, or one of bootstraps."""
+
+    def in_ring(log_n: int) -> _Step:
+        asked = replace(options, log_n=log_n, bootstrap=False)
+        states = [number for number, each in enumerate(specs) if isinstance(each, RepeatedSpec)]
+        program, graph = lying_still(function, specs, states, asked, device)
+        carried = tuple(
+            Carried(graph.sources[number].name, program.outputs[at].name)
+            for at, number in enumerate(states)
+        )
+        return _Step(program, graph, Repeated(_repeated_spec(specs).times, carried))
+
+    largest = USUAL_RINGS[-1] if options.log_n is None else options.log_n
+    step = in_ring(largest)
+    if not options.bootstrap:
+        for ring in RINGS if options.log_n is None else [largest]:
+            if not step.has_chain(ring):
+                continue
+            with suppress(InvalidParametersError):
+                found = step if ring == largest else in_ring(ring)
+                if found.has_chain(ring):
+                    return found.deep(), found.graph
+    if options.bootstrap is False:
+        raise InvalidParametersError(
+            f"cannot compile {options.title} without bootstraps: expected a chain of {step.levels} "
+            f"levels for {step.repeated.times} steps, which no ring up to degree 2^{largest} has; "
+            "leave bootstrap out, or repeat it less often"
+        )
+    return step.refreshed(options), step.graph
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A step as it was planned, at its lowest levels.
+
+    Args:
+        program: Its program.
+        graph: What it computes.
+        repeated: How it is repeated.
+    """
+
+    program: Program
+    graph: TensorFunction
+    repeated: Repeated
+
+    @property
+    def body(self) -> SlotProgram:
+        """Its operations."""
+        body = self.program.body
+        assert isinstance(body, SlotProgram)
+        return body
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The numbers of what is carried on, as inputs and as results."""
+        return [
+            pair
+            for each in self.repeated.carried
+            for pair in After(each.input, self.program, each.result).pairs(self.program)
+        ]
+
+    @cached_property
+    def taken(self) -> int:
+        """The level at which it takes what is carried on."""
+        return max(levels_of(self.body, "inputs")[own] for own, _ in self.pairs)
+
+    @cached_property
+    def spent(self) -> int:
+        """Levels that it takes from what is carried on."""
+        return max(0, self.taken - min(levels_of(self.body, "outputs")[to] for _, to in self.pairs))
+
+    @property
+    def levels(self) -> int:
+        """Levels of all steps."""
+        return self.body.top_level + self.spent * (self.repeated.times - 1)
+
+    def has_chain(self, log_n: int) -> bool:
+        """Whether a ring has the levels of all steps."""
+        own: Parameters = self.program.scheme.parameters
+        try:
+            Parameters(
+                levels=self.levels,
+                scale_bits=own.scale_bits,
+                headroom_bits=own.headroom_bits,
+                log_n=log_n,
+                word_bits=own.word_bits,
+                insecure=own.insecure,
+            )
+        except InvalidParametersError:
+            return False
+        return True
+
+    def deep(self) -> Program:
+        """Its program, the first step as high as all of them take."""
+        try:
+            made = lifted(self.program, self.levels - self.body.top_level)
+        except ParametersMismatchError as refusal:
+            raise InvalidParametersError(str(refusal)) from refusal
+        return replace(made, repeated=self.repeated)
+
+    def refreshed(self, options: RealOptions) -> Program:
+        """Its program, a bootstrap before the step where what is carried on is spent."""
+        program, body, inputs = self.program, self.body, [own for own, _ in self.pairs]
+        bounds, known = program.input_bounds, program.value_bounds
+        assert bounds is not None
+        assert known is not None
+        log_n = program.scheme.parameters.log_n
+        bound = 2.0 ** math.ceil(math.log2(max(1.0, *(bounds[own] for own in inputs))))
+        refreshing = refreshing_for(log_n, bound=bound, insecure=options.insecure)
+        needed = max(refreshing.input_level, least_level(refreshing, largest_bound(known)))
+        top = refreshing.output_level
+        if self.spent > top - needed:
+            raise InvalidParametersError(
+                f"cannot compile {options.title}: expected a step of up to {top - needed} levels, "
+                f"which a bootstrap in a ring of degree 2^{log_n} leaves, got one of {self.spent}; "
+                "repeat a shallower step"
+            )
+        raised = with_raised_levels(body, top - self.taken)
+        lifting = with_lifts(raised, inputs, needed, refreshing.input_level, top)
+        ranges = tuple(
+            replace(each, values=tuple(lifting.numbers[value] for value in each.values))
+            for each in program.ranges
+        )
+        scheme = Ckks(refreshing.chain, refreshing, public_inputs=options.public_inputs)
+        return replace(
+            program, scheme=scheme, body=lifting.body, ranges=ranges, repeated=self.repeated
+        )
