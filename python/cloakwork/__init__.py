@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         within,
     )
     from cloakwork.frontends.tensors.matmul import matmul
+    from cloakwork.frontends.tensors.repeat import repeat
     from cloakwork.frontends.tensors.result import result
     from cloakwork.frontends.tensors.session import Session, SessionEvaluator
     from cloakwork.frontends.tensors.state import state

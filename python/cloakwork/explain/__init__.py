@@ -47,29 +47,34 @@ def explain(
     """
     # All frontends are loaded by these.
     from cloakwork.base.arguments import optional, shown
-    from cloakwork.explain.in_a_row import row_lines
+    from cloakwork.explain.in_a_row import repeated_lines, row_lines
     from cloakwork.explain.own_profile import require_profile_of
     from cloakwork.explain.workers import key_lines, worker_lines
     from cloakwork.runtime.profile import Profile
     from cloakwork.runtime.program import Program
 
     profile = optional(profile, Profile, "profile", "explain")
-    if isinstance(x, Program) and profile is not None and not x.row:
+    if isinstance(x, Program) and profile is not None and not x.row and not x.repeated:
         require_profile_of(x.body, profile, "explain")
     if workers is not None and not isinstance(x, Program):
         raise InvalidArgumentError(
             f"cannot explain on workers: expected a program, got {shown(x)}; compile it first"
         )
-    if isinstance(x, Program) and x.row and (profile is not None or workers is not None):
+    is_several = isinstance(x, Program) and bool(x.row or x.repeated)
+    if isinstance(x, Program) and is_several and (profile is not None or workers is not None):
+        several = f"a row of {len(x.parts)}" if x.row else "one that is repeated"
         raise InvalidArgumentError(
-            f"cannot explain {x.name} with a profile or on workers: expected one program, got a "
-            f"row of {len(x.parts)}; explain one of its parts"
+            f"cannot explain {x.name} with a profile or on workers: expected one program "
+            f"that runs once, got {several}; leave them out"
         )
     told = row_lines(x) if isinstance(x, Program) else []
     told += [] if profile is None else key_lines(profile)
     if workers is not None and isinstance(x, Program):
         told += worker_lines(x, workers)
     parts = x.parts if isinstance(x, Program) else [x]
+    for each in parts:
+        lines = repeated_lines(each) if isinstance(each, Program) else []
+        told = [*(["", *lines] if lines else []), *told]
     return "\n".join(["\n\n".join(_planned(each, profile) for each in parts), *told])
 
 
@@ -106,6 +111,9 @@ def _planned(x: Any, profile: Profile | None) -> str:
             # That of functions is in the error of the program.
             if precision is not None and x.error:
                 precision = min(precision, -math.log2(x.error))
+            if x.repeated is not None:
+                # It is of all steps, and told with them.
+                precision = None
             return explain_slots(
                 body,
                 x.scheme,

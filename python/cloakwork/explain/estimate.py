@@ -13,7 +13,7 @@ import numpy as np
 from cloakwork._native import Parameters, ntt_seconds, threads
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.explain.modelled import modelled_seconds, returning_seconds, seconds_of_limit
+from cloakwork.explain.modelled import run_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
 from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
@@ -25,6 +25,7 @@ from cloakwork.runtime.held_memory import held_memory
 from cloakwork.runtime.leaving import Leaving, numbers_leaving
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.repeated import steps
 from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.row import key_bytes_of
 from cloakwork.schemes.device.devices import CPU
@@ -205,7 +206,7 @@ def _later_seconds(
         if limited is not None:
             kept_bytes = min(kept_bytes, limited.transform_bytes)
         kept = kept_transforms(body, scheme.parameters, kept_bytes, scheme.refreshing)
-    return sum(modelled_seconds(body, scheme, kept)) + returning_seconds(program)
+    return run_seconds(program, kept)
 
 
 def _of_slots(program: Program, body: SlotProgram) -> Estimate:
@@ -222,8 +223,10 @@ def _of_slots(program: Program, body: SlotProgram) -> Estimate:
     sent = [each for number, each in enumerate(bytes_of[Input]) if number not in taken]
     seconds = 0.0
     if scheme.encrypts:
-        seconds = sum(modelled_seconds(body, scheme)) + returning_seconds(program)
-    operations = counted_operations(body)
+        seconds = run_seconds(program)
+    operations: Counter[str] = Counter()
+    for step in steps(program):
+        operations.update(counted_operations(step.body))
     for link in program.after:
         if isinstance(link, Returning):
             place = link.place(program)

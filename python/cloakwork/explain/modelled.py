@@ -18,6 +18,7 @@ from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.repeated import steps
 from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.encoded_cache import transform_bytes
@@ -165,6 +166,21 @@ def _expanded_bytes(program: SlotProgram, scheme: Any, ahead: int) -> float:
         for step, level in uses
         if step in seeds
     )
+
+
+def run_seconds(program: Program, kept: Collection[int] = ()) -> float:
+    """Seconds of all steps of a run, and of what comes into slots before them.
+
+    Args:
+        program: A program over slots.
+        kept: The operations of the first step whose transforms are encoded already.
+    """
+    times = Counter(map(id, steps(program)))
+    seconds = 0.0
+    for step in program.cycle:
+        own = {at for at, number in enumerate(step.numbers) if number in kept} if kept else kept
+        seconds += times[id(step)] * sum(modelled_seconds(step.body, program.scheme, own))
+    return seconds + returning_seconds(program)
 
 
 def returning_seconds(program: Program) -> float:

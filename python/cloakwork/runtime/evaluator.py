@@ -436,6 +436,12 @@ class Evaluator(KeyHolder):
                 f"cannot {action}: expected on to be cloakwork.cluster.Files or "
                 f"cloakwork.cluster.Dask, got {shown(host)}"
             )
+        if program.repeated is not None:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a program that runs once, got one that is repeated "
+                f"{program.repeated.times} times, which runs in this process's memory; leave on "
+                "out"
+            )
         if threads is not None:
             raise InvalidArgumentError(
                 f"cannot {action}: threads are those of a run in this process's memory; "

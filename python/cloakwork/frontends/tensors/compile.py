@@ -166,10 +166,9 @@ def compile(
     asked_for = {**of_any, **of_reals, **of_integers, "device": device}
 
     def planned(
-        step: Callable[..., Any], specs: Sequence[Any], ring: int | None, spare: int
+        step: Callable[..., Any], specs: Sequence[Any], ring: int | None, spare: int | None
     ) -> Program:
-        finer = {} if relative is not None else {"precision": precision + spare}
-        return compile(step, *specs, log_n=ring, **{**asked_for, **finer})
+        return compile(step, *specs, log_n=ring, **_beside_loops(asked_for, spare))
 
     given: Sequence[Any] = specs
     asked_log_n = log_n
@@ -220,12 +219,10 @@ def compile(
         # A device that is not there is refused before anything is planned.
         open_device(device)
     require_ring(described, log_n)
-    if isinstance(options, RealOptions) and any(isinstance(each, StateSpec) for each in described):
-        program, graph = keeping(function, described, options, device)
-    elif isinstance(options, RealOptions) and any(
-        isinstance(each, RepeatedSpec) for each in described
-    ):
-        program, graph = repeating(function, described, options, device)
+    of_steps = {type(each) for each in described} & {StateSpec, RepeatedSpec}
+    if isinstance(options, RealOptions) and of_steps:
+        of_all = repeating if RepeatedSpec in of_steps else keeping
+        program, graph = of_all(function, described, options, device)
     else:
         graph, cuts = traced_across(function, described)
         if cuts:
@@ -237,6 +234,20 @@ def compile(
             program = following_integers(program, named, options.key_budget)
     require_function(program, function, graph, options)
     return program
+
+
+def _beside_loops(asked_for: Mapping[str, Any], spare: int | None) -> dict[str, Any]:
+    """What is asked of what stands beside loops: more precision, and no bootstraps for their own.
+
+    Args:
+        asked_for: What the user asks.
+        spare: By how many bits it is to be more precise; None where there are no loops.
+    """
+    if spare is None:
+        return {**asked_for}
+    more = 0 if asked_for["relative"] is not None else spare
+    refreshed = None if asked_for["bootstrap"] else asked_for["bootstrap"]
+    return {**asked_for, "precision": asked_for["precision"] + more, "bootstrap": refreshed}
 
 
 def _are_integers(specs: Sequence[Spec]) -> bool:

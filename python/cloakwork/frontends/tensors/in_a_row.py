@@ -42,8 +42,9 @@ from cloakwork.runtime.row import encrypted_ports
 _RINGS = range(12, 17)
 # By how many bits what goes into a loop is more precise than asked: its errors grow there.
 _SPARE_BITS = 10
-# Plans a function for arguments in a ring, by some bits more precise than asked.
-Planner = Callable[[Callable[..., Any], Sequence[Any], int | None, int], Program]
+# Plans a function for arguments in a ring; what stands beside a loop by some bits more precise than
+# asked, and refreshed only where it has to be.
+Planner = Callable[[Callable[..., Any], Sequence[Any], int | None, int | None], Program]
 
 
 def require_encrypted(specs: Sequence[Any]) -> None:
@@ -277,8 +278,8 @@ class _Row:
         is_last = stage == staged.last and staged.final is None
         title = self.title if is_last else f"{self.title}, step {stage + 1}"
         step = _Step(title, [*arguments], own, results, self._names(arguments))
-        later = (after >= stage for cut, after in staged.crossings.items() if isinstance(cut, Loop))
-        spare = _SPARE_BITS * any(later)
+        loops = [after for cut, after in staged.crossings.items() if isinstance(cut, Loop)]
+        spare = _SPARE_BITS * any(after >= stage for after in loops) if loops else None
         program = self.plan(step, [self._spec(each) for each in arguments], self.ring, spare)
         self.programs.append(program)
         self.places |= {each: (program, number) for number, each in enumerate(results)}
@@ -308,7 +309,7 @@ class _Row:
         title = self.title if is_last else f"{self.title}, loop {len(self.programs) + 1}"
         nodes = [each for each in order if each not in within]
         step = _Step(title, arguments, nodes, loop.next, names)
-        program = self.plan(step, specs, self.ring, 0)
+        program = self.plan(step, specs, self.ring, None)
         self.programs.append(program)
         self.places |= {each: (program, n) for n, each in enumerate(loop.results.values())}
 

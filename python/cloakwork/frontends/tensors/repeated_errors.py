@@ -22,7 +22,7 @@ from cloakwork.frontends.tensors.self_check import is_meant
 from cloakwork.plan.functions.approximate import EXACT_BITS
 from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.functions.intervals import intervals_of, of_spec
-from cloakwork.plan.networks.errors.expected import ROUGH
+from cloakwork.plan.reals.expected import ROUGH
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Apply, Source, TensorFunction
@@ -162,7 +162,7 @@ class _Steps:
             for of_one in zip(*draws, strict=True)
         )
         count = sum(each.size for each in self.made)
-        # The tail of a product of two Gaussians; see `plan.networks.errors.expected`.
+        # The tail of a product of two Gaussians; see `plan.reals.expected`.
         return (
             ROUGH * worst * math.log(count / _EXCESS) / math.sqrt(2) if worst < math.inf else worst
         )

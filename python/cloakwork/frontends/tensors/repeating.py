@@ -19,20 +19,22 @@ from cloakwork.frontends.tensors.repeated_errors import (
     has_functions,
     largest_error,
 )
-from cloakwork.frontends.tensors.result import RepeatedSpec
-from cloakwork.frontends.tensors.state import lying_still
+from cloakwork.frontends.tensors.result import RepeatedSpec, following
+from cloakwork.frontends.tensors.state import placed_at, places_of_next, require_next
 from cloakwork.frontends.tensors.tracing import traced
 from cloakwork.plan.analysis.memory import require_within_limit
 from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS, least_level, refreshing_for
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.parameters.together import lifted
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.bounds import largest_bound
 from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.layout import Layout, default_layout
 from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.repeated import Carried, Repeated, with_lifts
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.programs.spec import Spec
+from cloakwork.programs.spec import PlacedSpec, Spec
 from cloakwork.runtime.after import After
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.base import levels_of
@@ -117,7 +119,7 @@ def _planned(
     def in_ring(log_n: int) -> _Step:
         asked = replace(options, log_n=log_n, bootstrap=False)
         states = [number for number, each in enumerate(specs) if isinstance(each, RepeatedSpec)]
-        program, graph = lying_still(function, specs, states, asked, device)
+        program, graph = _in_place(function, specs, states, asked, device)
         carried = tuple(
             Carried(graph.sources[number].name, program.outputs[at].name)
             for at, number in enumerate(states)
@@ -141,6 +143,40 @@ def _planned(
             "leave bootstrap out, or repeat it less often"
         )
     return step.refreshed(options), step.graph
+
+
+def _in_place(
+    function: Callable[..., object],
+    specs: Sequence[Spec],
+    states: Sequence[int],
+    options: RealOptions,
+    device: str,
+) -> tuple[Program, TensorFunction]:
+    """A step that leaves its states where it takes them.
+
+    Where a step leaves them otherwise of its own they are brought there, which takes a level.
+    """
+    graph = traced(function, specs)
+    require_next(graph, states)
+    program = program_in_units(graph, options, device)
+    made = places_of_next(program, len(states))
+    first = [specs[number] for number in states]
+    places = [
+        each.place if isinstance(each, PlacedSpec) and each.place is not None else place
+        for each, place in zip(first, made, strict=True)
+    ]
+    if not all(isinstance(place, Layout) for place in places):
+        places = [default_layout(each.shape, program.packing.slots) for each in first]
+    placed = placed_at(specs, states, places)
+    if places != made or any(isinstance(each, PlacedSpec) and each.place is None for each in first):
+        graph = traced(function, placed)
+        program = program_in_units(graph, options, device)
+        made = places_of_next(program, len(states))
+    if made != places:
+        layouts = tuple(place for place in places if isinstance(place, Layout))
+        graph = replace(graph, places=layouts)
+        program = program_in_units(graph, options, device)
+    return following(program, graph), graph
 
 
 @dataclass(frozen=True)

@@ -122,47 +122,18 @@ def _lying_still(
     function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
 ) -> tuple[Program, TensorFunction]:
     """The program of a function whose states lie where it leaves them."""
-    states = [number for number, each in enumerate(specs) if isinstance(each, StateSpec)]
-    program, graph = lying_still(function, specs, states, options, device)
-    kept = tuple(_kept(graph, program, number, at) for at, number in enumerate(states))
-    return replace(program, kept=kept), graph
-
-
-def lying_still(
-    function: Callable[..., object],
-    specs: Sequence[Spec],
-    states: Sequence[int],
-    options: RealOptions,
-    device: str,
-) -> tuple[Program, TensorFunction]:
-    """The program of a function that leaves its first results where it takes some arguments.
-
-    Args:
-        function: The function.
-        specs: Those of its arguments.
-        states: The numbers of these arguments.
-        options: What is asked of it.
-        device: Where it is to run.
-
-    Raises:
-        InvalidArgumentError: It does not return the next states first.
-        InvalidParametersError: No layout of a state is that of the result.
-    """
     graph = traced(function, specs)
-    _require_next(graph, states)
+    states = [number for number, each in enumerate(specs) if isinstance(each, StateSpec)]
+    require_next(graph, states)
     program = program_in_units(graph, options, device)
     options = replace(options, log_n=program.scheme.parameters.log_n)
     places: list[TensorPlace] = []
     for _ in range(_PLACES):
-        before, places = places, _places(program, len(states))
+        before, places = places, places_of_next(program, len(states))
         if places == before:
-            return following(program, graph), graph
-        placed = list(specs)
-        for number, place in zip(states, places, strict=True):
-            spec = placed[number]
-            assert isinstance(spec, PlacedSpec)
-            placed[number] = replace(spec, place=place)
-        graph = traced(function, placed)
+            kept = tuple(_kept(graph, program, number, at) for at, number in enumerate(states))
+            return replace(following(program, graph), kept=kept), graph
+        graph = traced(function, placed_at(specs, states, places))
         program = program_in_units(graph, options, device)
     raise InvalidParametersError(
         f"cannot compile {program.name}: expected a step that leaves its state where it takes it "
@@ -170,7 +141,19 @@ def lying_still(
     )
 
 
-def _places(program: Program, count: int) -> list[TensorPlace]:
+def placed_at(
+    specs: Sequence[Spec], states: Sequence[int], places: Sequence[TensorPlace]
+) -> list[Spec]:
+    """The same arguments, of which the states lie in places."""
+    placed = list(specs)
+    for number, place in zip(states, places, strict=True):
+        spec = placed[number]
+        assert isinstance(spec, PlacedSpec)
+        placed[number] = replace(spec, place=place)
+    return placed
+
+
+def places_of_next(program: Program, count: int) -> list[TensorPlace]:
     """Where the first results lie, or would lie as tensors do."""
     slots = program.packing.slots
     return [
@@ -186,7 +169,7 @@ def _kept(graph: TensorFunction, program: Program, number: int, at: int) -> Kept
     return Kept(name, program.outputs[at].name, spec.initial, spec.steps)
 
 
-def _require_next(graph: TensorFunction, states: Sequence[int]) -> None:
+def require_next(graph: TensorFunction, states: Sequence[int]) -> None:
     """Refuse functions that do not return the next states first."""
     shapes = [each.shape for each in graph.results[: len(states)]]
     expected = [graph.sources[number].shape for number in states]

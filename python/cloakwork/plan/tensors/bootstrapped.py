@@ -60,6 +60,7 @@ def _planned(
         top=_TOP,
         choices=choices,
         level_price=level_price,
+        places=task.places,
     )
 
     def precise_error(program: Lowered, bounds: Bounds, noise: NoiseModel) -> float:

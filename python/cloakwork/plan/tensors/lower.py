@@ -14,7 +14,7 @@ from cloakwork.plan.cost import price
 from cloakwork.plan.passes.followed import followed_ranges
 from cloakwork.plan.tensors.addition import added
 from cloakwork.plan.tensors.evaluation import evaluated
-from cloakwork.plan.tensors.placed import Placed, masked, moved_freely
+from cloakwork.plan.tensors.placed import Placed, copied, masked, moved_freely
 from cloakwork.plan.tensors.strategies import contracted
 from cloakwork.programs.activation_range import ActivationRange, ceilings_of
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
@@ -103,8 +103,19 @@ def lower(
     choices: Mapping[int, int] | None = None,
     level_price: float = price.LEVEL,
     lift: int = 0,
+    places: Sequence[Layout] = (),
 ) -> Lowered:
     """Plan tensor operations as one program.
+
+    Args:
+        title: What is computed.
+        results: The nodes wanted.
+        slots: Slots of a ciphertext.
+        top: The level of inputs that have none.
+        choices: Which way each contraction takes.
+        level_price: What a level is worth.
+        lift: How much higher inputs stand that have a level.
+        places: Where the first results are to lie; the planner chooses for others.
 
     Example:
         >>> x = Source("x", (2, 3), default_layout((2, 3), 8), 1)
@@ -119,6 +130,8 @@ def lower(
     for node in nodes:
         work.place(node)
     placed = [work.result(node) for node in results]
+    for number, place in enumerate(places):
+        placed[number] = brought_to(work.builder, placed[number], place)
     work.builder.stage = "output"
     layouts: list[Layout] = []
     for each in placed:
@@ -329,6 +342,23 @@ def moved_elements(builder: Builder, placed: Placed, elements: NDArray[np.int64]
     return moved_freely(
         builder, placed, tiles, slots, default_layout(elements.shape, builder.slots)
     )
+
+
+def brought_to(builder: Builder, placed: Placed, place: Layout) -> Placed:
+    """The same tensor in a place, by a level where it does not lie there."""
+    axes, replicas = (
+        tuple(replace(axis, name="") for axis in each)
+        for each in (placed.layout.axes, placed.layout.replicas)
+    )
+    bare = replace(placed.layout, axes=axes, replicas=replicas)
+    if bare == place or replace(bare, garbage=True) == place:
+        return Placed(placed.values, place)
+    alone = replace(place, replicas=(), garbage=False)
+    tiles, slots = placed.layout.tile_places()
+    moved = moved_freely(builder, placed, tiles, slots, alone)
+    if not place.replicas:
+        return Placed(moved.values, place)
+    return Placed(copied(builder, moved, place.replicas).values, place)
 
 
 def _view(placed: Placed, tiles: NDArray[np.int64], slots: NDArray[np.int64]) -> Placed | None:

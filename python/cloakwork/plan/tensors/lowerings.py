@@ -92,10 +92,16 @@ def cheapest_program(
 
 def _cheapest_as_spelled(function: TensorFunction, options: RealOptions, device: str) -> Program:
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
-    task = Task(options, function.results, bounds, samples=function.samples)
+    task = Task(
+        options,
+        function.results,
+        bounds,
+        samples=function.samples,
+        places=function.places,
+    )
     require_keys(task)
     # Blocks choose where their operands lie.
-    is_placed = any(source.place is not None for source in function.sources)
+    is_placed = bool(function.places) or any(each.place is not None for each in function.sources)
     way = None if options.bootstrap or device != CPU or is_placed else in_blocks(task)
     refusals: list[Exception] = []
     if way is not None:

@@ -40,6 +40,7 @@ from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import largest_bound
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.runtime.costs import total_seconds
 
@@ -77,6 +78,7 @@ class Task:
         least: Bits after the binary point that results need at least: with fewer, all are noise.
         samples: Arguments such as there will be.
         gained: By how many bits errors along them are smaller than bounds of all values say.
+        places: Where the first results are to lie; the planner chooses for others.
     """
 
     options: RealOptions
@@ -86,6 +88,7 @@ class Task:
     least: int = 0
     samples: Sequence[Mapping[Source, Array]] = ()
     gained: float = 0.0
+    places: Sequence[Layout] = ()
 
     @property
     def title(self) -> str:
@@ -233,7 +236,13 @@ def _is_long(plan: Plan) -> bool:
 def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: float) -> Plan:
     slots = 1 << (log_n - 1)
     lowered = lower(
-        task.title, task.results, slots, top=_TOP, choices=choices, level_price=level_price
+        task.title,
+        task.results,
+        slots,
+        top=_TOP,
+        choices=choices,
+        level_price=level_price,
+        places=task.places,
     )
     together = [place.ciphertexts for _, place in lowered.inputs]
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.results import Form
 from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.port import Port
@@ -321,6 +322,7 @@ class TensorFunction:
         results: What it returns.
         form: Whether it returns the one tensor, or a tuple.
         samples: Arguments such as it will be given; none where nobody has any.
+        places: Where the first results are to lie; the planner chooses for others.
     """
 
     sources: tuple[Source, ...]
@@ -328,6 +330,7 @@ class TensorFunction:
     results: tuple[Node, ...]
     form: Form
     samples: tuple[Mapping[Source, NDArray[np.float64]], ...] = ()
+    places: tuple[Layout, ...] = ()
 
     @property
     def inputs(self) -> tuple[Port, ...]:
