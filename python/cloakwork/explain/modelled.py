@@ -18,7 +18,6 @@ from cloakwork.programs.slots import Linear, SlotProgram, Vector
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.repeated import steps
 from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.schedule import sharing_transforms
 from cloakwork.schemes.encoded_cache import transform_bytes
@@ -175,11 +174,12 @@ def run_seconds(program: Program, kept: Collection[int] = ()) -> float:
         program: A program over slots.
         kept: The operations of the first step whose transforms are encoded already.
     """
-    times = Counter(map(id, steps(program)))
-    seconds = 0.0
-    for step in program.cycle:
+    times = 1 if program.repeated is None else program.repeated.times
+    cycle, seconds = program.cycle, 0.0
+    for place, step in enumerate(cycle):
         own = {at for at, number in enumerate(step.numbers) if number in kept} if kept else kept
-        seconds += times[id(step)] * sum(modelled_seconds(step.body, program.scheme, own))
+        often = len(range(place, times, len(cycle)))
+        seconds += often * sum(modelled_seconds(step.body, program.scheme, own))
     return seconds + returning_seconds(program)
 
 
