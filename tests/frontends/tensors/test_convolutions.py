@@ -168,6 +168,35 @@ def test_biases_are_added(count: int) -> None:
     np.testing.assert_allclose(found, expected, atol=2**-12)
 
 
+@pytest.mark.parametrize("count", [COUNT, 200])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_layers_after_have_biases(count: int, transposed: bool) -> None:
+    known = np.linspace(-0.5, 0.5, 8)
+
+    def layers(
+        images: Any, kernels: Any, weights: Any, bias: Any, last: Any, of_last: Any, of_maps: Any
+    ) -> Any:
+        maps = (sum(terms(images, kernels)) + of_maps).reshape(ROWS, -1) ** 2
+        if transposed:
+            hidden = cw.within(maps.T @ weights.T + bias + known, -2, 2)
+            return (hidden**2) @ last.T + of_last
+        hidden = cw.within(weights @ maps + bias[:, None] + known[:, None], -2, 2)
+        return last @ hidden**2 + of_last[:, None]
+
+    shapes = ((SIDE, SIDE, count), KERNELS, (8, ROWS), (8,), (3, 8), (3,), (CHANNELS, 1, 1, 1))
+    program = cw.compile(layers, *(cw.Spec(each, bound=0.25) for each in shapes), precision=12)
+    assert program.packing.kind == "matrices"
+    assert program.scheme.parameters.levels == 5
+    values = drawn(*shapes)
+    images, kernels, weights, bias, last, of_last, of_maps = values
+    windows = np.stack([window(images, y, x) for y, x in PLACES])
+    maps = np.einsum("ck,kyxn->cyxn", kernels.reshape(CHANNELS, -1), windows) + of_maps
+    hidden = weights @ maps.reshape(ROWS, -1) ** 2 + (bias + known)[:, None]
+    expected = last @ hidden**2 + of_last[:, None]
+    found = program.run(*values)
+    np.testing.assert_allclose(found, expected.T if transposed else expected, atol=2**-12)
+
+
 def by_colours_at_once(images: Any, kernels: Any, weights: Any) -> Any:
     maps: Any = sum(
         cw.einsum("cd,dyxn->cyxn", kernels[..., y, x], window(images, y, x)) for y, x in PLACES

@@ -84,7 +84,6 @@ A, B, C = matrices((4, 4), (4, 4), (4, 4))
         product(product(A, B), product(square(B), C)),
         product(square(product(A, B)), square(product(B, C))),
         Sum((product(A, B), product(B, C)), (1, 1), None, (4, 4)),
-        Sum((product(A, B),), (1,), np.arange(16.0).reshape(4, 4), (4, 4)),
         Contract((A, A), ("ij", "ij"), "", ()),
         product(product(A, B), C),
     ],

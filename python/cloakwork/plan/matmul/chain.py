@@ -22,7 +22,7 @@ kernels in the shares of its inner index:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -34,7 +34,7 @@ from cloakwork.plan.matmul.convolution import ADDED, Convolution, Seen
 from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
-from cloakwork.plan.matmul.spine import Factor, Slotwise, Spine, Times
+from cloakwork.plan.matmul.spine import Factor, Plus, Slotwise, Spine, Times
 from cloakwork.plan.tensors.placed import at_one_level
 from cloakwork.programs.ir.tensors import Contract, Node, Source, Sum, Within
 from cloakwork.programs.layout import power_of_two
@@ -46,6 +46,7 @@ from cloakwork.programs.slots import (
     Mul,
     Neg,
     Rescale,
+    Rotate,
     RotatedProducts,
     SlotProgram,
     Sub,
@@ -201,7 +202,7 @@ def chain_cost(spine: Spine, geometry: AnyGeometry, prices: LevelCosts) -> float
     """What a chain costs in a geometry, every operation at one level."""
     total, products = 0.0, 0
     columns = spine.first.shape[1]
-    grid = 1
+    grid = spine_rows = 1
     if isinstance(spine.first, Convolution):
         assert isinstance(geometry, WindowGeometry)
         grid = geometry.vectors(spine.first)
@@ -211,8 +212,14 @@ def chain_cost(spine: Spine, geometry: AnyGeometry, prices: LevelCosts) -> float
             each = prices.product + prices.relinearisation + prices.rescale
             total += step.products * grid * each
             continue
+        if isinstance(step, Plus):
+            blocks = geometry.blocks(products - 1)
+            tall = -(-spine_rows // blocks.left_rows)
+            total += len(step.vectors) * tall * blocks.side * prices.rotation
+            continue
         blocks = geometry.blocks(products)
         rows, inner = step.factor.shape
+        spine_rows = rows
         product = Product(1, rows, inner, columns)
         found = product.counts(blocks)
         enters = products == 0 and isinstance(spine.first, Factor)
@@ -247,7 +254,13 @@ def lowered_chain(title: str, spine: Spine, geometry: AnyGeometry) -> LoweredCha
     first = spine.first
     value = _Value(first) if isinstance(first, Factor) else work.convolved(first)
     for step in spine.steps:
-        value = work.times(step, value) if isinstance(step, Times) else work.function(step, value)
+        match step:
+            case Times():
+                value = work.times(step, value)
+            case Plus():
+                value = work.plus(step, value)
+            case Slotwise():
+                value = work.function(step, value)
     layout = value.layout
     assert layout is not None
     given_out(work.builder, value.values, layout)
@@ -322,10 +335,7 @@ class _ChainWork:
             values[channels, position, wide] = value
         values = values.reshape(layout.grid)
         if first.constant is not None:
-            packed = layout.pack(first.constant[np.newaxis])
-            for place, number in np.ndenumerate(values):
-                clear = builder.constant(packed[np.ravel_multi_index(place, layout.grid)])
-                values[place] = builder.append(Add(int(number), clear), layout)
+            values = self._with_constant(values, first.constant, layout)
         return _Value(None, values, layout)
 
     def _biased(self, number: int, wide: int, first: Convolution) -> int:
@@ -361,6 +371,49 @@ class _ChainWork:
         by = RotatedProducts if is_first else DiagonalProducts
         values = multiplied(builder, left, right, layout, rescales=True, by=by)
         return _Value(None, values, layout, before.products + 1)
+
+    def plus(self, step: Plus, before: _Value) -> _Value:
+        """The product before and what is added to its columns."""
+        builder, layout = self.builder, before.layout
+        assert layout is not None
+        builder.origin = step.origin
+        values = before.values.copy()
+        _, rows, columns = layout.shape
+        # One number for each row, the first of the inner indices.
+        blocks = replace(layout.blocks, run=1)
+        held = BlockLayout(blocks, "left", (1, rows, 1))
+        masks = None
+        if columns % blocks.right_columns:
+            masks = layout.pack(np.ones((1, rows, columns)))
+        for source in step.vectors:
+            axes = tuple(range(len(source.shape)))
+            vectors = self._entered(source, held, MatrixView(axes, source.shape)).ravel()
+            builder.stage = "biases"
+            for number, place in enumerate(np.ndindex(*values.shape)):
+                _, tall, _, rotation = place
+                bias = int(vectors[tall])
+                if rotation:
+                    bias = builder.append(Rotate(bias, rotation * blocks.step))
+                if masks is not None:
+                    # Slots without an element stay so: there may be ranges.
+                    clear = builder.constant(masks[number])
+                    bias = builder.append(Rescale(builder.append(Mul(bias, clear))))
+                both = at_one_level(builder, (int(values[place]), bias))
+                values[place] = builder.append(Add(*both), layout)
+        if step.constant is not None:
+            values = self._with_constant(values, step.constant, layout)
+        return _Value(None, values, layout, before.products)
+
+    def _with_constant(
+        self, values: NDArray[np.int64], constant: NDArray[np.float64], layout: BlockLayout
+    ) -> NDArray[np.int64]:
+        """Vectors and those of a matrix in the clear that lies as they do."""
+        packed = layout.pack(np.ascontiguousarray(constant)[np.newaxis])
+        made = [
+            self.builder.append(Add(number, self.builder.constant(each)), layout)
+            for number, each in zip(values.ravel().tolist(), packed, strict=True)
+        ]
+        return np.array(made).reshape(values.shape)
 
     def function(self, step: Slotwise, before: _Value) -> _Value:
         """A function of every number of the matrix before."""

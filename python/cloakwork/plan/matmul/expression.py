@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
 from cloakwork.plan.matmul.recognise import matrix_pair, without_transposes
-from cloakwork.plan.matmul.spine import Factor
+from cloakwork.plan.matmul.spine import Factor, whole_source
 from cloakwork.programs.ir.tensors import (
     Contract,
     Node,
@@ -466,21 +466,11 @@ class _ExpressionReader:
         if term.shape == shape:
             return self.read(term, transposed=transposed)
         axis = {(shape[1],): 1, (1, shape[1]): 1, (shape[0], 1): 0}.get(term.shape)
-        vector = _reshaped(term)
+        vector = whole_source(term)
         if vector is None or axis is None:
             return None
         rows, columns = shape[::-1] if transposed else shape
         return Spread(vector, axis ^ transposed, (rows, columns))
-
-
-def _reshaped(node: Node) -> Source | None:
-    """The tensor from outside that has the numbers of a node in the same order, if there is one."""
-    if isinstance(node, Source):
-        return node
-    if not isinstance(node, Rearrange) or not isinstance(node.operand, Source):
-        return None
-    is_same = node.elements.size == math.prod(node.operand.shape) and not node.elements.flat[0]
-    return node.operand if is_same and _is_run(node.elements) else None
 
 
 def _is_run(elements: NDArray[np.int64]) -> bool:

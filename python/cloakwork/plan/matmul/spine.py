@@ -1,8 +1,9 @@
 """Finds networks among tensor operations: products of matrices, functions of slots between them.
 
 A chain is a spine X_0, X_1, ... of matrices: each is a matrix from outside times the one before,
-W X, or the same function of every number of the one before. What is multiplied from the right is a
-chain of transposes: (X W)^T = W^T X^T. The first may be a convolution of two tensors from outside.
+W X, or the same function of every number of the one before, or the one before and a bias. What is
+multiplied from the right is a chain of transposes: (X W)^T = W^T X^T. The first may be a
+convolution of tensors from outside.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cloakwork.plan.matmul.recognise import MatrixView, matrix_pair, without_tra
 from cloakwork.programs.ir.tensors import (
     Contract,
     Node,
+    Rearrange,
     Source,
     Sum,
     Within,
@@ -117,7 +119,22 @@ class Slotwise:
         )
 
 
-Step: TypeAlias = Times | Slotwise
+@dataclass(frozen=True, slots=True, eq=False)
+class Plus:
+    """The next matrix is the one before and what is added to its columns.
+
+    Args:
+        vectors: Vectors from outside that are added to every column.
+        constant: A matrix in the clear that is added, if any.
+        origin: The user's line.
+    """
+
+    vectors: tuple[Source, ...]
+    constant: NDArray[np.float64] | None
+    origin: str
+
+
+Step: TypeAlias = Times | Slotwise | Plus
 _Begun: TypeAlias = tuple[Factor | Convolution, list[Step]]
 
 
@@ -148,6 +165,11 @@ class Spine:
         products = [step.factor.shape for step in self.steps if isinstance(step, Times)]
         convolved = self.first.multiplications if isinstance(self.first, Convolution) else 0
         return convolved + sum(rows * inner * columns for rows, inner in products)
+
+    @property
+    def has_biases(self) -> bool:
+        """Whether anything is added to a product on the way."""
+        return any(isinstance(step, Plus) for step in self.steps)
 
     @property
     def least_depth(self) -> int:
@@ -212,6 +234,13 @@ def _spine(node: Node, *, transposed: bool) -> _Begun | None:
         convolved = kernel_product(inner, transposed=transposed)
         if convolved is not None:
             return convolved, []
+        sum_of = _biased(inner, transposed=transposed)
+        if sum_of is not None:
+            of, bias = sum_of
+            begun = _spine(of, transposed=transposed)
+            # What lies as a convolution has its biases there.
+            is_product = begun is not None and any(isinstance(each, Times) for each in begun[1])
+            return (begun[0], [*begun[1], bias]) if begun is not None and is_product else None
         return _through_function(inner, transposed=transposed)
     (left, left_turned), (right, right_turned) = pair
     if transposed:
@@ -244,6 +273,45 @@ def _through_function(node: Node, *, transposed: bool) -> _Begun | None:
     return before[0], [*before[1], step]
 
 
+def _biased(node: Node, *, transposed: bool) -> tuple[Node, Plus] | None:
+    """A matrix, and what is added to all of its columns: vectors, and numbers that differ."""
+    if not isinstance(node, Sum) or min(node.signs) < 0:
+        return None
+    shape = node.shape[::-1] if transposed else node.shape
+    column = {(1, shape[0]), (shape[0],)} if transposed else {(shape[0], 1)}
+    vectors, others = list[Source](), list[Node]()
+    for term in node.terms:
+        found = whole_source(term) if term.shape in column and term.shape != node.shape else None
+        if found is None:
+            others.append(term)
+        else:
+            vectors.append(found)
+    constant = node.constant
+    is_of_one = len(others) == 1 and others[0].shape == node.shape
+    if not is_of_one or not (vectors or (constant is not None and not _uniform(constant))):
+        return None
+    if constant is not None and transposed:
+        constant = constant.T
+    return others[0], Plus(tuple(vectors), constant, node.origin)
+
+
+def whole_source(node: Node) -> Source | None:
+    """The tensor from outside that has the numbers of a node in the same order, if there is one.
+
+    Example:
+        >>> x = Source("x", (4,))
+        >>> whole_source(Rearrange(x, np.arange(4).reshape(4, 1))) is x
+        True
+    """
+    if isinstance(node, Source):
+        return node
+    if not isinstance(node, Rearrange) or not isinstance(node.operand, Source):
+        return None
+    count = math.prod(node.operand.shape)
+    is_same = node.elements.size == count and np.array_equal(node.elements.ravel(), range(count))
+    return node.operand if is_same else None
+
+
 def _argument(node: Node, *, transposed: bool) -> Node | None:
     """The one product of matrices or convolution that a node is a function of slot by slot."""
     found: Node | None = None
@@ -255,6 +323,7 @@ def _argument(node: Node, *, transposed: bool) -> Node | None:
             continue
         seen.add(each)
         is_product = matrix_pair(each) is not None
+        is_product = is_product or _biased(each, transposed=transposed) is not None
         if is_product or kernel_product(each, transposed=transposed) is not None:
             if found is not None and found is not each:
                 return None

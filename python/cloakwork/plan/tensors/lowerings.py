@@ -154,7 +154,8 @@ def _of_matrices(results: Sequence[Node]) -> InBlocks | None:
     if contraction is not None and not (is_gram and expressions):
         multiplications = contraction.product.multiplications
         return InBlocks(multiplications, _MOST_IN_SLOTS, partial(contraction_plan, contraction))
-    chains = spines(results)
+    # Expressions have biases as well, and lay them out by what they cost.
+    chains = [each for each in spines(results) if not (expressions and each.has_biases)]
     if chains:
         multiplications = max(each.multiplications for each in chains)
         is_convolved = any(isinstance(each.first, Convolution) for each in chains)
