@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import cloakwork as cw
 from cloakwork.errors import (
+    ActivationFitError,
     CloakworkError,
     InsecureParametersError,
     InvalidArgumentError,
@@ -544,3 +545,17 @@ def test_errors_that_grow_beyond_every_scale_are_refused_for_what_they_are(log_n
     for each in (refused, other):
         assert "would do" not in str(each.value)
         assert "precision=" not in str(each.value)
+
+
+def _root_of_less(x: Any) -> Any:
+    return np.sqrt(x - 0.5)
+
+
+def test_a_refusal_names_the_line_and_the_range_that_would_do() -> None:
+    line = _root_of_less.__code__.co_firstlineno + 1
+    with pytest.raises(ActivationFitError, match=rf"sqrt at test_compile.py:{line} .* -1.5 to 0.5"):
+        cw.compile(_root_of_less, (4,))
+    program = cw.compile(lambda x: np.sqrt(cw.within(x - 0.5, 0, 0.5)), (4,), precision=8)
+    assert np.abs(program.run_clear(np.ones(4)) - np.sqrt(0.5)).max() < 2.0**-8
+    with pytest.raises(ActivationFitError, match=r"cloakwork.within\(x, 0, 0.5\) would do"):
+        cw.compile(_root_of_less, (4,))

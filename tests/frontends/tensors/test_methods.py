@@ -348,7 +348,11 @@ def test_sums_and_multiples_of_views_take_no_level() -> None:
         (lambda x: x * 1j, NotRealError, "cannot multiply: expected real numbers"),
         (lambda x: x + "a", NotRealError, "cannot add: expected real numbers"),
         (lambda x: x * np.ones((0, 3)), ShapeMismatchError, "an operand has no elements"),
-        (lambda x: x / x, ActivationFitError, "cannot compute 1 / x, reciprocal of numbers from"),
+        (
+            lambda x: x / x,
+            ActivationFitError,
+            r"cannot compute 1 / x, reciprocal at \S+:\d+ of numbers",
+        ),
         (lambda x: x / 0, InvalidArgumentError, "cannot divide by zero"),
         (lambda x: x / [1.0, 0.0, 2.0], InvalidArgumentError, "cannot divide by zero"),
         (lambda x: x**-1, ActivationFitError, "not defined on all of them"),

@@ -45,6 +45,10 @@ def test_functions_are_as_near_as_asked(
     low, high = ends[0], ends[0] + ends[1]
     if function in POSITIVE or function in ("sqrt", "log1p"):
         low, high = abs(low) + 0.125, abs(low) + 0.125 + ends[1]
+    elif function in ("arccos", "arcsin"):
+        low, high = low / 10, (low + ends[1]) / 10
+    elif function == "arccosh":
+        low, high = abs(low) + 1.125, abs(low) + 1.125 + ends[1]
     random = np.random.default_rng(seed).uniform(low, high, 1000)
     numbers = np.concatenate([[low, high], random])
     if function == "bit_of_phase":

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.plan.functions.choose import Fit, chosen
+from cloakwork.plan.functions.choose import Fit, chosen, range_that_would_do
 from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.functions.recipes import Request
 from cloakwork.plan.tensors.lower import in_order
@@ -136,12 +136,29 @@ def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str)
     try:
         return chosen(asked)
     except ActivationFitError as error:
-        what = f"{node.function} of numbers from {low:.4g} to {high:.4g}"
-        less = _fewer_bits(asked)
-        advice = f", or ask for a precision of {less} bits less" if less else ""
+        what = f"{asked.use.name} of numbers from {low:.4g} to {high:.4g}"
         raise ActivationFitError(
-            f"cannot compute {title}, {what}: {error.reason}; {error.remedy}{advice}"
+            f"cannot compute {title}, {what}: {error.reason}; "
+            f"{_what_would_do(asked) or error.remedy}{_less_precision(asked)}"
         ) from None
+
+
+def _what_would_do(asked: Request) -> str:
+    """The range with which a function can be computed, as a user would say it."""
+    # Of a jump it is the gap that is too narrow.
+    ends = None if asked.known.jumps else range_that_would_do(asked)
+    if ends is None:
+        return ""
+    low, high = (float(f"{end:.4g}") for end in ends)
+    return (
+        f"cloakwork.within(x, {low:g}, {high:g}) would do if all of them are there, as would a "
+        "narrower range of the inputs, or samples in place of shapes, cloakwork.compile(f, data)"
+    )
+
+
+def _less_precision(asked: Request) -> str:
+    less = _fewer_bits(asked)
+    return f", or ask for a precision of {less} bits less" if less else ""
 
 
 def _fewer_bits(asked: Request) -> int:

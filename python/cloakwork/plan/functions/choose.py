@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -26,6 +28,13 @@ _TOP = 400
 _SCALE_BITS = 40
 _HEADROOM_BITS = 20
 _LARGEST_RING = 17
+_ADVICE = (
+    "give a narrower range by cloakwork.Spec(shape, low=, high=), Session.encrypt(x, low=, high=), "
+    "cloakwork.within(x, low, high), range= of cloakwork.softmax and others, or samples in place "
+    "of shapes, cloakwork.compile(f, data)"
+)
+# By which powers of two ends are moved towards where a function can be computed.
+_HALVINGS = (1, 2, 3, 4, 6, 8, 10)
 # Where values are large, doubles are off by this part of them.
 _ROUNDING = 2.0**-44
 
@@ -84,9 +93,39 @@ def chosen(asked: Request) -> Fit:
     wider_gap = ", or a wider gap" if asked.gap else ""
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
-        f"nothing comes within 2^{math.log2(asked.allowed):.1f} of it; give a narrower range by "
-        f"tighter bounds or cloakwork.within(x, low, high){wider_gap}"
+        f"nothing comes within 2^{math.log2(asked.allowed):.1f} of it; {_ADVICE}{wider_gap}"
     )
+
+
+def range_that_would_do(asked: Request) -> tuple[float, float] | None:
+    """The part of a range, of some that are tried, on which there is a way; None where none is.
+
+    Example:
+        >>> range_that_would_do(Request("sqrt", -0.5, 2.0, 2.0**-8))
+        (0.0, 2.0)
+        >>> range_that_would_do(Request("reciprocal", -1.0, 1.0, 2.0**-8))
+        (0.0009765625, 1.0)
+    """
+    for low, high in _parts_of_range(asked):
+        with suppress(ActivationFitError):
+            chosen(replace(asked, low=low, high=high, claimed=True))
+            return low, high
+    return None
+
+
+def _parts_of_range(asked: Request) -> Iterator[tuple[float, float]]:
+    """Parts of a range where its function may be defined, wide ones first."""
+    known, (low, high) = asked.known, (asked.low, asked.high)
+    if not known.of_positive:
+        low, high = max(low, known.above), min(high, known.below)
+        yield from ((low / 2**power, high / 2**power) for power in _HALVINGS if low < high)
+    elif high > 0:
+        if not known.open:
+            yield 0.0, high
+        # The closer to 0, the more levels: from far away to where there is no way any more.
+        yield from ((high / 2**power, high) for power in reversed(_HALVINGS))
+    elif known.pole:
+        yield from ((low, low / 2**power) for power in reversed(_HALVINGS))
 
 
 def _require_defined(asked: Request) -> None:
@@ -96,9 +135,7 @@ def _require_defined(asked: Request) -> None:
     reason = "its values outgrow doubles there" if has else "it is not defined on all of them"
     raise ActivationFitError(
         f"cannot compute {asked.function} of numbers from {asked.low:.4g} to {asked.high:.4g}: "
-        f"{reason}; say between which ends numbers are, by cloakwork.Spec(shape, low=, high=), "
-        "Session.encrypt(x, low=, high=), cloakwork.within(x, low, high), or range= of "
-        "cloakwork.softmax and others"
+        f"{reason}; {_ADVICE}"
     )
 
 

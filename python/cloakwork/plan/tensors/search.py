@@ -23,6 +23,7 @@ from cloakwork.errors import (
 )
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
+from cloakwork.plan.functions.intervals import intervals_of, uniform
 from cloakwork.plan.parameters.ckks import (
     EXACT_WORD_BITS,
     LONGEST_WORD_BITS,
@@ -39,7 +40,7 @@ from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
 from cloakwork.programs.bounds import largest_bound
 from cloakwork.programs.ir.layers import Array
-from cloakwork.programs.ir.tensors import Contract, Node, Source
+from cloakwork.programs.ir.tensors import Contract, Evaluate, Node, Source
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.runtime.costs import total_seconds
@@ -168,11 +169,35 @@ def _require_scale(task: Task, largest: float) -> None:
     """Refuse numbers so large that no scale leaves as many bits right of them as are asked."""
     if largest > 1 and not fits_a_scale(task.precision, bound=largest):
         raise InvalidParametersError(
-            f"by the bounds of the inputs numbers on the way may be as large as {largest:.3g}, "
-            f"which takes a longer scale than the longest, of {SCALE_BITS[-1]} bits; say by "
-            "cloakwork.within(x, low, high) how large they are, give inputs tighter bounds, or ask "
-            "for less precision"
+            f"by the bounds of the inputs numbers on the way may be as large as {largest:.3g}"
+            f"{_where(task, largest)}, which takes a longer scale than the longest, of "
+            f"{SCALE_BITS[-1]} bits; say by cloakwork.within(x, low, high) how large they are, "
+            f"give inputs tighter bounds{_or_samples(task)}, or ask for less precision"
         )
+
+
+def _where(task: Task, largest: float) -> str:
+    """The first line at which numbers are about as large; nothing where bounds of tensors are less.
+
+    What lies in slots beside a tensor has no line, and polynomials have no intervals.
+    """
+    nodes = in_order(task.results)
+    if any(isinstance(node, Evaluate) for node in nodes):
+        return ""
+    found = intervals_of(
+        nodes,
+        lambda source: uniform(len(source.shape), -task.bounds[source], task.bounds[source]),
+        task.precision,
+    )
+    for node, interval in found.items():
+        origin = getattr(node, "origin", "")
+        if origin and max(map(abs, interval.ends)) > largest / 4:
+            return f" at {origin}"
+    return ""
+
+
+def _or_samples(task: Task) -> str:
+    return "" if task.samples else ", or samples in place of shapes: cloakwork.compile(f, data)"
 
 
 def _require_small_errors(task: Task, log_n: int, gain: float) -> None:
