@@ -1,7 +1,11 @@
 """How numbers lie in vectors, in each packing of numbers."""
 
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 
+import cloakwork as cw
 from cloakwork.programs.ir.vectors import PlacedScalar
 from cloakwork.programs.layout import Axis, Layout
 from cloakwork.programs.packing.batch import BatchPacking
@@ -57,3 +61,21 @@ def test_two_inputs_share_the_parts_of_complex_slots() -> None:
     bounds = packing.input_bounds()
     assert bounds is not None
     assert np.allclose(bounds[0], np.hypot(0.5, 0.5))
+
+
+def test_evaluations_in_a_file_are_packed_as_they_are_taken(tmp_path: Path) -> None:
+    program = cw.compile(lambda x: x * x, (4,), precision=10, log_n=10, insecure=True)
+    rows = np.random.default_rng(0).uniform(-1, 1, (3000, 4))
+    np.save(tmp_path / "rows.npy", rows)
+    data = np.load(tmp_path / "rows.npy", mmap_mode="r")
+    tracemalloc.start()
+    try:
+        packed = program.pack({"x": data}, "encrypt")
+        seen = sum(float(vectors[0][1]) for vectors in packed.runs)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert packed.count == 3000
+    np.testing.assert_allclose(seen, rows[:, 1].sum())
+    # All vectors together, of 512 doubles each, would be 12 MB.
+    assert peak < 6 << 20

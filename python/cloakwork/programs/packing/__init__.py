@@ -75,6 +75,28 @@ def whole(vectors: Sequence[NDArray[Any]]) -> Maker:
     return lambda places: [vectors[place] for place in places]
 
 
+def made_when_taken(make: Callable[[], Sequence[NDArray[Any]]]) -> Maker:
+    """A maker of vectors that are made together, and dropped once each of them has been taken.
+
+    Example:
+        >>> maker = made_when_taken(lambda: [np.zeros(2), np.ones(2)])
+        >>> maker([1])[0].tolist()
+        [1.0, 1.0]
+    """
+    held: Sequence[NDArray[Any]] | None = None
+    left: set[int] = set()
+
+    def maker(places: Sequence[int]) -> Sequence[NDArray[Any]]:
+        nonlocal held, left
+        vectors = make() if held is None else held
+        left = {*range(len(vectors))} if held is None else left
+        left = left - {*places}
+        held = vectors if left else None
+        return [vectors[place] for place in places]
+
+    return maker
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
     """Arguments as vectors.

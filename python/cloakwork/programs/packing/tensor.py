@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from cloakwork.base.arrays import real_numbers, require_bound
 from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
-from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
+from cloakwork.programs.packing import (
+    Maker,
+    Packing,
+    evaluation_rows,
+    made_when_taken,
+    object_array,
+)
 from cloakwork.programs.packing.bits import bits_of
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.phases import PhasePlace
@@ -113,8 +119,9 @@ class WholeTensorPacking(RealPacking):
         """A batch of tensors, one a row, of vectors that may be complex."""
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
-        return whole(
-            [
+        # Of many evaluations no more are packed at once than are encrypted.
+        return made_when_taken(
+            lambda: [
                 vector
                 for port, place in self.tensors_in
                 if port.name in rows
