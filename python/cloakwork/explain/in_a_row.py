@@ -75,7 +75,7 @@ def _error_of_steps(program: Program) -> str:
     error = program.error if program.after else stated_error(program)
     if not error:
         return "none"
-    of_all = program.error is None or program.error_bound is not None
+    of_all = program.error is None or program.error_bound == program.error
     usual = "even with every input at its bound" if of_all else "of inputs such as were simulated"
     return f"below 2^{math.ceil(math.log2(error))}, {usual}, but for a chance of 2^-20"
 

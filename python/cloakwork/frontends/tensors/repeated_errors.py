@@ -48,6 +48,26 @@ def has_functions(graph: TensorFunction) -> bool:
     return is_off or any(isinstance(each, Apply) for each in in_order(graph.results))
 
 
+def samples_of_steps(graph: TensorFunction) -> tuple[Mapping[Source, Array], ...]:
+    """Arguments of the first step and of the last, where there are samples of these."""
+    spec = next(each for each in graph.specs if isinstance(each, RepeatedSpec))
+    found: list[Mapping[Source, Array]] = []
+    for sample in spec.samples[:_INPUTS]:
+        first = {
+            each: np.asarray(sample[each.name], np.float64)
+            for each in graph.sources
+            if each.name in sample
+        }
+        if len(first) < len(graph.sources):
+            return ()
+        taken = first
+        for _ in range(spec.times - 1):
+            exact = values_of(graph.results, taken)
+            taken = _following(graph, taken, [exact[each] for each in graph.results])
+        found += [first, taken]
+    return tuple(found)
+
+
 def largest_error(program: Program, graph: TensorFunction, noise: float) -> float:
     """How far results may be off after the last step, whatever the inputs are.
 
@@ -97,6 +117,7 @@ def error_to_expect(
     graph: TensorFunction,
     noise: NoiseModel,
     samples: Sequence[Mapping[str, Array]],
+    precision: int,
 ) -> float:
     """How far results are off after the last step, of inputs such as samples or random ones.
 
@@ -107,12 +128,15 @@ def error_to_expect(
         graph: What a step computes.
         noise: The noise of its operations.
         samples: Inputs by name; none for random ones.
+        precision: Bits after the binary point that a step was planned for.
     """
     several = samples or [*islice(drawn(program.packing.inputs), _TRIED)]
     found = [
         each for arguments in several if (each := _Steps.of(program, graph, arguments)) is not None
     ]
-    return max((each.error(noise) for each in found[:_INPUTS]), default=math.inf)
+    # Half of what a program states is noise as it was planned for.
+    fit = max(0.0, (program.error or 0.0) - 2.0 ** -(precision + 1)) * has_functions(graph)
+    return max((each.error(noise, fit) for each in found[:_INPUTS]), default=math.inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,13 +173,17 @@ class _Steps:
             made = [exact[each] for each in graph.results]
         return cls(program, graph, first, taken, made)
 
-    def error(self, noise: NoiseModel) -> float:
-        """How far results are off, but for one of many that are further."""
+    def error(self, noise: NoiseModel, fit: float) -> float:
+        """How far results are off, but for one of many that are further.
+
+        Args:
+            noise: The noise of operations.
+            fit: How far the results of a step may be off by its functions.
+        """
         deviations = [
             max(each)
             for each in zip(*map(self._deviations(noise), (self.first, self.last)), strict=True)
         ]
-        fit = (self.program.error or 0.0) * has_functions(self.graph)
         draws = [self._drawn(deviations, fit, np.random.default_rng(n)) for n in range(_OF_ALL)]
         worst = max(
             float(np.sqrt(np.mean(np.square(of_one), axis=0).max()))

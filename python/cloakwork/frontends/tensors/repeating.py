@@ -18,6 +18,7 @@ from cloakwork.frontends.tensors.repeated_errors import (
     error_to_expect,
     has_functions,
     largest_error,
+    samples_of_steps,
 )
 from cloakwork.frontends.tensors.result import RepeatedSpec, following
 from cloakwork.frontends.tensors.state import placed_at, places_of_next, require_next
@@ -27,10 +28,13 @@ from cloakwork.plan.parameters.bootstrapping import USUAL_RINGS, least_level, re
 from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.plan.parameters.together import lifted
 from cloakwork.plan.reals.options import RealOptions
+from cloakwork.plan.tensors.lower import in_order
 from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.bounds import largest_bound
-from cloakwork.programs.ir.tensors import TensorFunction
+from cloakwork.programs.ir.tensors import Apply, Node, TensorFunction, on_operands
 from cloakwork.programs.layout import Layout, default_layout
+from cloakwork.programs.operations.bootstrapping import refreshes
+from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.repeated import Carried, Repeated, with_lifts
 from cloakwork.programs.slots import SlotProgram
@@ -42,6 +46,8 @@ from cloakwork.schemes.ckks import Ckks
 
 # Of reals.
 _MOST_PRECISION = 50
+# By how many bits functions are more precise than what all steps leave of them.
+_MORE_BITS = 2
 # A bound on errors that says nothing.
 _ABSURD = 2.0**20
 
@@ -64,18 +70,18 @@ def repeating(
         KeyBudgetError: The keys take more than the budget.
     """
     spec = _repeated_spec(specs)
-    # What functions are off by adds up.
-    has_errors = has_functions(traced(function, specs))
-    spare, reached = spec.times.bit_length() * has_errors, -math.inf
+    spare, reached = 0, -math.inf
     while options.precision + spare <= _MOST_PRECISION:
         asked = replace(options, precision=options.precision + spare)
         program, graph = _planned(function, specs, asked, device)
+        has_errors = has_functions(graph)
         parameters, refreshing = program.scheme.parameters, program.scheme.refreshing
         largest = largest_error(program, graph, 2.0**-asked.precision)
         error, bound = largest, largest if largest < _ABSURD else None
-        if error > 2.0**-options.precision:
+        # It is not a number where errors are infinite.
+        if not error <= 2.0**-options.precision:
             noise = options.noise(parameters, refreshing)
-            error = min(error, error_to_expect(program, graph, noise, spec.samples))
+            error = error_to_expect(program, graph, noise, spec.samples, asked.precision)
         before, reached = reached, -math.log2(error) if error < math.inf else -math.inf
         if reached >= options.precision:
             _require_key_budget(program, options)
@@ -115,25 +121,20 @@ def _planned(
     function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
 ) -> tuple[Program, TensorFunction]:
     """A step that is repeated, on the least chain of all levels, or one of bootstraps."""
-
-    def in_ring(log_n: int) -> _Step:
-        asked = replace(options, log_n=log_n, bootstrap=False)
-        states = [number for number, each in enumerate(specs) if isinstance(each, RepeatedSpec)]
-        program, graph = _in_place(function, specs, states, asked, device)
-        carried = tuple(
-            Carried(graph.sources[number].name, program.outputs[at].name)
-            for at, number in enumerate(states)
-        )
-        return _Step(program, graph, Repeated(_repeated_spec(specs).times, carried))
-
+    search = _Search(function, specs, options, device)
     largest = USUAL_RINGS[-1] if options.log_n is None else options.log_n
-    step = in_ring(largest)
+    try:
+        step = search.in_ring(largest)
+    except InvalidParametersError:
+        if options.bootstrap is False:
+            raise
+        return search.refreshed_within(largest)
     if not options.bootstrap:
         for ring in RINGS if options.log_n is None else [largest]:
             if not step.has_chain(ring):
                 continue
             with suppress(InvalidParametersError):
-                found = step if ring == largest else in_ring(ring)
+                found = step if ring == largest else search.in_ring(ring)
                 if found.has_chain(ring):
                     return found.deep(), found.graph
     if options.bootstrap is False:
@@ -142,41 +143,102 @@ def _planned(
             f"levels for {step.repeated.times} steps, which no ring up to degree 2^{largest} has; "
             "leave bootstrap out, or repeat it less often"
         )
-    return step.refreshed(options), step.graph
+    try:
+        return step.refreshed(options), step.graph
+    except InvalidParametersError:
+        # It is deeper than what a bootstrap gives.
+        return search.refreshed_within(largest)
 
 
-def _in_place(
-    function: Callable[..., object],
-    specs: Sequence[Spec],
-    states: Sequence[int],
-    options: RealOptions,
-    device: str,
-) -> tuple[Program, TensorFunction]:
-    """A step that leaves its states where it takes them.
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What is planned in several ways.
 
-    Where a step leaves them otherwise of its own they are brought there, which takes a level.
+    Args:
+        function: The step.
+        specs: Those of its arguments.
+        options: What is asked of it.
+        device: Where it is to run.
     """
-    graph = traced(function, specs)
-    require_next(graph, states)
-    program = program_in_units(graph, options, device)
-    made = places_of_next(program, len(states))
-    first = [specs[number] for number in states]
-    places = [
-        each.place if isinstance(each, PlacedSpec) and each.place is not None else place
-        for each, place in zip(first, made, strict=True)
-    ]
-    if not all(isinstance(place, Layout) for place in places):
-        places = [default_layout(each.shape, program.packing.slots) for each in first]
-    placed = placed_at(specs, states, places)
-    if places != made or any(isinstance(each, PlacedSpec) and each.place is None for each in first):
-        graph = traced(function, placed)
-        program = program_in_units(graph, options, device)
-        made = places_of_next(program, len(states))
-    if made != places:
-        layouts = tuple(place for place in places if isinstance(place, Layout))
-        graph = replace(graph, places=layouts)
-        program = program_in_units(graph, options, device)
-    return following(program, graph), graph
+
+    function: Callable[..., object]
+    specs: Sequence[Spec]
+    options: RealOptions
+    device: str
+
+    @property
+    def states(self) -> list[int]:
+        """The numbers of the arguments that are carried on."""
+        return [n for n, each in enumerate(self.specs) if isinstance(each, RepeatedSpec)]
+
+    def in_ring(self, log_n: int) -> _Step:
+        """The step in a ring, without bootstraps.
+
+        Where a step leaves its states otherwise than it takes them they are brought there, which
+        takes a level.
+        """
+        options = replace(self.options, log_n=log_n, bootstrap=False)
+        graph = self._traced(self.specs)
+        require_next(graph, self.states)
+        program = program_in_units(graph, options, self.device)
+        made = places_of_next(program, len(self.states))
+        given = [self.specs[number] for number in self.states]
+        places = self._places(made, program.packing.slots)
+        placed = placed_at(self.specs, self.states, places)
+        if places != made or not all(isinstance(each, PlacedSpec) and each.place for each in given):
+            graph = self._traced(placed)
+            program = program_in_units(graph, options, self.device)
+            made = places_of_next(program, len(self.states))
+        if made != places:
+            graph = replace(graph, places=tuple(places))
+            program = program_in_units(graph, options, self.device)
+        return self._step(program, graph)
+
+    def refreshed_within(self, log_n: int) -> tuple[Program, TensorFunction]:
+        """The step with bootstraps on the way and before it."""
+        options = replace(self.options, log_n=log_n, bootstrap=True)
+        defaults = [default_layout(self.specs[n].shape, 1 << (log_n - 1)) for n in self.states]
+        places = self._places(defaults, 1 << (log_n - 1))
+        graph = self._traced(placed_at(self.specs, self.states, places))
+        require_next(graph, self.states)
+        graph = replace(graph, places=tuple(places))
+        step = self._step(program_in_units(graph, options, self.device), graph)
+        return step.refreshed(self.options), graph
+
+    def _traced(self, specs: Sequence[Spec]) -> TensorFunction:
+        graph = traced(self.function, specs)
+        # What functions are off by adds up.
+        bits = self.options.precision + _repeated_spec(specs).times.bit_length() + _MORE_BITS
+        results = _with_bits(graph.results, bits)
+        return replace(graph, results=results, samples=samples_of_steps(graph))
+
+    def _places(self, made: Sequence[TensorPlace], slots: int) -> list[Layout]:
+        """Where states lie: as what they are at first, or as a step leaves them."""
+        found: list[Layout] = []
+        for number, place in zip(self.states, made, strict=True):
+            spec = self.specs[number]
+            known = spec.place if isinstance(spec, PlacedSpec) and spec.place is not None else place
+            found.append(known if isinstance(known, Layout) else default_layout(spec.shape, slots))
+        return found
+
+    def _step(self, program: Program, graph: TensorFunction) -> _Step:
+        carried = tuple(
+            Carried(graph.sources[number].name, program.outputs[at].name)
+            for at, number in enumerate(self.states)
+        )
+        repeated = Repeated(_repeated_spec(self.specs).times, carried)
+        return _Step(following(program, graph), graph, repeated)
+
+
+def _with_bits(results: Sequence[Node], bits: int) -> tuple[Node, ...]:
+    """The same with so many bits of functions right, where the user does not say how many."""
+    made: dict[Node, Node] = {}
+    for node in in_order(results):
+        new = on_operands(node, made.__getitem__)
+        if isinstance(new, Apply) and new.bits is None:
+            new = replace(new, bits=bits)
+        made[node] = new
+    return tuple(made[each] for each in results)
 
 
 @dataclass(frozen=True)
@@ -254,18 +316,22 @@ class _Step:
         bounds, known = program.input_bounds, program.value_bounds
         assert bounds is not None
         assert known is not None
-        log_n = program.scheme.parameters.log_n
-        bound = 2.0 ** math.ceil(math.log2(max(1.0, *(bounds[own] for own in inputs))))
+        log_n, own = program.scheme.parameters.log_n, program.scheme.refreshing
+        bound = 2.0 ** math.ceil(math.log2(max(1.0, *(bounds[number] for number in inputs))))
+        if own is not None:
+            bound = max(bound, own.bound)
         refreshing = refreshing_for(log_n, bound=bound, insecure=options.insecure)
         needed = max(refreshing.input_level, least_level(refreshing, largest_bound(known)))
         top = refreshing.output_level
-        if self.spent > top - needed:
-            raise InvalidParametersError(
-                f"cannot compile {options.title}: expected a step of up to {top - needed} levels, "
-                f"which a bootstrap in a ring of degree 2^{log_n} leaves, got one of {self.spent}; "
-                "repeat a shallower step"
-            )
-        raised = with_raised_levels(body, top - self.taken)
+        raised = body
+        if not refreshes(body):
+            if self.spent > top - needed:
+                raise InvalidParametersError(
+                    f"cannot compile {options.title}: expected a step of up to {top - needed} "
+                    f"levels, which a bootstrap in a ring of degree 2^{log_n} leaves, got one of "
+                    f"{self.spent}; repeat a shallower step"
+                )
+            raised = with_raised_levels(body, top - self.taken)
         lifting = with_lifts(raised, inputs, needed, refreshing.input_level, top)
         ranges = tuple(
             replace(each, values=tuple(lifting.numbers[value] for value in each.values))

@@ -54,6 +54,7 @@ class Candidate(Generic[L]):
         bounds: Of a program the largest absolute value of each of its values.
         precise_error: How far results of a program of these bounds may be off under some noise;
             raises InvalidParametersError where that is more than was asked.
+        is_carried_on: Whether results are refreshed when they are next arguments.
     """
 
     lowered: L
@@ -61,6 +62,7 @@ class Candidate(Generic[L]):
     among: Sequence[Collection[int] | None]
     bounds: Callable[[L], Bounds]
     precise_error: Callable[[L, Bounds, NoiseModel], float]
+    is_carried_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class RefreshingChain:
 
     def _placed(self, candidate: Candidate[L]) -> L:
         floor = least_level(self.refreshing, largest_bound(candidate.bounds(candidate.lowered)))
+        if candidate.is_carried_on:
+            floor = max(floor, self.refreshing.input_level)
         *preferred, last = candidate.among
         for among in preferred:
             with suppress(InvalidParametersError):

@@ -75,6 +75,7 @@ def _planned(
             among=[None],
             bounds=lambda program: program.value_bounds(task.bounds),
             precise_error=precise_error,
+            is_carried_on=bool(task.places),
         )
     )
     return Plan(found.lowered, found.refreshing.chain, found.price, found.refreshing)

@@ -79,7 +79,8 @@ class Task:
         least: Bits after the binary point that results need at least: with fewer, all are noise.
         samples: Arguments such as there will be.
         gained: By how many bits errors along them are smaller than bounds of all values say.
-        places: Where the first results are to lie; the planner chooses for others.
+        places: Where the first results are to lie, which are the next arguments; the planner
+            chooses for others.
     """
 
     options: RealOptions

@@ -322,7 +322,8 @@ class TensorFunction:
         results: What it returns.
         form: Whether it returns the one tensor, or a tuple.
         samples: Arguments such as it will be given; none where nobody has any.
-        places: Where the first results are to lie; the planner chooses for others.
+        places: Where the first results are to lie, which are the next arguments; the planner
+            chooses for others.
     """
 
     sources: tuple[Source, ...]
