@@ -501,7 +501,9 @@ class TensorMethods:
         parts = index if isinstance(index, tuple) else (index,)
         for part in parts:
             if isinstance(part, bool | np.bool_) or not (
-                part is None or part is ... or isinstance(part, slice | SupportsIndex | list)
+                part is None
+                or part is ...
+                or isinstance(part, slice | SupportsIndex | list | tuple | range)
             ):
                 raise InvalidArgumentError(
                     "cannot index: expected whole numbers, slices, arrays and masks that are known "

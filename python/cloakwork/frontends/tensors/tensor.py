@@ -32,6 +32,8 @@ TENSOR_KIND = "tensor file"
 class TensorRunner(Runner, Protocol):
     """Whoever computes with tensors that there are: a session or its evaluator."""
 
+    @property
+    def device(self) -> str: ...
     def refreshed(self, tensor: Tensor) -> Tensor: ...
 
 
@@ -94,6 +96,11 @@ class Tensor(NumpyMethods, Unpicklable):
     def shape(self) -> tuple[int, ...]:
         """The shape, which is not secret."""
         return self.layout.shape
+
+    @property
+    def device(self) -> str:
+        """Where it is computed: "cpu", or "cuda" of a GPU."""
+        return self.runner.device
 
     @property
     def level(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.einsum import einsum
-from cloakwork.frontends.tensors.methods import axes_of
+from cloakwork.frontends.tensors.methods import TensorMethods, axes_of
 from cloakwork.frontends.tensors.numpy import (
     counting,
     folding,
@@ -56,21 +56,13 @@ GROUPS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
     "Sums and statistics": {
         "sum": lambda a, axis=None, keepdims=False: a.sum(axis, keepdims=keepdims),
         "mean": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
-        "var": lambda a, axis=None, ddof=0, keepdims=False: a.var(
-            axis, ddof=ddof, keepdims=keepdims
-        ),
-        "std": lambda a, axis=None, ddof=0, keepdims=False: a.std(
-            axis, ddof=ddof, keepdims=keepdims
-        ),
+        "var": statistics.variance,
+        "std": statistics.deviation,
         # No encrypted number is NaN.
         "nansum": lambda a, axis=None, keepdims=False: a.sum(axis, keepdims=keepdims),
         "nanmean": lambda a, axis=None, keepdims=False: a.mean(axis, keepdims=keepdims),
-        "nanvar": lambda a, axis=None, ddof=0, keepdims=False: a.var(
-            axis, ddof=ddof, keepdims=keepdims
-        ),
-        "nanstd": lambda a, axis=None, ddof=0, keepdims=False: a.std(
-            axis, ddof=ddof, keepdims=keepdims
-        ),
+        "nanvar": statistics.variance,
+        "nanstd": statistics.deviation,
         "average": linear_maps.weighted_mean,
         "cov": statistics.covariances,
         "linalg.norm": statistics.norm,
@@ -251,10 +243,18 @@ GROUPS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "isposinf": lambda x: np.zeros(x.shape, dtype=bool),
     },
     "Known results": {
-        "zeros_like": lambda a: np.zeros(a.shape),
-        "ones_like": lambda a: np.ones(a.shape),
-        "full_like": lambda a, fill_value: np.broadcast_to(fill_value, a.shape) * 1.0,
-        "empty_like": lambda prototype: np.zeros(prototype.shape),
+        "zeros_like": lambda a, dtype=None: np.zeros(a.shape, dtype or a.dtype),
+        "ones_like": lambda a, dtype=None: np.ones(a.shape, dtype or a.dtype),
+        "full_like": lambda a, fill_value, dtype=None: np.full(
+            a.shape, fill_value, dtype or a.dtype
+        ),
+        "result_type": lambda *arrays_and_dtypes: np.result_type(
+            *(each.dtype if isinstance(each, TensorMethods) else each for each in arrays_and_dtypes)
+        ),
+        "can_cast": lambda from_, to, casting="safe": np.can_cast(from_.dtype, to, casting),
+        "empty_like": lambda prototype, dtype=None: np.zeros(
+            prototype.shape, dtype or prototype.dtype
+        ),
     },
 }
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {

@@ -195,8 +195,8 @@ def pseudo_inverse(a: Any) -> Any:
     return turned @ _inverse(1.0 * (a @ turned), rows, "pinv")
 
 
-def lower_root(a: Any) -> Any:
-    """The lower factors of positive definite matrices, as `numpy.linalg.cholesky`.
+def lower_root(a: Any, upper: bool = False) -> Any:
+    """The lower factors, or upper ones, of positive definite matrices, as `numpy.linalg.cholesky`.
 
     Raises:
         ShapeMismatchError: They are not square.
@@ -212,13 +212,14 @@ def lower_root(a: Any) -> Any:
         for row in range(column, rows):
             made[row, column] = rest[row - column] * inverse_root
     zero = np.zeros(a.shape[:-2])
-    return np.stack(
+    lower: Any = np.stack(
         [
             np.stack([made.get((row, column), zero) for column in range(rows)], axis=-1)
             for row in range(rows)
         ],
         axis=-2,
     )
+    return lower.swapaxes(-1, -2) if upper else lower
 
 
 def _sum_of_products(made: dict[tuple[int, int], Any], row: int, column: int) -> Any:

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from operator import attrgetter
-from typing import Any
+from types import ModuleType
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from cloakwork.errors import (
     InvalidArgumentError,
     UnsupportedOperationError,
 )
-from cloakwork.frontends.tensors.methods import TensorMethods
+from cloakwork.frontends.tensors.methods import TensorMethods, is_truths
+from cloakwork.frontends.tensors.numpy.array_api import namespace_of
 from cloakwork.frontends.tensors.numpy.assembling import clipped, hypotenuse, larger, smaller
 from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS, METHODS
 from cloakwork.frontends.tensors.numpy.products import matvec, vecdot, vecmat
@@ -191,7 +193,7 @@ def _arguments(
             named |= value
         elif parameter.default is parameter.empty or parameter.kind is parameter.POSITIONAL_ONLY:
             given.append(value)
-        elif not _is_default(parameter, value):
+        elif not _is_default(parameter, value, name in supported):
             named[name] = value
     others = [name for name in named if name not in supported]
     if others:
@@ -203,9 +205,9 @@ def _arguments(
     return given, named
 
 
-def _is_default(parameter: inspect.Parameter, value: Any) -> bool:
-    """Whether an argument is what numpy takes where it is left out."""
-    same = (parameter.default, *_DEFAULTS.get(parameter.name, ()))
+def _is_default(parameter: inspect.Parameter, value: Any, is_supported: bool) -> bool:
+    """Whether an argument is what numpy, or a tensor, takes where it is left out."""
+    same = (parameter.default, *(() if is_supported else _DEFAULTS.get(parameter.name, ())))
     return any(value is each or (isinstance(value, str) and value == each) for each in same)
 
 
@@ -221,6 +223,38 @@ class NumpyMethods(TensorMethods):
         self, function: Callable[..., Any], _types: Any, args: Any, options: Any
     ) -> Any:
         return function_of_tensors(function, args, options)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        return namespace_of(api_version)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """numpy's type of the numbers: float64, and bool of comparisons."""
+        return np.dtype(np.bool_ if is_truths(self) else np.float64)
+
+    @property
+    def device(self) -> str:
+        """Where it is computed, as the array API has it."""
+        return "cpu"
+
+    @property
+    def mT(self) -> Self:  # noqa: N802  (the array API's name)
+        """The tensor with its last two axes exchanged."""
+        made: Self = self.swapaxes(-1, -2)
+        return made
+
+    def to_device(self, device: str, /, *, stream: object = None) -> Self:
+        """The tensor itself, which is there already.
+
+        Raises:
+            UnsupportedOperationError: It is asked for elsewhere.
+        """
+        if device != self.device or stream is not None:
+            raise UnsupportedOperationError(
+                f"cannot move a tensor to {shown(device)}: expected {self.device}, where it is "
+                "computed; a session says it by backend=, and compile by device="
+            )
+        return self
 
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:

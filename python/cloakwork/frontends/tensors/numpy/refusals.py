@@ -64,8 +64,8 @@ REFUSED: Mapping[str, str] = {
         savez_compressed
     """,
     "it is for whole numbers, dates, types or memory, which encrypted tensors have not": """
-        busday_count busday_offset is_busday isnat ravel_multi_index unravel_index can_cast
-        common_type min_scalar_type result_type may_share_memory shares_memory einsum_path
+        busday_count busday_offset is_busday isnat ravel_multi_index unravel_index
+        common_type min_scalar_type may_share_memory shares_memory einsum_path
     """,
 }
 # Methods of arrays, as far as they have names of their own.

@@ -16,6 +16,25 @@ from cloakwork.frontends.tensors.numpy.joining import joined_rows
 _MATRIX_AXES = 2
 
 
+def variance(
+    a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, correction: Any = None
+) -> Any:
+    """The variance along axes, as `numpy.var`, which calls `ddof` a correction as well."""
+    return a.var(axis, ddof=_whole(ddof if correction is None else correction), keepdims=keepdims)
+
+
+def deviation(
+    a: Any, axis: Any = None, ddof: Any = 0, keepdims: bool = False, correction: Any = None
+) -> Any:
+    """The standard deviation along axes, as `numpy.std`."""
+    return a.std(axis, ddof=_whole(ddof if correction is None else correction), keepdims=keepdims)
+
+
+def _whole(number: Any) -> Any:
+    """A whole number where a floating one is, as the array API gives corrections."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def covariances(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None
 ) -> Any:
