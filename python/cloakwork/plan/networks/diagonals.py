@@ -11,7 +11,7 @@ section 4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,25 +135,43 @@ def append_product(
 ) -> list[int | None]:
     """Append the product of a packed tensor with a matrix, not rescaled and not yet folded."""
     slots, batch = operand.slots, builder.slots // operand.slots
-    sources, targets = operand.places[matrix.columns], result.places[matrix.rows]
     products: list[int | None] = [None] * result.ciphertexts
-    for number in range(result.ciphertexts):
-        for other, value in enumerate(values):
-            here = (targets // slots == number) & (sources // slots == other)
-            if not here.any():
-                continue
-            linear = _linear(
-                value,
-                sources[here] % slots,
-                targets[here] % slots,
-                matrix.weights[here],
-                (slots, operand.period, result.period, batch),
-                hoisted,
-            )
-            made = builder.append(linear)
-            before = products[number]
-            products[number] = made if before is None else builder.append(Add(before, made))
+    for number, other, here in _blocks(matrix, operand, result):
+        linear = _linear(
+            values[other],
+            operand.places[matrix.columns[here]] % slots,
+            result.places[matrix.rows[here]] % slots,
+            matrix.weights[here],
+            (slots, operand.period, result.period, batch),
+            hoisted,
+        )
+        made = builder.append(linear)
+        before = products[number]
+        products[number] = made if before is None else builder.append(Add(before, made))
     return products
+
+
+def _blocks(
+    matrix: ClearMatrix, operand: Places, result: Places
+) -> Iterator[tuple[int, int, _Indices | slice]]:
+    """For each pair of ciphertexts, of result and operand, the elements between them, if any."""
+    wide, count = operand.ciphertexts, result.ciphertexts * operand.ciphertexts
+    if count == 1:
+        if len(matrix.rows):
+            yield 0, 0, slice(None)
+        return
+    # Short words are sorted by their digits, once for all pairs.
+    word = np.uint16 if count <= np.iinfo(np.uint16).max else np.uint32
+    of_result = (result.places // result.slots * wide).astype(word)
+    of_operand = (operand.places // operand.slots).astype(word)
+    keys = of_result[matrix.rows] + of_operand[matrix.columns]
+    order = np.argsort(keys, kind="stable")
+    ends = np.cumsum(np.bincount(keys, minlength=count))
+    start = 0
+    for block, end in enumerate(ends.tolist()):
+        if end > start:
+            yield block // wide, block % wide, order[start:end]
+        start = end
 
 
 def _linear(
