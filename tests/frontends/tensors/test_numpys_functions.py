@@ -1052,6 +1052,18 @@ def test_every_dispatched_function_has_arguments() -> None:
     assert UFUNCS.union(FUNCTIONS) == set(ARGUMENTS)
 
 
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS} & {*NAMES} - {"einsum"}))
+def test_arguments_have_numpys_names_and_defaults(name: str) -> None:
+    numpys = inspect.signature(attrgetter(name)(np)).parameters
+    for each in inspect.signature(FUNCTIONS[name]).parameters.values():
+        # Older versions have fewer, and pad takes some as keywords.
+        if each.default is each.empty or each.name not in numpys:
+            continue
+        default = numpys[each.name].default
+        # numpy's own mark stands for a default that is elsewhere.
+        assert each.default == default or "no value" in repr(default), each
+
+
 def _unsupported() -> list[tuple[str, inspect.Parameter]]:
     """Each parameter of numpy's that tensors have not, with its function."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

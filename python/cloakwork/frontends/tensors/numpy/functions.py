@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -121,7 +122,7 @@ GROUPS: Mapping[str, Mapping[str, Callable[..., Any]]] = {
         "nancumprod": folding.running_products,
         "cumulative_prod": folding.running_products_of_vector,
         "linalg.cross": lambda x1, x2, axis=-1: products.cross(x1, x2, axis=axis),
-        "linalg.matmul": np.matmul,
+        "linalg.matmul": operator.matmul,
         "linalg.outer": products.outer_of_vectors,
         "linalg.tensordot": lambda x1, x2, axes=2: products.tensordot(x1, x2, axes),
         "linalg.vecdot": products.vecdot_along,
