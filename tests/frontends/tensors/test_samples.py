@@ -62,6 +62,12 @@ def test_statistics_of_raw_data_need_no_ranges(function: Callable[[Any], Any]) -
         assert np.abs(program.run_clear(data) - function(data)).max() < allowed
 
 
+def test_what_is_divided_by_a_root_takes_one_function() -> None:
+    divided = cw.compile(_standardised, _data(0), precision=10)
+    rooted = cw.compile(lambda x: x.std(axis=0), _data(0), precision=10)
+    assert divided.scheme.parameters.levels <= rooted.scheme.parameters.levels + 2
+
+
 def test_numbers_beyond_the_samples_and_the_margin_are_refused() -> None:
     program = cw.compile(lambda x: x.std(axis=0), _data(0), precision=8, insecure=True, log_n=8)
     client, _ = program.keygen()

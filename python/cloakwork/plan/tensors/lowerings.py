@@ -14,6 +14,7 @@ from functools import partial
 
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, MemoryBudgetError
 from cloakwork.plan.analysis.least_needs import least_needs
+from cloakwork.plan.functions.inverse_roots import with_inverse_roots
 from cloakwork.plan.matmul.batches import Batch, batches
 from cloakwork.plan.matmul.convolution import Convolution
 from cloakwork.plan.matmul.expression import least_multiplications, matrix_expression, read_most
@@ -91,6 +92,7 @@ def cheapest_program(
 
 
 def _cheapest_as_spelled(function: TensorFunction, options: RealOptions, device: str) -> Program:
+    function = replace(function, results=with_inverse_roots(function.results))
     bounds = {source: spec.bound for source, spec in function.spec_of.items()}
     task = Task(
         options,
