@@ -111,7 +111,8 @@ def cycle_of(body: SlotProgram, carried: Sequence[tuple[int, int]], times: int) 
     lifts = lifted_inputs(body, {number for number, _ in carried})
     if not lifts:
         spent = max(taken[own] - made[result] for own, result in carried)
-        if spent <= 0:
+        # Refreshed values stand where their parameters say.
+        if spent <= 0 or refreshes(body):
             return [first]
         return [_lower(first, spent * each) for each in range(times)]
     bootstraps = [body.operations[n] for n in lifts.values()]

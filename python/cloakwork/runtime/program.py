@@ -754,6 +754,8 @@ class Program(Served):
             size = f"{len(self.parts)} programs in a row"
         elif isinstance(body, SlotProgram):
             size = f"{len(body.operations)} operations"
+            if self.repeated is not None:
+                size += f", {self.repeated.times} times"
         else:
             size = f"{body.bootstrap_count} bootstraps"
         return f"Program({self.name}: {ports:.60}; {size}; {self.scheme})"

@@ -15,6 +15,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     InvalidParametersError,
     MalformedBytesError,
+    PrecisionLostError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
@@ -24,6 +25,7 @@ from cloakwork.schemes.base import ReadLimits
 from tests.thoroughness import part
 
 SMALL: dict[str, Any] = {"log_n": 8, "insecure": True, "precision": 8}
+_RING: dict[str, Any] = {"insecure": True, "precision": 10}
 
 
 def shrinking(x: Any, c: Any, times: int = 8) -> Any:
@@ -99,6 +101,40 @@ def test_numbers_before_and_after_the_steps() -> None:
     assert abs(program.run(x, w) - fitted(x, w)) < 2**-8
 
 
+def test_a_program_that_follows_the_steps() -> None:
+    halves = cw.compile(partial(shrinking, times=3), (4,), (4,), log_n=9, **_RING)
+    after = cw.compile(lambda x: (x + 1) * x, cw.result(halves), **_RING)
+    row = cw.in_a_row(halves, after)
+    last = shrinking(X, C, 3)
+    assert np.abs(row.run(X, C) - (last + 1) * last).max() < 2**-10
+
+
+def test_a_decision_on_the_last_state() -> None:
+    top = cw.exactly(lambda v: cw.boolean.above(v, 0.05), bits=6)
+
+    def decided(x: Any) -> Any:
+        return top(cw.repeat(lambda x: 0.5 * x * x, x, 2))
+
+    program = cw.compile(decided, (4,), precision=12)
+    assert [len(part.parts) for part in program.parts] == [1, 1, 1]
+    assert program.run_clear(X).tolist() == [0.0, 0.0, 0.0, 1.0]
+
+
+def test_results_whose_errors_are_simulated_are_for_the_holder_of_the_key() -> None:
+    def descend(x: Any, y: Any, w: Any) -> Any:
+        return cw.repeat(lambda w: w - 0.5 * (x.T @ (x @ w - y)) / 8, w, 12, bound=2)
+
+    program = cw.compile(descend, (8, 3), (8,), (3,), log_n=9, **{**_RING, "precision": 8})
+    assert program.error is not None
+    x = np.random.default_rng(0).uniform(-1, 1, (8, 3))
+    inputs = x, x @ [0.25, -0.1, 0.2], np.zeros(3)
+    client, evaluator = program.keygen()
+    made = evaluator.run(client.encrypt(*inputs))
+    assert np.abs(client.decrypt(made) - descend(*inputs)).max() < program.error
+    with pytest.raises(PrecisionLostError, match="8 right bits or more"):
+        client.decrypt_for_others(made, statistical_bits=16, decryptions=4)
+
+
 def test_a_state_that_is_captured_as_well() -> None:
     def root(a: Any) -> Any:
         return cw.repeat(lambda x: x + (a - x * x) / 2, a, 4, low=0, high=1)
@@ -154,6 +190,22 @@ def test_a_file_whose_steps_do_not_follow_one_another_is_refused() -> None:
     record["repeated"] = {**record["repeated"], "times": 4000}
     data = container.to_bytes("program file", record)
     with pytest.raises(MalformedBytesError, match="its steps do not follow one another"):
+        cw.Program.from_fields(
+            container.read_bytes(data, "program file"), ReadLimits(insecure=True)
+        )
+
+
+def test_a_file_whose_bootstraps_leave_a_step_too_low_is_refused() -> None:
+    def deep(x: Any) -> Any:
+        for _ in range(14):
+            x = x * x
+        return x
+
+    once = cw.compile(deep, (4,), bootstrap=True, **SMALL)
+    record = dict(once.to_record())
+    record["repeated"] = {"times": 2, "carried": [{"input": "x", "result": "result"}]}
+    data = container.to_bytes("program file", record)
+    with pytest.raises(MalformedBytesError, match="levels below where the next takes it"):
         cw.Program.from_fields(
             container.read_bytes(data, "program file"), ReadLimits(insecure=True)
         )
