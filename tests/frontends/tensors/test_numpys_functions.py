@@ -755,7 +755,7 @@ ARGUMENTS: Mapping[str, Callable[[Generator], Call]] = {
     "linalg.cross": _two(((2, 3), (3,)), ((3,), (3,)), ((2, 2), (2, 2))),
     "linalg.matmul": _products,
     "linalg.outer": _two(((2,), (3,)), ((2, 2), (2,))),
-    "linalg.tensordot": _two(((2, 3, 1), (3, 1, 2)), ((2,), (2,))),
+    "linalg.tensordot": _two(((2, 3, 1), (3, 1, 2)), ((2, 2), (2, 2))),
     "linalg.vecdot": lambda rng: (
         [_numbers(rng, (2, 3)), _numbers(rng, (2, 3))],
         _some(rng, axis=int(rng.integers(-2, 0))),
