@@ -178,3 +178,16 @@ def test_exponents_are_those_of_doubles(exponent: Any) -> None:
         Port("x", "real", exponent=exponent)
     with pytest.raises(InvalidProgramError, match="exponent of reals"):
         Port("x", "unsigned", 4, exponent=3)
+
+
+def test_products_of_numbers_below_their_units_stay_near_them() -> None:
+    def map_of(x: Any) -> Any:
+        # Doubled twice, so that no clear factor takes up what the unit is too large.
+        for _ in range(6):
+            x = 4 * x * (1 - x)
+        return x
+
+    data = np.array([0.3, 0.7])
+    program = cw.compile(map_of, data, relative=16, log_n=9, insecure=True)
+    assert program.outputs[0].exponent == 0
+    assert np.abs(program.run_clear(data) - map_of(data)).max() < (program.error or 0) < 2**-16

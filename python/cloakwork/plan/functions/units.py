@@ -18,7 +18,7 @@ from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.parameters.ckks import fits_a_scale
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
-from cloakwork.programs.ir.elementwise import scaled
+from cloakwork.programs.ir.elementwise import multiple, scaled
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
@@ -37,6 +37,8 @@ from cloakwork.programs.port import MAX_EXPONENT
 _BITS = 2000
 # Exponents are multiples, so that roots of roots have whole ones.
 _STEP = 4
+# By how many bits numbers may be smaller than their unit: products add up what each factor is.
+_SLACK = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,12 @@ class _Units:
         """A node in the unit that costs nothing, its operands being made."""
         if node not in self.made:
             exponent = self._own_exponent(node)
-            self.made[node] = self._in_unit(node, exponent), exponent
+            made = self._in_unit(node, exponent)
+            small = exponent - _exponent(_size(self.intervals[node]))
+            if small >= _SLACK:
+                # Doubled they are as large as their unit again, at no level.
+                made, exponent = multiple(made, 1 << small, ""), exponent - small
+            self.made[node] = made, exponent
 
     def at(self, node: Node, exponent: int) -> Node:
         """A node in a unit."""
