@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +84,7 @@ def run_steps(
     backend: Any,
     inputs: Sequence[Any],
     run: Callable[[Step, Sequence[Any]], Sequence[Any]],
+    of: Iterable[Step] | None = None,
 ) -> Sequence[Any]:
     """The results of the last step.
 
@@ -92,11 +93,12 @@ def run_steps(
         backend: What brings values to lower levels.
         inputs: The inputs of the first step.
         run: Gives the results of a step, of its inputs.
+        of: The steps; by default all.
     """
     pairs, bounds = carried_pairs(program), program.input_bounds
     given: list[Any] = list(inputs)
     made: Sequence[Any] = ()
-    for number, step in enumerate(steps(program)):
+    for number, step in enumerate(steps(program) if of is None else of):
         for own, result in pairs if number else ():
             value = made[result]
             given[own] = value if bounds is None else backend.bounded(value, bounds[own])
@@ -111,13 +113,35 @@ def run_steps(
 
 def results_of(program: Program, backend: Any, inputs: Sequence[Any]) -> list[Any]:
     """The estimate of every result, of those of inputs."""
+    ends: list[list[float]] = []
 
     def run(step: Step, taken: Sequence[Any]) -> Sequence[Any]:
         made = run_in_order(step.body, backend, taken, bounds_of_step(program, step))
+        if program.repeated is None:
+            return made
         # What is said of errors that exceed the numbers themselves would outgrow doubles.
-        return made if program.repeated is None else [_limited(each) for each in made]
+        made = [_limited(each) for each in made]
+        ends.append([each.deviation for each in made])
+        return made
 
-    return [*run_steps(program, backend, inputs, run)]
+    return [*run_steps(program, backend, inputs, run, _until_settled(program, ends))]
+
+
+def _until_settled(program: Program, ends: Sequence[Sequence[float]]) -> Iterator[Step]:
+    """The steps of a program, but for cycles that end with the same errors as the one before.
+
+    Args:
+        program: The program.
+        ends: The errors of the results of all steps so far.
+    """
+    cycle, length = program.cycle, len(program.cycle)
+    left = 1 if program.repeated is None else program.repeated.times
+    while left > 0:
+        yield from cycle[:left]
+        left -= length
+        if len(ends) > length and ends[-1] == ends[-1 - length] and left > 0:
+            # As many steps of one more cycle lead to the same results.
+            left = (left - 1) % length + 1
 
 
 def _limited(estimate: Any) -> Any:

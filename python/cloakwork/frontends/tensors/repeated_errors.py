@@ -37,7 +37,7 @@ from cloakwork.schemes.ckks_noise import NoiseModel
 # Inputs that errors are drawn for, and that are tried for them.
 _INPUTS, _TRIED = 2, 6
 # Draws of the errors of one step, and of all steps together.
-_OF_A_STEP, _OF_ALL = 2, 8
+_OF_A_STEP, _OF_ALL = 2, 4
 # How likely any result of a run may have a larger error than is stated.
 _EXCESS = 2.0**-20
 
