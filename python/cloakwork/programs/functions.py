@@ -29,7 +29,7 @@ def _bounded(_low: float, _high: float, *_parameters: float) -> float:
 def sampled(low: float, high: float) -> Array:
     """Numbers of a range, its ends, its middle and those close to 0 among them."""
     high = max(high, low + _LEAST_WIDTH * (max(abs(low), abs(high)) or 1.0))
-    points = (low + high) / 2 - (high - low) / 2 * np.cos(np.linspace(0.0, np.pi, _SAMPLES))
+    points = (low / 2 + high / 2) - (high / 2 - low / 2) * np.cos(np.linspace(0.0, np.pi, _SAMPLES))
     small = np.geomspace(1e-9, 1.0, 512) * max(abs(low), abs(high))
     points = np.concatenate([points, -small, [0.0], small, [low, high]])
     return np.unique(points[(low <= points) & (points <= high)])

@@ -12,6 +12,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.base.record import Fields, record_of
 from cloakwork.errors import (
+    ActivationFitError,
     CloakworkError,
     InvalidArgumentError,
     InvalidParametersError,
@@ -191,3 +192,21 @@ def test_products_of_numbers_below_their_units_stay_near_them() -> None:
     program = cw.compile(map_of, data, relative=16, log_n=9, insecure=True)
     assert program.outputs[0].exponent == 0
     assert np.abs(program.run_clear(data) - map_of(data)).max() < (program.error or 0) < 2**-16
+
+
+@pytest.mark.parametrize("options", [{}, {"relative": 12}], ids=["absolute", "relative"])
+@pytest.mark.parametrize(
+    ("function", "error", "says"),
+    [
+        (np.var, InvalidParametersError, r"test_magnitudes|larger than 1.8e\+308"),
+        (np.cov, InvalidParametersError, r"larger than 1.8e\+308"),
+        (lambda x: x**3, InvalidParametersError, r"test_magnitudes.py:\d+ may be larger"),
+        (cw.softmax, ActivationFitError, "exp at .* nothing comes within|outgrow"),
+        (np.log, ActivationFitError, "log at .* not defined on all"),
+    ],
+)
+def test_numbers_beyond_doubles_are_refused_by_name(
+    function: Callable[[Any], Any], error: type[Exception], says: str, options: dict[str, Any]
+) -> None:
+    with pytest.raises(error, match=says):
+        cw.compile(function, cw.Spec((4,), bound=1e160), **options)

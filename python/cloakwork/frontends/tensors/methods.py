@@ -387,7 +387,9 @@ class TensorMethods:
         made = (away * away)._summed(gone, factors, keepdims, "var")
         low, high = self.runner.interval_of(self.node()).ends
         # No numbers of a range vary more than those at its ends (Popoviciu).
-        return made.within(0.0, (high - low) ** 2 / 4 * count / (count - ddof), claimed=False)
+        # Beyond all doubles it is an infinity, and no error of Python's.
+        most = (high - low) * (high - low) / 4 * count / (count - ddof)
+        return made.within(0.0, most, claimed=False)
 
     def std(
         self,

@@ -84,6 +84,19 @@ def has_magnitudes(function: TensorFunction, precision: int) -> bool:
     return largest < math.inf and not fits_a_scale(precision, bound=largest)
 
 
+def outgrows_doubles(function: TensorFunction) -> str | None:
+    """The line of the first numbers that no double may hold; None where there are none.
+
+    Functions beyond where they are defined are not meant: whoever computes them says so.
+    """
+    found = _intervals(function)
+    for node, interval in found.items():
+        if not math.isfinite(_size(interval)):
+            of_function = isinstance(node, Apply) and math.isfinite(_size(found[node.operand]))
+            return None if of_function else getattr(node, "origin", "")
+    return None
+
+
 def sizes_of_results(function: TensorFunction) -> list[float]:
     """The largest absolute value that each result may have."""
     found = _intervals(function)
@@ -147,7 +160,8 @@ def _intervals(function: TensorFunction) -> Mapping[Node, Interval]:
     nodes = in_order(function.results)
     # Arguments that no result needs have units as well.
     found = {source: of_spec(spec) for source, spec in function.spec_of.items()}
-    return intervals_of([*found, *nodes], found.__getitem__, _BITS)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return intervals_of([*found, *nodes], found.__getitem__, _BITS)
 
 
 def _size(interval: Interval) -> float:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
-from cloakwork.plan.functions.units import InUnits, has_magnitudes, in_units, sizes_of_results
+from cloakwork.plan.functions.units import (
+    InUnits,
+    has_magnitudes,
+    in_units,
+    outgrows_doubles,
+    sizes_of_results,
+)
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.parameters.ckks import SCALE_BITS
 from cloakwork.plan.parameters.rings import same_kind
@@ -30,10 +37,14 @@ def program_in_units(
     """
     if isinstance(options, IntegerProductOptions):
         return cheapest_program(function, options, device)
+    _require_doubles(function, options.title)
     if any(isinstance(spec, PlacedSpec) for spec in function.specs):
         return cheapest_program(function, _absolute(options, function), device)
     if options.relative is None and not has_magnitudes(function, options.precision):
         return cheapest_program(function, options, device)
+    if not all(map(math.isfinite, sizes_of_results(function))):
+        # A function is not defined on all numbers that it may get, which whoever plans it says.
+        return cheapest_program(function, replace(options, relative=None), device)
     made = in_units(function, apart=options.relative is not None)
     precision = _precision(made, options)
     absolute = replace(options, precision=precision, relative=None)
@@ -46,6 +57,18 @@ def program_in_units(
             f"up to {_largest(made):.3g}, and relative= says how many bits of them are to be right",
         ) from refusal
     return _with_units(program, made, precision)
+
+
+def _require_doubles(function: TensorFunction, title: str) -> None:
+    """Refuse numbers that may be larger than the largest double."""
+    line = outgrows_doubles(function)
+    if line is not None:
+        raise InvalidParametersError(
+            f"cannot compile {title}: by the bounds of the inputs numbers{' at ' * bool(line)}"
+            f"{line} may be larger than {sys.float_info.max:.2g}, the largest double; say by "
+            "cloakwork.within(x, low, high) how large they are, give inputs tighter bounds, or "
+            "samples in place of shapes, cloakwork.compile(f, data)"
+        )
 
 
 def _absolute(options: RealOptions, function: TensorFunction) -> RealOptions:
