@@ -110,6 +110,17 @@ def is_sparse(data: object) -> bool:
     return sparse is not None and bool(sparse.issparse(data))
 
 
+def is_of_matrix_products(data: object) -> bool:
+    """Whether `*` with these data is the matrix product to numpy and scipy, and not elementwise.
+
+    Example:
+        >>> is_of_matrix_products(np.eye(2))
+        False
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return isinstance(data, np.matrix) or (sparse is not None and sparse.isspmatrix(data))
+
+
 def _from_sparse(data: Any, action: str) -> NDArray[Any]:
     """A sparse matrix with its zeros."""
     count = math.prod(data.shape)

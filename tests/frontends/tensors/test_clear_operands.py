@@ -59,3 +59,26 @@ def test_what_knows_itself_as_an_array_is_an_operand() -> None:
     np.testing.assert_allclose(program.run_clear(VECTOR), WEIGHTS @ VECTOR, atol=2**-10)
     other = cw.compile(lambda x: x * Known(), (3,), precision=10)
     np.testing.assert_allclose(other.run_clear(VECTOR), WEIGHTS * VECTOR, atol=2**-10)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("kind", ["csr_matrix", "coo_matrix", "matrix", "csr_array"])
+def test_products_of_matrices_by_a_star_are_refused(kind: str) -> None:
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    square = np.array([[0.5, 1.0], [0.0, -1.0]])
+    matrix = getattr(np if kind == "matrix" else scipy_sparse, kind)(square)
+    session = cw.Session(depth=1, backend="clear")
+    x = session.encrypt([[1.0, 0.5], [-0.5, 1.0]])
+    functions: list[Callable[[Any], Any]] = [lambda x: matrix * x, lambda x: x * matrix]
+    if kind == "csr_array":
+        # A product of elements to scipy, too.
+        found = session.decrypt(functions[1](x))
+        np.testing.assert_allclose(found, square * session.decrypt(x), atol=1e-6)
+        return
+    for function in functions:
+        with pytest.raises(InvalidArgumentError, match=f"got {kind}, of which .* write @"):
+            function(x)
+        with pytest.raises(InvalidArgumentError, match="write @"):
+            cw.compile(function, (2, 2), precision=10)
+    found = session.decrypt(matrix @ x)
+    np.testing.assert_allclose(found, square @ session.decrypt(x), atol=1e-6)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array, real_numbers
+from cloakwork.base.arrays import is_of_matrix_products, real_array, real_numbers
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.numpy.refusals import refuse_attribute, refuse_comparison
@@ -262,6 +262,7 @@ class TensorMethods:
         return self._added(other, (-1, 1), "y - x")
 
     def __mul__(self, other: Any) -> Self:
+        _refuse_matrix_product(other)
         return self & other if are_all_truths(self, other) else self._multiplied(other, "x * y")
 
     def __rmul__(self, other: Any) -> Self:
@@ -630,6 +631,16 @@ def is_truths(operand: Any) -> bool:
 def are_all_truths(*operands: Any) -> bool:
     """Whether numpy would take all operands for booleans."""
     return all(map(is_truths, operands))
+
+
+def _refuse_matrix_product(other: object) -> None:
+    """Refuse `*` of what numpy and scipy multiply as matrices: a tensor's own is elementwise."""
+    if is_of_matrix_products(other):
+        raise InvalidArgumentError(
+            f"cannot multiply by *: expected numbers or an array, got {type(other).__name__}, of "
+            "which * is the matrix product; write @ for that, or make it an array, by "
+            "numpy.asarray(matrix) or sparse.toarray(), for the product of elements"
+        )
 
 
 def _require_truths(operand: Any, what: str) -> None:
