@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +6,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InputNameError, NotFiniteError, NotRealError
+from cloakwork.errors import InputNameError, InvalidArgumentError, NotFiniteError, NotRealError
 
 NAMES = ["age", "height", "weight"]
 NUMBERS = np.random.default_rng(0).uniform(0, 1, (4, 3))
@@ -92,3 +93,88 @@ def test_a_network_knows_the_columns_that_it_was_compiled_with() -> None:
     expected = module(torch.tensor(NUMBERS)).detach().numpy()
     found = program.run_clear(frame(of_pandas, NAMES[::-1]))
     np.testing.assert_allclose(found, expected, atol=2**-9)
+
+
+LETTERS = list("abcd")
+
+
+def letters() -> Any:
+    numbers = np.random.default_rng(3).uniform(-1, 1, (6, 4))
+    return pytest.importorskip("pandas").DataFrame(numbers, columns=LETTERS)
+
+
+def test_clear_labels_in_another_order_are_refused() -> None:
+    pandas, people = pytest.importorskip("pandas"), letters()
+    series = pandas.Series([4.0, 3, 2, 1], index=list("dcba"))
+    other = people[list("dcba")]
+    functions: list[Callable[[Any], Any]] = [
+        lambda x: x @ series,
+        lambda x: x - other.mean(),
+        lambda x: x - other,
+        lambda x: series * x,
+        lambda x: other - x,
+        lambda x: x / series,
+        lambda x: x[:, series > 2],
+        lambda x: np.where(other > 0, x, 0),
+        lambda x: np.clip(x, -series, series),
+        lambda x: cw.einsum("ij,j->i", x, series),
+        lambda x: np.average(x, axis=1, weights=series),
+        lambda x: np.concatenate([x, other]),
+    ]
+    expected = "argument 'x', 'a', 'b', 'c', 'd', got 'd', 'c', 'b', 'a'"
+    for function in functions:
+        with pytest.raises(InputNameError, match=expected):
+            cw.compile(function, people, precision=10)
+    with pytest.raises(InputNameError, match=r"argument 'x': .*argument 'y'"):
+        cw.compile(lambda x, y: x - y, people, other)
+
+
+def test_clear_labels_in_the_same_order_and_places_are_taken() -> None:
+    pandas, people = pytest.importorskip("pandas"), letters()
+    series = pandas.Series([4.0, 3, 2, 1], index=list("dcba"))
+    pairs: list[tuple[Callable[[Any], Any], Any]] = [
+        (lambda x: x @ series[LETTERS], people @ series),
+        (lambda x: x @ series.to_numpy(), people.to_numpy() @ series.to_numpy()),
+        (lambda x: (x - people.mean()) / people.std(), (people - people.mean()) / people.std()),
+    ]
+    for function, expected in pairs:
+        found = cw.compile(function, people, precision=10).run_clear(people)
+        np.testing.assert_allclose(found, expected, atol=2**-10)
+
+
+def test_operators_of_frames_leave_tensors_the_word() -> None:
+    pandas, people = pytest.importorskip("pandas"), letters()
+    series, numbers = people.mean(), people.to_numpy()
+    session = cw.Session(depth=2, backend="clear")
+    x = session.encrypt(numbers, bound=1)
+    pairs = [
+        (people - x, numbers - numbers),
+        (people * x, numbers * numbers),
+        (np.multiply(people, x), numbers * numbers),
+        (series - x, numbers.mean(axis=0) - numbers),
+        (series * x, numbers.mean(axis=0) * numbers),
+        (pandas.Index(np.arange(4.0)) * x, np.arange(4.0) * numbers),
+        (people.to_numpy().T @ x, numbers.T @ numbers),
+    ]
+    for found, expected in pairs:
+        np.testing.assert_allclose(session.decrypt(found), expected, atol=1e-6)
+    spectrum = np.fft.fft(x[0]) * series
+    np.testing.assert_allclose(
+        session.decrypt((series * np.fft.fft(x[0])).imag), session.decrypt(spectrum.imag), atol=1e-6
+    )
+    products: list[Callable[[], Any]] = [lambda: people.T @ x, lambda: people.a @ x]
+    for product in products:
+        with pytest.raises(InvalidArgumentError, match=r"frame.to_numpy\(\) @ x or numpy.stack"):
+            product()
+
+
+@MAKERS
+def test_masks_of_frames_choose_as_arrays_do(made: Any) -> None:
+    session = cw.Session(depth=1, backend="clear")
+    x = session.encrypt(NUMBERS, bound=1)
+    column = made({"a": NUMBERS[:, 0]})["a"]
+    rows = NUMBERS[:, 0] > 0.5
+    found = session.decrypt(x[column > 0.5])
+    np.testing.assert_allclose(found, NUMBERS[rows], atol=1e-6)
+    places = made({"a": [2, 0]})["a"]
+    np.testing.assert_allclose(session.decrypt(x[places, 1]), NUMBERS[[2, 0], 1], atol=1e-6)

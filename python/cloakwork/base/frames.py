@@ -6,7 +6,7 @@ Neither package is imported: whoever has a frame has loaded its package.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,8 +42,25 @@ def columns_of(data: Any) -> tuple[str, ...]:
     """
     if not is_frame(data):
         return ()
-    names = [*getattr(data, "columns", getattr(data, "index", ()))]
-    return tuple(names) if all(isinstance(each, str) for each in names) else ()
+    return _names(getattr(data, "columns", getattr(data, "index", ())))
+
+
+def labels_of(data: Any) -> list[tuple[str, ...]]:
+    """The names along each axis of a frame that has some, its columns and those of its index.
+
+    Example:
+        >>> labels_of(np.ones(3))
+        []
+    """
+    if not is_frame(data):
+        return []
+    return [found for axis in ("columns", "index") if (found := _names(getattr(data, axis, ())))]
+
+
+def _names(labels: Iterable[Any]) -> tuple[str, ...]:
+    """Labels that are names; none where one is not."""
+    names = tuple(labels)
+    return names if all(isinstance(each, str) for each in names) else ()
 
 
 def numbers_of_frame(data: Any, action: str, columns: Sequence[str] = ()) -> NDArray[Any]:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import (
     EinsumSyntaxError,
     LevelExhaustedError,
     ParametersMismatchError,
 )
+from cloakwork.frontends.tensors.clear_operands import clear_operand
 from cloakwork.frontends.tensors.einsum_syntax import Expression, from_sublists, parse, sizes
 from cloakwork.frontends.tensors.methods import Runner, TensorMethods, refuse_sums_of_truths
 from cloakwork.plan.tensors.path import Step, contraction_path
@@ -72,7 +72,7 @@ def einsum(expression: str, *operands: Tensor | ArrayLike, optimize: Any = None)
     read: list[TensorMethods | NDArray[np.float64]] = [
         operand
         if isinstance(operand, TensorMethods)
-        else real_array(operand, f"einsum {expression!r}")
+        else clear_operand(operand, f"einsum {expression!r}")
         for operand in operands
     ]
     shapes = [operand.shape for operand in read]

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import is_of_matrix_products, real_array, real_numbers
+from cloakwork.base.arrays import is_of_matrix_products, real_numbers
+from cloakwork.base.frames import is_frame
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
+from cloakwork.frontends.tensors.clear_operands import clear_numbers, clear_operand
 from cloakwork.frontends.tensors.numpy.refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
@@ -62,6 +64,8 @@ class TensorMethods:
     """The operations of a tensor; a class with a shape, a node and a runner has them all."""
 
     __slots__ = ()
+    # Above that of frames: pandas leaves operators to what has more.
+    __pandas_priority__ = 5000
 
     runner: Runner
 
@@ -109,7 +113,8 @@ class TensorMethods:
                 alone[()] = self
                 return alone
             raise InvalidArgumentError(
-                "cannot make a numpy array: the tensor is encrypted; decrypt it first"
+                "cannot make a numpy array: the tensor is encrypted; decrypt it first, or let it "
+                "meet arrays of numpy, as by frame.to_numpy() @ x or numpy.stack([x, y])"
             )
 
     # Python's own answer, whether they are one object, would pass for an answer.
@@ -272,7 +277,7 @@ class TensorMethods:
     def __truediv__(self, other: Any) -> Self:
         if isinstance(other, TensorMethods):
             return self._multiplied(other.applied("reciprocal", "1 / x"), "x / y")
-        divisor = real_array(other, "divide")
+        divisor = clear_operand(other, "divide")
         if (divisor == 0).any():
             raise InvalidArgumentError("cannot divide by zero")
         return self._multiplied(1 / divisor, "x / y")
@@ -501,7 +506,8 @@ class TensorMethods:
         return self._computed(Rearrange(self.node(), elements, users_origin()), "reshape")
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Self:
-        parts = index if isinstance(index, tuple) else (index,)
+        several = isinstance(index, tuple)
+        parts = tuple(map(_known, index if isinstance(index, tuple) else (index,)))
         for part in parts:
             if isinstance(part, bool | np.bool_) or not (
                 part is None
@@ -514,7 +520,7 @@ class TensorMethods:
                     f"got {shown(part)}"
                 )
         try:
-            chosen = numbered(self.shape)[index]
+            chosen = numbered(self.shape)[parts if several else parts[0]]
         except TypeError as error:
             raise InvalidArgumentError(
                 f"cannot index a tensor of shape {self.shape}: {error}"
@@ -614,6 +620,11 @@ class TensorMethods:
         return result
 
 
+def _known(part: Any) -> Any:
+    """A part of an index, of frames an array of it."""
+    return clear_numbers(part, "index") if is_frame(part) else part
+
+
 def _refuse(what: str) -> NoReturn:
     raise InvalidArgumentError(
         f"cannot compute {what}: no polynomial of the numbers does this exactly; decrypt first, or "
@@ -709,8 +720,9 @@ def as_operand(other: Any, action: str) -> TensorMethods | NDArray[np.float64]:
     Raises:
         NotRealError: It is neither a tensor nor real numbers.
         NotFiniteError: There is a NaN or an infinity.
+        InputNameError: It is a frame with labels of an argument's columns in another order.
     """
-    return other if isinstance(other, TensorMethods) else real_array(other, action)
+    return other if isinstance(other, TensorMethods) else clear_operand(other, action)
 
 
 def _require_same_runner(left: TensorMethods, right: TensorMethods) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.tensors.clear_operands import beside_columns
 from cloakwork.frontends.tensors.crossing import (
     Crossing,
     Cut,
@@ -257,7 +258,13 @@ def traced_across(
         raise InvalidArgumentError(
             f"cannot compile: the function does not take {len(specs)} argument(s): {error}"
         ) from error
-    returned = function(*arguments)
+    columns = {
+        name: spec.columns
+        for name, spec in zip(names, specs, strict=True)
+        if isinstance(spec, SampledSpec) and spec.columns
+    }
+    with beside_columns(columns):
+        returned = function(*arguments)
     several = tuple(returned) if isinstance(returned, tuple | list) else (returned,)
     if not several or not all(
         isinstance(each, TracedTensor) and each.runner is trace for each in several

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array, real_numbers
+from cloakwork.base.arrays import real_numbers
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ProgramTooLargeError, ShapeMismatchError
+from cloakwork.frontends.tensors.clear_operands import clear_numbers, clear_operand
 from cloakwork.frontends.tensors.methods import (
     TensorMethods,
     are_all_truths,
@@ -144,7 +145,7 @@ def where(condition: Any, x: Any, y: Any) -> TensorMethods:
         InvalidArgumentError: The condition is encrypted numbers.
     """
     if not isinstance(condition, TensorMethods):
-        holds = real_numbers(condition, "where").astype(bool)
+        holds = clear_numbers(condition, "where").astype(bool)
         parts = [(x, holds), (y, ~holds)]
         made = [as_operand(each, "where") * mask.astype(np.float64) for each, mask in parts]
         encrypted = made[0] if isinstance(made[0], TensorMethods) else made[1]
@@ -230,7 +231,7 @@ def clipped(x: Any, low: Any = None, high: Any = None) -> TensorMethods:
         found: TensorMethods = raised if high is None else np.minimum(raised, high)
         return found
     # Side by side, which takes the levels of one.
-    least, greatest = real_array(low, "clip"), real_array(high, "clip")
+    least, greatest = clear_operand(low, "clip"), clear_operand(high, "clip")
     beyond = (x - greatest).applied("relu", "clip")
     clipped_below: TensorMethods = (x - least).applied("relu", "clip") + least
     made = clipped_below - beyond
@@ -240,14 +241,14 @@ def clipped(x: Any, low: Any = None, high: Any = None) -> TensorMethods:
 
 
 def _read_for_clip(part: Any) -> Any:
-    return part if part is None or isinstance(part, TensorMethods) else real_numbers(part, "clip")
+    return part if part is None or isinstance(part, TensorMethods) else clear_numbers(part, "clip")
 
 
 def _is_below(low: Any, high: Any) -> bool:
     """Whether both ends are clear, and the one nowhere above the other."""
     if isinstance(low, TensorMethods) or isinstance(high, TensorMethods):
         return False
-    return bool(np.all(real_array(low, "clip") < real_array(high, "clip")))
+    return bool(np.all(clear_operand(low, "clip") < clear_operand(high, "clip")))
 
 
 def _encrypted_first(x: Any, y: Any, action: str) -> tuple[TensorMethods, _Part]:

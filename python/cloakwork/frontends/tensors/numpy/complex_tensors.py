@@ -29,6 +29,9 @@ class ComplexTensor:
         imag: The imaginary parts.
     """
 
+    # As tensors have it.
+    __pandas_priority__ = 5000
+
     real: Any
     imag: Any
 

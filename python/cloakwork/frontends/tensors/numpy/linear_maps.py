@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import integer, shown
 from cloakwork.base.arrays import real_array
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.tensors.clear_operands import clear_operand
 from cloakwork.frontends.tensors.einsum import einsum
 from cloakwork.frontends.tensors.methods import (
     TensorMethods,
@@ -160,7 +161,7 @@ def weighted_mean(a: Any, axis: Any = None, weights: Any = None, keepdims: bool 
     require_clear("average", weights)
     if weights is None:
         return a.mean(axis, keepdims=keepdims)
-    each = real_array(weights, "average")
+    each = clear_operand(weights, "average")
     if each.shape != a.shape:
         # numpy has weights of axes in the order in which these are given.
         several = axis if isinstance(axis, tuple) else (axis,)

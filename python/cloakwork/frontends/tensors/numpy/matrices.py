@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import real_array
 from cloakwork.errors import (
     ActivationFitError,
     ShapeMismatchError,
     UnsupportedOperationError,
 )
+from cloakwork.frontends.tensors.clear_operands import clear_operand
 from cloakwork.frontends.tensors.methods import TensorMethods, as_operand
 from cloakwork.frontends.tensors.numpy.joining import joined_blocks
 from cloakwork.frontends.tensors.numpy.linear_maps import along
@@ -160,7 +160,7 @@ def least_squares(a: Any, b: Any, rcond: Any = None) -> Any:
             "values are not computed; write numpy.linalg.solve(a.T @ a, a.T @ b), or "
             "numpy.linalg.pinv(a) @ b, of a matrix of full rank"
         )
-    known = real_array(a, "lstsq")
+    known = clear_operand(a, "lstsq")
     if known.ndim != _MATRIX_AXES or b.ndim not in (1, 2) or b.shape[0] != known.shape[0]:
         raise ShapeMismatchError(f"cannot lstsq: the shapes {known.shape} and {b.shape} do not fit")
 
