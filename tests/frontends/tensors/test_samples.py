@@ -172,7 +172,6 @@ def test_errors_that_grow_along_samples_too_are_refused() -> None:
         ((np.ones(3), (3,)), InvalidArgumentError, "as many samples of each argument, got 1, 0"),
         (([np.ones(3)] * 2, np.ones(3)), InvalidArgumentError, "got 2, 1"),
         (([np.ones(3), np.ones(2)], np.ones(3)), ShapeMismatchError, "samples of one shape"),
-        ((np.zeros(3), np.ones(3)), InvalidArgumentError, "zeros alone"),
         ((np.ones((0, 3)), np.ones(3)), ShapeMismatchError, "without elements"),
         ((np.array([np.nan]), np.ones(1)), NotFiniteError, "is nan"),
     ],
@@ -197,6 +196,42 @@ def test_margins_are_of_samples() -> None:
         cw.compile(np.sqrt, (3,), margin=0.5)
     with pytest.raises(InvalidArgumentError, match="margin"):
         cw.compile(np.sqrt, np.ones(3), margin=0.0)
+
+
+def test_zeros_are_where_iterations_start() -> None:
+    spec = spec_of_samples(np.zeros(3), 0.25)
+    assert (spec.low, spec.high) == (-1.0, 1.0)
+    x = np.array([[0.5, 1.0], [1.0, -0.5]])
+    program = cw.compile(lambda x, w: w - x.T @ (x @ w - 1.0), x, np.zeros(2), precision=12)
+    found = program.run_clear(x, np.full(2, 0.1))
+    assert np.abs(found - (0.1 - x.T @ (x @ np.full(2, 0.1) - 1.0))).max() < 2**-12
+
+
+def test_ranges_widen_across_zero_where_nothing_forbids_it() -> None:
+    data = np.linspace(0.5, 1.0, 8)
+    program = cw.compile(lambda x: np.tanh(x.sum() - 5.0), data, precision=8, margin=3.0)
+    (asked,) = (each for each in program.ranges if "tanh" in each.layer)
+    assert asked.low < 0 < asked.high
+    logarithm = cw.compile(lambda x: np.log(x.sum()), data, precision=8, margin=3.0)
+    assert min(each.low for each in logarithm.ranges) > 0
+
+
+def test_a_softmax_takes_its_range_from_samples() -> None:
+    random = np.random.default_rng(6)
+    x, weights = random.normal(0, 1, (5, 4)), random.normal(0, 0.5, (4, 3))
+    program = cw.compile(lambda x, w: cw.softmax(x @ w), x, weights, precision=8)
+    powers = np.exp(x @ weights)
+    exact = powers / powers.sum(1, keepdims=True)
+    assert np.abs(program.run_clear(x, weights) - exact).max() < (program.error or 0) < 2**-7
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e-6, 1.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_a_program_takes_its_own_sample(scale: float, seed: int) -> None:
+    data = np.random.default_rng(seed).uniform(0.5, 1, 6) * scale
+    program = cw.compile(lambda x: np.clip(x, 0.6 * scale, 0.8 * scale), data, relative=10)
+    found = program.run_clear(data)
+    assert np.abs(found - data.clip(0.6 * scale, 0.8 * scale)).max() < (program.error or 0)
 
 
 def test_one_number_has_a_range() -> None:

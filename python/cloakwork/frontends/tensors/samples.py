@@ -51,7 +51,6 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
     Raises:
         ShapeMismatchError: Samples are of several shapes.
         NotFiniteError: They hold NaN or an infinity.
-        InvalidArgumentError: All their numbers are 0.
 
     Example:
         >>> spec = spec_of_samples(np.array([[0.0, 8.0]]), 0.25)
@@ -74,12 +73,9 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
     if not samples[0].size:
         raise ShapeMismatchError(f"cannot {_ACTION}: expected samples, got arrays without elements")
     low, high = min(each.min() for each in samples), max(each.max() for each in samples)
-    if low == high == 0:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected samples such as the data, got zeros alone; give others, "
-            "or cw.Spec(shape, bound=)"
-        )
-    low, high = widened_on_one_side(float(low), float(high), margin)
+    # Zeros are where iterations start, and say nothing else.
+    ends = (-1.0, 1.0) if low == high == 0 else widened_on_one_side(float(low), float(high), margin)
+    low, high = ends
     return SampledSpec(
         samples[0].shape,
         low=low,

@@ -74,6 +74,10 @@ class Trace:
         self._made.add(made)
         return TracedTensor(made, self)
 
+    def narrowed(self, node: Node) -> Node:
+        """A node in the range that it has on samples, where there are any."""
+        return node if self.observed is None else self.observed.narrowed(node)
+
     def interval_of(self, node: Node) -> Interval:
         """Between which ends the elements of a node lie."""
         nodes = in_order([node])
@@ -198,7 +202,9 @@ def planned_together(
         bits: Bits after the binary point that the result is to have right, as far as the tensor
             itself has them; None for those of the program.
     """
-    stand_in = TracedTensor(x.node(), _Together(x.runner))
+    # Parts may depend on the range, which samples narrow before they are made.
+    taken = x.runner.narrowed(x.node()) if isinstance(x.runner, Trace) else x.node()
+    stand_in = TracedTensor(taken, _Together(x.runner))
     node = function(stand_in, bits).node()
     if bits is not None:
         # What the tensor is off by already stays, however near functions are.

@@ -19,7 +19,7 @@ from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.layers import Array
-from cloakwork.programs.ir.tensors import Apply, Node, Source
+from cloakwork.programs.ir.tensors import Apply, Node, Source, Within
 
 # How much more errors may grow along other arguments than along samples.
 UNSEEN = 2.0
@@ -65,24 +65,28 @@ def _settled(
     title: str,
 ) -> Approximated | None:
     """What is precise, and takes operands that are off as they are; None where nothing is found."""
-    intervals = dict(intervals_of(in_order(results), sources, _EXACT_BITS))
+    nodes = in_order(results)
+    intervals = dict(intervals_of(nodes, sources, _EXACT_BITS))
     exact = [values_of(results, each) for each in samples]
     operands = {each.operand for each in functions}
+    # What users and samples say of numbers is checked of those that are computed.
+    said = {node for node in nodes if isinstance(node, Within)}
     bits = precision + 1
     for _ in range(_ROUNDS):
         found, made = approximated_to(bits, results, intervals, title)
-        near = [values_of(found.results, each) for each in samples]
+        followed = [made[each] for each in (*results, *operands, *said)]
+        near = [values_of(followed, each) for each in samples]
         pairs = list(zip(near, exact, strict=True))
         off = {
             node: UNSEEN * max(_largest(one[made[node]] - other[node]) for one, other in pairs)
-            for node in (*results, *operands)
+            for node in (*results, *operands, *said)
         }
         error = max(off[each] for each in results)
         if not all(map(math.isfinite, off.values())):
             return None
         narrow = [each for each in off if off[each] > intervals[each].largest_error]
         intervals |= {each: _off_by(intervals[each], off[each]) for each in narrow}
-        if error <= 2.0**-precision and operands.isdisjoint(narrow):
+        if error <= 2.0**-precision and (operands | said).isdisjoint(narrow):
             ends = tuple(_off_by(intervals[each], off[each]) for each in results)
             return replace(found, intervals=ends)
         bits += max(0, math.ceil(math.log2(error) + precision))

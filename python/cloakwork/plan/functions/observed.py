@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from cloakwork.errors import NotFiniteError
 from cloakwork.plan.functions.clear import values_of
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.plan.tensors.lower import in_order
-from cloakwork.programs.functions import FUNCTIONS
+from cloakwork.programs.functions import FUNCTIONS, Function
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
@@ -52,13 +53,24 @@ def widened_on_one_side(low: float, high: float, margin: float) -> tuple[float, 
     return max(least, 0.0) if low >= 0 else least, min(greatest, 0.0) if high <= 0 else greatest
 
 
-def _widened_by_a_factor(low: float, high: float, margin: float) -> tuple[float, float]:
-    """The same for functions of positive numbers, or of negative ones: 0 stays as far as it is."""
-    least, greatest = widened_on_one_side(low, high, margin)
-    if low >= 0:
-        least = max(least, low / (1 + margin))
-    if high <= 0:
-        greatest = min(greatest, high / (1 + margin))
+def _widened_where_defined(
+    function: Function, low: float, high: float, margin: float
+) -> tuple[float, float]:
+    """The same for numbers that a function gets: an end of where it is defined stays outside.
+
+    Numbers come nearer to such an end by a factor; those on it stay on it.
+
+    Example:
+        >>> _widened_where_defined(FUNCTIONS["log1p"], -0.5, 3.0, 0.25)
+        (-0.6, 3.4375)
+    """
+    least, greatest = widened(low, high, margin)
+    if low >= function.above:
+        least = max(least, function.above + (low - function.above) / (1 + margin))
+    elif function.pole:
+        greatest = min(greatest, function.above - (function.above - high) / (1 + margin))
+    if math.isfinite(function.below):
+        greatest = min(greatest, function.below - (function.below - high) / (1 + margin))
     return least, greatest
 
 
@@ -135,22 +147,32 @@ class Observed:
     def range_of(self, arrays: Sequence[Array]) -> tuple[float, float]:
         """The range of numbers such as these, with the margin."""
         low, high = min(each.min() for each in arrays), max(each.max() for each in arrays)
-        return widened_on_one_side(float(low), float(high), self._margin)
+        return widened(float(low), float(high), self._margin)
 
     def _remade(self, node: Node) -> Node:
         """A node on what was made of its operands; those of functions are all in ranges."""
         remade = on_operands(node, self._made.__getitem__)
         if not isinstance(remade, Apply):
             return remade
-        of_positive = FUNCTIONS[remade.function].of_positive
-        widening = _widened_by_a_factor if of_positive else widened_on_one_side
-        low, high = widening(*self._seen(remade.operand), self._margin)
-        known_low, known_high = self._interval_of(remade.operand).ends
-        if low <= known_low and known_high <= high:
-            return remade
-        narrow = Within(remade.operand, max(low, known_low), min(high, known_high), claimed=True)
-        self._follow(narrow)
+        function = FUNCTIONS[remade.function]
+        ends = _widened_where_defined(function, *self._seen(remade.operand), self._margin)
+        narrow = self._within(remade.operand, *ends)
         return on_operands(remade, lambda _: narrow)
+
+    def narrowed(self, node: Node) -> Node:
+        """A node that is said to be in the range that it has on the samples, with the margin."""
+        made = self.ranged(node)
+        return self._within(made, *widened(*self._seen(made), self._margin))
+
+    def _within(self, node: Node, low: float, high: float) -> Node:
+        """A node that is said to be in a range; itself where it is known to be."""
+        known_low, known_high = self._interval_of(node).ends
+        if low <= known_low and known_high <= high:
+            return node
+        made = Within(node, max(low, known_low), min(high, known_high), claimed=True)
+        self._follow(made)
+        self._made[made] = made
+        return made
 
     def _with_range(self, node: Node) -> Node:
         """A node that is said to be in a range, if it is far narrower than what is known."""
@@ -158,14 +180,11 @@ class Observed:
         self._made[node] = node
         if isinstance(node, Source | Within) or are_truths(node):
             return node
-        low, high = widened_on_one_side(*self._seen(node), self._margin)
+        low, high = widened(*self._seen(node), self._margin)
         known_low, known_high = self._interval_of(node).ends
         if max(-low, high) > _WORTH * max(-known_low, known_high):
             return node
-        within = Within(node, max(low, known_low), min(high, known_high), claimed=True)
-        self._follow(within)
-        self._made[within] = within
-        return within
+        return self._within(node, low, high)
 
     def _follow(self, node: Node) -> None:
         """Compute a node on all samples."""
