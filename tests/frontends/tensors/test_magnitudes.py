@@ -181,6 +181,15 @@ def test_exponents_are_those_of_doubles(exponent: Any) -> None:
         Port("x", "unsigned", 4, exponent=3)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e12, 1e15])
+@pytest.mark.parametrize("function", [np.log, np.log2, np.log10])
+def test_logarithms_take_units_off(function: Callable[[Any], Any], scale: float) -> None:
+    data = np.random.default_rng(0).uniform(0.5, 1, 4) * scale
+    program = cw.compile(function, data, relative=10)
+    found = program.run_clear(data)
+    assert np.abs(found - function(data)).max() < (program.error or 0) < 2**-6
+
+
 def test_products_of_numbers_below_their_units_stay_near_them() -> None:
     def map_of(x: Any) -> Any:
         # Doubled twice, so that no clear factor takes up what the unit is too large.

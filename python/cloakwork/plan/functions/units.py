@@ -18,7 +18,7 @@ from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
 from cloakwork.plan.parameters.ckks import fits_a_scale
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
-from cloakwork.programs.ir.elementwise import multiple, scaled
+from cloakwork.programs.ir.elementwise import multiple, plus, scaled
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import (
     Apply,
@@ -37,6 +37,8 @@ from cloakwork.programs.port import MAX_EXPONENT
 _BITS = 2000
 # Exponents are multiples, so that roots of roots have whole ones.
 _STEP = 4
+# Logarithms take a unit off, and add its own.
+_OF_TWO = {"log": math.log(2), "log10": math.log10(2), "log2": 1.0}
 # By how many bits numbers may be smaller than their unit: products add up what each factor is.
 _SLACK = 8
 
@@ -266,6 +268,9 @@ class _Units:
                 held = None if constant is None else np.asarray(np.ldexp(constant, -exponent))
                 summed = tuple(self.at(each, exponent) for each in terms)
                 return replace(node, terms=summed, constant=held)
+            case Apply(function=function, operand=operand) if function in _OF_TWO:
+                held_operand, own = self.made[operand]
+                return plus(replace(node, operand=held_operand), own * _OF_TWO[function], "")
             case Apply(function=function, operand=operand, bits=bits, gap=gap):
                 degree = FUNCTIONS[function].degree
                 taken = 0 if degree is None else self._of_root(operand, degree)
