@@ -1,7 +1,9 @@
 """What tensors can do, against numpy, on rings so small that most tensors are cut into tiles."""
 
+import inspect
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 import cloakwork as cw
 from cloakwork.errors import (
     ActivationFitError,
+    CloakworkError,
     InvalidArgumentError,
     LevelExhaustedError,
     NotFiniteError,
@@ -486,3 +489,71 @@ def test_many_axes() -> None:
     check(x * a, a * a)
     check(x @ a, a @ a)
     check(x.mean(29), a.mean(29))
+
+
+def test_defaults_of_numpys_methods_are_taken_by_name_and_place() -> None:
+    x = SESSION.encrypt(numbers((2, 3)), bound=1)
+    calls: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
+        (lambda x: x.sum(dtype=float), lambda x: x.sum()),
+        (lambda x: x.sum(axis=0, out=None), lambda x: x.sum(axis=0)),
+        (lambda x: x.mean(dtype=float), lambda x: x.mean()),
+        (lambda x: x.sum(where=True), lambda x: x.sum()),
+        (lambda x: x.sum(0, None, None, True), lambda x: x.sum(0, keepdims=True)),
+        (lambda x: x.var(0, None, None, 1), lambda x: x.var(0, ddof=1)),
+        (lambda x: x.reshape(3, 2, copy=None), lambda x: x.reshape(3, 2)),
+        (lambda x: x.astype(float, order="K", casting="unsafe"), lambda x: x),
+    ]
+    for said, plain in calls:
+        np.testing.assert_array_equal(SESSION.decrypt(said(x)), SESSION.decrypt(plain(x)))
+        np.testing.assert_allclose(said(numbers((2, 3))), plain(numbers((2, 3))))
+
+
+# What methods of arrays take that has no default.
+TAKEN: dict[str, tuple[Any, ...]] = {
+    "astype": (float,),
+    "choose": ([[0.5], [0.25]],),
+    "dot": (np.ones(3),),
+    "repeat": (2,),
+    "reshape": (6,),
+    "searchsorted": (0.5,),
+    "swapaxes": (0, 1),
+    "take": ([0, 1],),
+}
+
+
+def arguments_of_methods() -> list[tuple[str, str]]:
+    """Each argument with a default of each method of arrays that tensors have."""
+    x = SESSION.encrypt(numbers((2, 3)), bound=1)
+    found = []
+    for name in filter(str.islower, dir(np.ndarray)):
+        if name.startswith("_") or not hasattr(np, name) or not callable(getattr(x, name, None)):
+            continue
+        parameters = inspect.signature(getattr(np, name)).parameters.values()
+        found += [(name, each.name) for each in parameters if each.default is not each.empty]
+    return found
+
+
+@pytest.mark.parametrize(("name", "argument"), arguments_of_methods())
+def test_methods_refuse_numpys_other_arguments_by_name(name: str, argument: str) -> None:
+    x = SESSION.encrypt(numbers((2, 3)), bound=1)
+    for value in (None, "no such value", np.float32, 3):
+        # Whatever is no answer is a refusal of ours, and no error of Python's.
+        with suppress(CloakworkError):
+            answer = getattr(x, name)(*TAKEN.get(name, ()), **{argument: value})
+            assert isinstance(answer, cw.Tensor)
+
+
+def test_arguments_that_arrays_have_not_either_are_refused_by_name() -> None:
+    x: Any = SESSION.encrypt(numbers((2, 2)), bound=1)
+    calls: list[tuple[Callable[[], Any], str]] = [
+        (lambda: x.sum(bogus=1), "numpy.sum .* unexpected keyword argument 'bogus'"),
+        (lambda: x.max(bogus=1), "numpy.max .* unexpected keyword argument 'bogus'"),
+        (lambda: x.astype(bogus=1), "numpy.astype .* unexpected keyword argument 'bogus'"),
+        (lambda: x.sum(dtype=np.float32), "dtype=.*float32.*: expected no arguments but axis, kee"),
+        (lambda: x.sum(initial=3), "initial=3: expected no arguments but axis, keepdims"),
+    ]
+    for call, message in calls:
+        with pytest.raises(UnsupportedOperationError, match=message):
+            call()
+    with pytest.raises(InvalidArgumentError, match="numpy says: cannot select an axis to squeeze"):
+        x.squeeze(0)

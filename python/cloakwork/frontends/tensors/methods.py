@@ -22,6 +22,7 @@ from cloakwork.base.frames import is_frame
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.clear_operands import clear_numbers, clear_operand
+from cloakwork.frontends.tensors.numpy.arguments import with_arguments_of
 from cloakwork.frontends.tensors.numpy.refusals import refuse_attribute, refuse_comparison
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
@@ -331,6 +332,7 @@ class TensorMethods:
         refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(self, as_operand(other, "matmul"))
 
+    @with_arguments_of(np.sum)
     def sum(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The sum along axes, by default all, as `numpy.sum`.
 
@@ -340,6 +342,7 @@ class TensorMethods:
         gone = axes_of(axis, self.ndim, "sum")
         return self._summed(gone, (), keepdims, "sum")
 
+    @with_arguments_of(np.mean)
     def mean(self, axis: int | Sequence[int] | None = None, *, keepdims: bool = False) -> Self:
         """The mean along axes, by default all, as `numpy.mean`. Takes a level.
 
@@ -369,6 +372,7 @@ class TensorMethods:
             node = _reshaped(node, stretched)
         return self._computed(node, title)
 
+    @with_arguments_of(np.var)
     def var(
         self,
         axis: int | Sequence[int] | None = None,
@@ -397,6 +401,7 @@ class TensorMethods:
         most = (high - low) * (high - low) / 4 * count / (count - ddof)
         return made.within(0.0, most, claimed=False)
 
+    @with_arguments_of(np.std)
     def std(
         self,
         axis: int | Sequence[int] | None = None,
@@ -412,6 +417,7 @@ class TensorMethods:
         """
         return self.var(axis, ddof=ddof, keepdims=keepdims).applied("sqrt", "std")
 
+    @with_arguments_of(np.trace)
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Self:
         """The sum along a diagonal of two axes, by default the first two, as `numpy.trace`.
 
@@ -461,6 +467,7 @@ class TensorMethods:
         """The tensor with its axes in reverse; nothing moves."""
         return self.transpose()
 
+    @with_arguments_of(np.transpose)
     def transpose(self, *axes: int | Sequence[int]) -> Self:
         """The tensor with its axes in another order, as `numpy.transpose`; nothing moves.
 
@@ -481,6 +488,7 @@ class TensorMethods:
         node = Contract((self.node(),), (labels,), output, shape, users_origin())
         return self._computed(node, "transpose")
 
+    @with_arguments_of(np.reshape)
     def reshape(self, *shape: int | Sequence[int], order: str = "C") -> Self:
         """The same elements in C order, or Fortran's, in another shape, as `numpy.reshape`.
 

@@ -265,7 +265,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 METHODS: Mapping[str, Callable[..., Any]] = {
     "all": np.all,
     "any": np.any,
-    "astype": rearranging.as_floats,
+    "astype": rearranging.method_as_floats,
     "clip": np.clip,
     "choose": np.choose,
     "conj": np.conjugate,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -14,11 +13,11 @@ import numpy as np
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
-    CloakworkError,
     InvalidArgumentError,
     UnsupportedOperationError,
 )
 from cloakwork.frontends.tensors.methods import TensorMethods, is_truths
+from cloakwork.frontends.tensors.numpy.arguments import by_name, made_by
 from cloakwork.frontends.tensors.numpy.array_api import namespace_of
 from cloakwork.frontends.tensors.numpy.assembling import clipped, hypotenuse, larger, smaller
 from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS, METHODS
@@ -106,11 +105,6 @@ _COMPUTED: Mapping[str, Callable[..., Any]] = {
     "vecdot": vecdot,
     "vecmat": vecmat,
 }
-# Beside those of numpy's signatures, what arguments are by default: tensors hold float64.
-_DEFAULTS: Mapping[str, tuple[Any, ...]] = {
-    "dtype": (float, np.float64, np.dtype(np.float64)),
-    "where": (True,),
-}
 # All of them, in groups.
 UFUNC_GROUPS: Mapping[str, Mapping[str, Any]] = {
     "Of one number": _OF_ONE,
@@ -165,50 +159,12 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
     # Others of numpy have names of these, and do other things.
     if name not in FUNCTIONS or attrgetter(name)(np) is not function:
         raise refusal(f"numpy.{name}", name)
-    ours = FUNCTIONS[name]
-    try:
-        given, named = _arguments(name, function, ours, args, options)
-        inspect.signature(ours).bind(*given, **named)
-        return ours(*given, **named)
-    except CloakworkError:
-        raise
-    except TypeError as error:
-        raise UnsupportedOperationError(
-            f"cannot compute numpy.{name} of an encrypted tensor with these arguments: {error}"
-        ) from error
+    return made_by(name, function, FUNCTIONS[name], args, options)
 
 
-def _arguments(
-    called: str, function: Callable[..., Any], ours: Callable[..., Any], args: Any, options: Any
-) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments where numpy has them: those without defaults in places, others by name."""
-    signature, supported = inspect.signature(function), inspect.signature(ours).parameters
-    given: list[Any] = []
-    named: dict[str, Any] = {}
-    for name, value in signature.bind(*args, **options).arguments.items():
-        parameter = signature.parameters[name]
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            given += value
-        elif parameter.kind is parameter.VAR_KEYWORD:
-            named |= value
-        elif parameter.default is parameter.empty or parameter.kind is parameter.POSITIONAL_ONLY:
-            given.append(value)
-        elif not _is_default(parameter, value, name in supported):
-            named[name] = value
-    others = [name for name in named if name not in supported]
-    if others:
-        raise UnsupportedOperationError(
-            f"cannot compute numpy.{called} of an encrypted tensor with "
-            f"{', '.join(f'{name}={shown(named[name])}' for name in others)}: expected no "
-            f"arguments but {', '.join(supported)}; leave out the others"
-        )
-    return given, named
-
-
-def _is_default(parameter: inspect.Parameter, value: Any, is_supported: bool) -> bool:
-    """Whether an argument is what numpy, or a tensor, takes where it is left out."""
-    same = (parameter.default, *(() if is_supported else _DEFAULTS.get(parameter.name, ())))
-    return any(value is each or (isinstance(value, str) and value == each) for each in same)
+def _by_method(name: str, x: TensorMethods, *args: Any, **options: Any) -> Any:
+    """What a method of arrays makes of a tensor by the function of its name."""
+    return by_name(name, lambda: METHODS[name](x, *args, **options))
 
 
 class NumpyMethods(TensorMethods):
@@ -259,4 +215,4 @@ class NumpyMethods(TensorMethods):
     def __getattr__(self, name: str) -> Any:
         if name not in METHODS:
             refuse_attribute(type(self).__name__, name)
-        return partial(METHODS[name], self)
+        return partial(_by_method, name, self)

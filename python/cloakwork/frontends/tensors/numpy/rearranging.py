@@ -83,6 +83,27 @@ def as_floats(x: Any, dtype: Any, copy: bool = True) -> Any:  # noqa: ARG001  (n
     return 1.0 * x if is_truths(x) else x
 
 
+def method_as_floats(
+    x: Any,
+    dtype: Any,
+    order: str = "K",  # noqa: ARG001  (numpy's name)
+    casting: Any = "unsafe",
+    subok: bool = True,  # noqa: ARG001  (numpy's name)
+    copy: bool = True,
+) -> Any:
+    """The same, as the method of arrays, which has more to say about them.
+
+    Raises:
+        UnsupportedOperationError: The type is another, or the cast is not of that kind.
+    """
+    if not np.can_cast(x.dtype, np.float64, casting):
+        raise UnsupportedOperationError(
+            f"cannot compute numpy.astype of an encrypted tensor: expected a cast from {x.dtype} "
+            f"to float64, got casting={shown(casting)}; leave it out"
+        )
+    return as_floats(x, dtype, copy)
+
+
 def require_clear(name: str, *arguments: Any) -> None:
     """Refuse encrypted numbers for what must be known in the clear.
 
@@ -115,7 +136,7 @@ def asked(name: str, call: Callable[[], Any]) -> Any:
     except (ValueError, IndexError) as error:
         raise InvalidArgumentError(
             f"cannot compute numpy.{name} of an encrypted tensor: expected arguments that numpy "
-            f"takes for its shape, got some of which numpy says {shown(str(error))}; give others"
+            f"takes for its shape, got some of which numpy says: {error}; give others"
         ) from error
 
 
