@@ -352,8 +352,22 @@ def test_tensors_from_elsewhere_are_no_part_of_a_function() -> None:
 
 @pytest.mark.parametrize("spec", [3, (0,), (-1,), (1.5,), (True,), "ab", None, ("a",)])
 def test_shapes_that_are_refused(spec: Any) -> None:
-    with pytest.raises(ShapeMismatchError, match="cannot describe a tensor"):
+    with pytest.raises(
+        ShapeMismatchError, match="cannot compile: expected of each argument its shape"
+    ):
         compiled(lambda x: x, spec)
+
+
+def test_what_is_no_sample_yet_is_refused_with_what_makes_one() -> None:
+    polars, sparse = pytest.importorskip("polars"), pytest.importorskip("scipy.sparse")
+    pairs = [
+        (sparse.csr_array(np.eye(2)), "got a csr_array; .* sparse.toarray"),
+        (polars.DataFrame({"a": [1.0]}).lazy(), r"got <LazyFrame .* lazy.collect\(\)"),
+        ([1.0, 2.0, 3.0], r"got \[1.0, 2.0, 3.0\]; make an array .* numpy.asarray\(numbers\)"),
+    ]
+    for argument, message in pairs:
+        with pytest.raises(ShapeMismatchError, match=message):
+            cw.compile(lambda x: 2 * x, argument)
 
 
 def test_shapes_may_be_lists_and_numpys() -> None:

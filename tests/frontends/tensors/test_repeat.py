@@ -333,3 +333,24 @@ def test_random_steps_on_ciphertexts(seed: int, bootstrap: bool | None) -> None:
     several = expected if isinstance(expected, tuple) else (expected,)
     for one, other in zip(several, found if isinstance(found, tuple) else (found,), strict=True):
         assert np.abs(one - other).max() < 2**-8
+
+
+def test_steps_that_take_no_such_state_are_refused() -> None:
+    given: list[tuple[Any, Any, str]] = [
+        (lambda x: x / 2, [0.0, 0, 0], r"takes the state, 3 tensor.* numpy.asarray\(numbers\)"),
+        (lambda x, y: (x, y), np.ones(3), "1 tensor.*parameters .x, y.: missing a required arg"),
+        (np.ones(3), np.ones(3), "expected a function of the state as the step, got an array"),
+    ]
+    for step, state, message in given:
+        with pytest.raises(InvalidArgumentError, match=message):
+            cw.repeat(step, state, 5)
+    for step, message in ((given[1][0], given[1][2]), (given[2][0], given[2][2])):
+        with pytest.raises(InvalidArgumentError, match=message):
+            cw.compile(lambda x, step=step: cw.repeat(step, x, 2), (3,))
+    assert cw.repeat(lambda x, y, z: (y, z, x + 1), [0.0, 0, 0], 2) == (0.0, 1.0, 1.0)
+
+
+def test_a_bound_beside_both_ends_is_taken_as_by_specs() -> None:
+    spec = cw.Spec((3,), bound=1, low=-1, high=1)
+    program = cw.compile(lambda x: cw.repeat(lambda x: x / 2, x, 2, bound=1, low=-1, high=1), spec)
+    np.testing.assert_allclose(program.run_clear([1.0, 0.5, -1]), [0.25, 0.125, -0.25], atol=1e-4)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import positive, shown
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
 from cloakwork.frontends.tensors.repeating import repeating
 from cloakwork.frontends.tensors.result import (
@@ -285,4 +285,14 @@ def _described(spec: Any, log_n: int | None, margin: float) -> Spec:
     if isinstance(spec, Result):
         low, high = range_of_exact(spec, "compile")
         return Spec(spec.port.shape, low=low, high=high, kind="integer")
-    return spec if isinstance(spec, Spec) else Spec(spec)
+    if isinstance(spec, Spec):
+        return spec
+    try:
+        return Spec(spec)
+    except ShapeMismatchError as error:
+        raise ShapeMismatchError(
+            "cannot compile: expected of each argument its shape, which is a tuple of whole "
+            f"numbers from 1 on, a cloakwork.Spec, or an array as a sample, got {shown(spec)}; "
+            "make an array of numbers, as by numpy.asarray(numbers), sparse.toarray() or "
+            "lazy.collect()"
+        ) from error

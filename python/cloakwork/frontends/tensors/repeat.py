@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ def repeat(
 
     Raises:
         ShapeMismatchError: The step returns another number of tensors, or other shapes.
-        InvalidArgumentError: The step returns something else, takes a state and leaves it unused,
-            has a step that is repeated or `cloakwork.exactly` in it, or the first state is clear.
+        InvalidArgumentError: The step is no function of the state, returns something else, takes a
+            state and leaves it unused, has a step that is repeated or `cloakwork.exactly` in it, or
+            the first state is clear.
         ValueOutOfRangeError: The state outgrows every range that could be planned for, or an array
             leaves the range that was given.
 
@@ -86,6 +88,7 @@ def repeat(
             f"cannot {_ACTION}: expected a tensor or a tuple of tensors as the state, got an empty "
             "one; give what the step takes"
         )
+    _require_step(step, first)
     ranges = _ranges(len(first), bound, low, high)
     runners = {each.runner for each in first if isinstance(each, TracedTensor)}
     traces = [each for each in runners if isinstance(each, Trace)]
@@ -100,6 +103,27 @@ def repeat(
     (trace,) = traces
     made = _Tracing(step, tensors, times, ranges, trace, several).results()
     return tuple(made) if several else made[0]
+
+
+def _require_step(step: object, state: Sequence[Any]) -> None:
+    """Refuse what does not take a state, as far as Python knows what it takes."""
+    if not callable(step):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a function of the state as the step, got {shown(step)}; "
+            "give it before the state"
+        )
+    try:
+        taken = signature(step)
+    except ValueError:
+        return
+    try:
+        taken.bind(*state)
+    except TypeError as error:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a step that takes the state, {len(state)} tensor(s), one "
+            f"by one, got one with the parameters {taken}: {error}; give a tuple of as many "
+            "tensors, and of numbers that are one tensor an array, as by numpy.asarray(numbers)"
+        ) from error
 
 
 def _ranges(count: int, bound: Any, low: Any, high: Any) -> list[tuple[float, float] | None]:
