@@ -354,3 +354,20 @@ def test_a_bound_beside_both_ends_is_taken_as_by_specs() -> None:
     spec = cw.Spec((3,), bound=1, low=-1, high=1)
     program = cw.compile(lambda x: cw.repeat(lambda x: x / 2, x, 2, bound=1, low=-1, high=1), spec)
     np.testing.assert_allclose(program.run_clear([1.0, 0.5, -1]), [0.25, 0.125, -0.25], atol=1e-4)
+
+
+def test_functions_of_several_operations_see_samples_in_steps() -> None:
+    def shares(logits: Any) -> Any:
+        return cw.repeat(lambda x: 0.5 * x + cw.softmax(x), logits, 2)
+
+    data = np.array([[3.0, -2.0, 0.5], [1.0, 2.5, -1.0]])
+    program = cw.compile(shares, data, precision=8, log_n=10, insecure=True)
+
+    def softmax(x: Any) -> Any:
+        powers = np.exp(x)
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    exact = data
+    for _ in range(2):
+        exact = 0.5 * exact + softmax(exact)
+    assert np.abs(program.run_clear(data) - exact).max() < (program.error or 0) < 2**-7

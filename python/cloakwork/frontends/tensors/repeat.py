@@ -14,6 +14,7 @@ from cloakwork.errors import InvalidArgumentError, ShapeMismatchError, ValueOutO
 from cloakwork.frontends.tensors.crossing import Loop
 from cloakwork.frontends.tensors.tracing import Trace, TracedTensor
 from cloakwork.plan.functions.clear import values_of
+from cloakwork.plan.functions.observed import Observed
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Node, Source, Sum, Within, operand_nodes
@@ -214,11 +215,13 @@ class _Tracing:
         """What stands for the last state."""
         ranges, claimed = self._ranges()
         tensors = self.trace.tensors
-        states, following = self._traced(ranges)
+        states = self._sources("state")
+        following = self._traced(states, ranges)
         observed = self.trace.observed
         if observed is not None:
+            # What comes in all steps is known of a step that was traced, which is traced again.
             within = observed.of_steps(states, self._taken(states, following))
-            following = tuple(within.ranged(each) for each in following)
+            following = self._traced(states, ranges, within)
         captured = _captured(following, states, tensors)
         loop = Loop(
             states,
@@ -264,11 +267,14 @@ class _Tracing:
         )
 
     def _traced(
-        self, ranges: Sequence[tuple[float, float]]
-    ) -> tuple[tuple[Source, ...], tuple[Node, ...]]:
-        """What stands for the states, and the next states, of states in these ranges."""
-        states, cuts = self._sources("state"), len(self.trace.cuts)
-        returned = self.trace.made_of(self.step, dict(zip(states, ranges, strict=True)))
+        self,
+        states: Sequence[Source],
+        ranges: Sequence[tuple[float, float]],
+        within: Observed | None = None,
+    ) -> tuple[Node, ...]:
+        """The next states, of states in these ranges."""
+        cuts = len(self.trace.cuts)
+        returned = self.trace.made_of(self.step, dict(zip(states, ranges, strict=True)), within)
         if len(self.trace.cuts) > cuts:
             raise InvalidArgumentError(
                 f"cannot {_ACTION}: expected a step of operations of tensors alone, got "
@@ -282,7 +288,7 @@ class _Tracing:
                 f"cannot {_ACTION}: expected a step that returns tensors made of the state, got "
                 f"{shown(returned)}; add what is clear to a tensor"
             )
-        return states, tuple(each.node() for each in found)
+        return tuple(each.node() for each in found)
 
     def _ranges(self) -> tuple[list[tuple[float, float]], list[bool]]:
         """The range of each state in all steps, and whether it is for clients to check."""
@@ -299,7 +305,8 @@ class _Tracing:
         ]
         if None not in self.given:
             return now, [True] * len(now)
-        states, following = self._traced(now)
+        states = self._sources("state")
+        following = self._traced(states, now)
         if self.trace.observed is not None:
             return self._seen(states, following), [True] * len(now)
         return self._followed(states, following, now)

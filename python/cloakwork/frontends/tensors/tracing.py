@@ -100,12 +100,15 @@ class Trace:
         return {name: self.compute(node, name) for name, node in results.items()}
 
     def made_of(
-        self, step: Callable[..., Any], states: Mapping[Source, tuple[float, float]]
+        self,
+        step: Callable[..., Any],
+        states: Mapping[Source, tuple[float, float]],
+        within: Observed | None,
     ) -> Any:
-        """What a step returns of states in these ranges; samples say nothing of what it does."""
+        """What a step returns of states in these ranges, and what is observed of all its times."""
         for state, ends in states.items():
             self._ranges[state] = uniform(len(state.shape), *ends)
-        observed, self.observed = self.observed, None
+        observed, self.observed = self.observed, within
         try:
             return step(*(TracedTensor(state, self) for state in states))
         finally:

@@ -19,7 +19,7 @@ from cloakwork.plan.functions.intervals import Interval, intervals_of
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.layers import Array
-from cloakwork.programs.ir.tensors import Apply, Node, Source, Within
+from cloakwork.programs.ir.tensors import Apply, Node, Source, Within, on_operands
 
 # How much more errors may grow along other arguments than along samples.
 UNSEEN = 2.0
@@ -66,11 +66,13 @@ def _settled(
 ) -> Approximated | None:
     """What is precise, and takes operands that are off as they are; None where nothing is found."""
     nodes = in_order(results)
-    intervals = dict(intervals_of(nodes, sources, _EXACT_BITS))
+    intervals = _exact_intervals(nodes, sources)
     exact = [values_of(results, each) for each in samples]
     operands = {each.operand for each in functions}
     # What users and samples say of numbers is checked of those that are computed.
     said = {node for node in nodes if isinstance(node, Within)}
+    # Where users say how many bits are right, that is what there is.
+    is_given = all(each.bits is not None for each in functions)
     bits = precision + 1
     for _ in range(_ROUNDS):
         found, made = approximated_to(bits, results, intervals, title)
@@ -86,11 +88,23 @@ def _settled(
             return None
         narrow = [each for each in off if off[each] > intervals[each].largest_error]
         intervals |= {each: _off_by(intervals[each], off[each]) for each in narrow}
-        if error <= 2.0**-precision and (operands | said).isdisjoint(narrow):
+        if (is_given or error <= 2.0**-precision) and (operands | said).isdisjoint(narrow):
             ends = tuple(_off_by(intervals[each], off[each]) for each in results)
             return replace(found, intervals=ends)
         bits += max(0, math.ceil(math.log2(error) + precision))
     return None
+
+
+def _exact_intervals(
+    nodes: Sequence[Node], sources: Callable[[Source], Interval]
+) -> dict[Node, Interval]:
+    """Intervals of numbers that no function is off by, though users say how near some are."""
+    exact: dict[Node, Node] = {}
+    for node in nodes:
+        made = on_operands(node, exact.__getitem__)
+        exact[node] = replace(made, bits=None) if isinstance(made, Apply) else made
+    found = intervals_of([*exact.values()], sources, _EXACT_BITS)
+    return {node: found[exact[node]] for node in nodes}
 
 
 def _largest(differences: Array) -> float:
