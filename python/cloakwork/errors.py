@@ -16,15 +16,15 @@ class CloakworkError(Exception):
     Example:
         >>> import cloakwork as cw
         >>> try:
-        ...     cw.compile(cw.relu, (3,), precision=50)
+        ...     cw.Session(depth=200)
         ... except cw.errors.CloakworkError as error:
         ...     print(type(error).__name__)
         ...     for part in (error.action, error.reason, error.remedy):
-        ...         print(part)
-        ActivationFitError
-        compute relu, relu of numbers from -1 to 1
-        nothing comes within 2^-52.0 of it
-        give a narrower range by tighter bounds or cloakwork.within(x, low, high)
+        ...         print(part[:60])
+        InsecureParametersError
+        make parameters
+        200 levels of 44 bits need a modulus of 8868.0 bits with the
+        no larger ring would do, ask for fewer levels or a smaller s
     """
 
     @property

@@ -159,7 +159,9 @@ def test_a_chain_long_enough_is_used_where_there_is_one() -> None:
 def test_functions_that_cannot_bootstrap_are_refused_by_name() -> None:
     with pytest.raises(InvalidParametersError, match=r"leaves .* bits of its results right"):
         cw.compile(deep, SLOTS_SPEC, **{**SMALL, "precision": 40})
-    with pytest.raises(InvalidParametersError, match="numbers up to"):
+    with pytest.raises(InvalidParametersError, match=r"results may be as large as 1.91e\+131"):
+        cw.compile(lambda x: deep(x * 1.6), SLOTS_SPEC, **SMALL)
+    with pytest.raises(InvalidParametersError, match=r"may be larger than 1.8e\+308"):
         cw.compile(lambda x: deep(x * 2.0**30), SLOTS_SPEC, **SMALL)
     with pytest.raises(KeyBudgetError, match=r"with those of a bootstrap, .* at least; allow"):
         cw.compile(deep, SLOTS_SPEC, **SMALL, key_budget=10**6)

@@ -63,9 +63,10 @@ def explain(
     is_several = isinstance(x, Program) and bool(x.row or x.repeated)
     if isinstance(x, Program) and is_several and (profile is not None or workers is not None):
         several = f"a row of {len(x.parts)}" if x.row else "one that is repeated"
+        instead = ", or explain one of its parts" if x.row else ""
         raise InvalidArgumentError(
             f"cannot explain {x.name} with a profile or on workers: expected one program "
-            f"that runs once, got {several}; leave them out"
+            f"that runs once, got {several}; leave them out{instead}"
         )
     told = row_lines(x) if isinstance(x, Program) else []
     told += [] if profile is None else key_lines(profile)

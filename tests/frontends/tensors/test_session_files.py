@@ -291,8 +291,10 @@ def reachable(root):
         if id(thing) in seen or type(thing).__module__.split(".")[0] != "cloakwork":
             continue
         seen[id(thing)] = thing
-        # A transpose of a transpose of ... is no end of tensors.
-        names = [name for name in dir(thing) if not name.startswith("__") and name != "T"]
+        # A transpose of a transpose of ... is no end of tensors, and vectors have none of matrices.
+        transposes = "T", "mT"
+        names = [each for each in dir(thing) if not each.startswith("__")]
+        names = [each for each in names if each not in transposes]
         waiting += [getattr(thing, name, None) for name in names]
     return seen.values()
 
