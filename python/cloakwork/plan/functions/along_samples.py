@@ -15,7 +15,7 @@ import numpy as np
 
 from cloakwork.plan.functions.approximate import Approximated, approximated, approximated_to
 from cloakwork.plan.functions.clear import values_of
-from cloakwork.plan.functions.intervals import Interval, intervals_of
+from cloakwork.plan.functions.intervals import NO_ERRORS_BITS, Interval, intervals_of
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir.layers import Array
@@ -24,8 +24,6 @@ from cloakwork.programs.ir.tensors import Apply, Node, Source, Within, on_operan
 # How much more errors may grow along other arguments than along samples.
 UNSEEN = 2.0
 _ROUNDS = 8
-# Of exact numbers, which are off by nothing that a double holds.
-_EXACT_BITS = 2000
 
 
 def approximated_along(
@@ -103,7 +101,7 @@ def _exact_intervals(
     for node in nodes:
         made = on_operands(node, exact.__getitem__)
         exact[node] = replace(made, bits=None) if isinstance(made, Apply) else made
-    found = intervals_of([*exact.values()], sources, _EXACT_BITS)
+    found = intervals_of([*exact.values()], sources, NO_ERRORS_BITS)
     return {node: found[exact[node]] for node in nodes}
 
 

@@ -29,6 +29,8 @@ from cloakwork.programs.ir.tensors import (
 )
 from cloakwork.programs.spec import PlacedSpec, Spec
 
+# Of functions that are off by nothing that a double holds.
+NO_ERRORS_BITS = 2000
 # Products of two intervals that are written out before they are summed, at most.
 _MOST_CORNERS = 1 << 22
 
@@ -56,6 +58,12 @@ class Interval:
     def ends(self) -> tuple[float, float]:
         """The least and the greatest number that any element may be, errors included."""
         return float((self.low - self.error).min()), float((self.high + self.error).max())
+
+    @property
+    def size(self) -> float:
+        """The largest absolute value that any element may be, errors included."""
+        low, high = self.ends
+        return max(abs(low), abs(high))
 
     def made_by(self, change: Callable[[Array], Array], claimed: bool) -> Interval:
         """What becomes of it where elements are rearranged, or those of a clear sign added."""

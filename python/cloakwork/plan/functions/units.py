@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cloakwork.plan.functions.intervals import Interval, intervals_of, of_spec
+from cloakwork.plan.functions.intervals import NO_ERRORS_BITS, Interval, intervals_of, of_spec
 from cloakwork.plan.parameters.ckks import fits_a_scale
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.functions import FUNCTIONS
@@ -33,8 +33,6 @@ from cloakwork.programs.ir.tensors import (
 )
 from cloakwork.programs.port import MAX_EXPONENT
 
-# Sizes are of exact numbers: no error is beside numbers that may be as small.
-_BITS = 2000
 # Exponents are multiples, so that roots of roots have whole ones.
 _STEP = 4
 # Logarithms take a unit off, and add its own.
@@ -82,7 +80,7 @@ def has_magnitudes(function: TensorFunction, precision: int) -> bool:
         ...  for bound in (1.0, 1e6)]
         [False, True]
     """
-    largest = max(1.0, *map(_size, _intervals(function).values()))
+    largest = max(1.0, *(each.size for each in _intervals(function).values()))
     return largest < math.inf and not fits_a_scale(precision, bound=largest)
 
 
@@ -93,8 +91,8 @@ def outgrows_doubles(function: TensorFunction) -> str | None:
     """
     found = _intervals(function)
     for node, interval in found.items():
-        if not math.isfinite(_size(interval)):
-            of_function = isinstance(node, Apply) and math.isfinite(_size(found[node.operand]))
+        if not math.isfinite(interval.size):
+            of_function = isinstance(node, Apply) and math.isfinite(found[node.operand].size)
             return None if of_function else getattr(node, "origin", "")
     return None
 
@@ -102,7 +100,7 @@ def outgrows_doubles(function: TensorFunction) -> str | None:
 def sizes_of_results(function: TensorFunction) -> list[float]:
     """The largest absolute value that each result may have."""
     found = _intervals(function)
-    return [_size(found[each]) for each in function.results]
+    return [found[each].size for each in function.results]
 
 
 def in_units(function: TensorFunction, *, apart: bool) -> InUnits:
@@ -154,7 +152,7 @@ def in_units(function: TensorFunction, *, apart: bool) -> InUnits:
         ),
         tuple(work.made[source][1] for source in function.sources),
         tuple(exponents),
-        tuple(math.ldexp(_size(work.intervals[node]), -exponent) for node, exponent in pairs),
+        tuple(math.ldexp(work.intervals[node].size, -exponent) for node, exponent in pairs),
     )
 
 
@@ -162,14 +160,9 @@ def _intervals(function: TensorFunction) -> Mapping[Node, Interval]:
     nodes = in_order(function.results)
     # Arguments that no result needs have units as well.
     found = {source: of_spec(spec) for source, spec in function.spec_of.items()}
+    # Numbers may be as small as any error.
     with np.errstate(over="ignore", invalid="ignore"):
-        return intervals_of([*found, *nodes], found.__getitem__, _BITS)
-
-
-def _size(interval: Interval) -> float:
-    """The largest absolute value of any element."""
-    low, high = interval.ends
-    return max(abs(low), abs(high))
+        return intervals_of([*found, *nodes], found.__getitem__, NO_ERRORS_BITS)
 
 
 def _exponent(size: float) -> int:
@@ -195,7 +188,7 @@ class _Units:
     def source(self, source: Source) -> Source:
         """An argument in its unit."""
         held = replace(source)
-        self.made[source] = held, _exponent(_size(self.intervals[source]))
+        self.made[source] = held, _exponent(self.intervals[source].size)
         return held
 
     def make(self, node: Node) -> None:
@@ -203,7 +196,7 @@ class _Units:
         if node not in self.made:
             exponent = self._own_exponent(node)
             made = self._in_unit(node, exponent)
-            small = exponent - _exponent(_size(self.intervals[node]))
+            small = exponent - _exponent(self.intervals[node].size)
             if small >= _SLACK:
                 # Doubled they are as large as their unit again, at no level.
                 made, exponent = multiple(made, 1 << small, ""), exponent - small
@@ -238,14 +231,14 @@ class _Units:
     def _own_exponent(self, node: Node) -> int:
         match node:
             case Contract() if self._is_free(node):
-                return _exponent(_size(self.intervals[node]))
+                return _exponent(self.intervals[node].size)
             case Contract(operands=operands):
                 return sum(
                     self.made[each][1] for each in operands if not isinstance(each, np.ndarray)
                 )
             case Sum(terms=terms):
                 largest = max(self.made[each][1] for each in terms)
-                constant = _exponent(_size(self.intervals[node]))
+                constant = _exponent(self.intervals[node].size)
                 return max(largest, constant) if node.constant is not None else largest
             case Apply(function=function, operand=operand):
                 degree = FUNCTIONS[function].degree

@@ -62,7 +62,7 @@ def _without_functions(task: Task, function: TensorFunction) -> tuple[Task, Appr
         task.precision + 1,
         task.title,
     )
-    reach = max(abs(end) for each in near.intervals for end in each.ends)
+    reach = max(each.size for each in near.intervals)
     least = max(0, least_precision(reach)) if 0 < reach < math.inf else 0
     return replace(task, results=near.results, spare=1, least=least), near
 

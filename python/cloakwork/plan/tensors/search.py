@@ -192,7 +192,7 @@ def _where(task: Task, largest: float) -> str:
     )
     for node, interval in found.items():
         origin = getattr(node, "origin", "")
-        if origin and max(map(abs, interval.ends)) > largest / 4:
+        if origin and interval.size > largest / 4:
             return f" at {origin}"
     return ""
 
