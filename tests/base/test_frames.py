@@ -178,3 +178,85 @@ def test_masks_of_frames_choose_as_arrays_do(made: Any) -> None:
     np.testing.assert_allclose(found, NUMBERS[rows], atol=1e-6)
     places = made({"a": [2, 0]})["a"]
     np.testing.assert_allclose(session.decrypt(x[places, 1]), NUMBERS[[2, 0], 1], atol=1e-6)
+
+
+def standardised(x: Any) -> Any:
+    return (x - x.mean(axis=0)) / x.std(axis=0)
+
+
+@MAKERS
+def test_results_of_frames_are_frames_with_their_columns_and_rows(made: Any) -> None:
+    table = frame(made, NAMES)
+    program = cw.compile(
+        lambda x: (standardised(x), x.mean(axis=0), x.sum(axis=1), x.T @ x, x @ np.eye(3, 2)),
+        table,
+        precision=10,
+        insecure=True,
+        log_n=12,
+    )
+    expected = (
+        standardised(NUMBERS),
+        NUMBERS.mean(axis=0),
+        NUMBERS.sum(axis=1),
+        NUMBERS.T @ NUMBERS,
+        NUMBERS[:, :2],
+    )
+    for found in (program.run(table), program.run_clear(frame(made, NAMES[::-1]))):
+        for each, numbers in zip(found, expected, strict=True):
+            np.testing.assert_allclose(np.reshape(each, numbers.shape), numbers, atol=2**-9)
+        whole, of_columns, of_rows, products, others = found
+        assert type(whole) is type(products) is type(others) is type(table)
+        assert [*whole.columns] == [*products.columns] == NAMES
+        assert [*others.columns] != NAMES[:2]
+        assert [*getattr(of_columns, "columns", getattr(of_columns, "index", []))] == NAMES
+        assert type(of_rows) is type(table["age"])
+    assert all(type(each) is np.ndarray for each in program.run_clear(NUMBERS))
+
+
+def test_rows_of_pandas_keep_their_labels_where_all_inputs_agree() -> None:
+    table = frame(of_pandas, NAMES).set_axis(list("wxyz"))
+    program = cw.compile(lambda x, y: (x - y, (x * y).sum(axis=1)), table, table, precision=10)
+    difference, products = program.run_clear(table, y=table)
+    assert [*difference.index] == [*products.index] == list("wxyz")
+    assert [*difference.columns] == NAMES
+    others = program.run_clear(table, table.set_axis(list("abcd")))
+    assert all(type(each) is np.ndarray for each in others)
+    difference, _ = program.run_clear(table, NUMBERS)
+    assert [*difference.index] == list("wxyz")
+
+
+def test_axes_whose_order_is_another_have_no_labels() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = frame(of_pandas, NAMES)
+    program = cw.compile(lambda x: (x[::-1], x[1:], x[:, ::-1], x[:, None]), table, precision=10)
+    reversed_rows, fewer, reversed_columns, deeper = program.run_clear(table)
+    assert all(type(each) is np.ndarray for each in (reversed_rows, fewer, deeper))
+    assert [*reversed_columns.columns] == [0, 1, 2]
+    numbered = pandas.DataFrame(NUMBERS)
+    found = cw.compile(lambda x: x[:, ::-1], numbered, precision=10).run_clear(numbered)
+    assert type(found) is np.ndarray
+
+
+def test_rows_that_are_evaluations_are_the_rows_of_results(tmp_path: Path) -> None:
+    table = frame(of_pandas, NAMES).set_axis(list("wxyz"))
+    rows = [row for _, row in table.iterrows()]
+    program = cw.compile(lambda x: (2 * x, x.sum()), rows, precision=10, insecure=True, log_n=10)
+    program.save(tmp_path / "program")
+    program = cw.load(tmp_path / "program", cw.Program, insecure=True)
+    doubled, sums = program.run_clear(table)
+    assert [*doubled.index] == [*sums.index] == list("wxyz")
+    assert [*doubled.columns] == NAMES
+    one, total = program.run_clear(rows[0])
+    assert [*one.index] == NAMES
+    assert total.shape == ()
+
+
+def test_results_of_steps_that_are_repeated_have_labels() -> None:
+    table = frame(of_pandas, NAMES)
+    program = cw.compile(
+        lambda x: x - 0.5 * cw.repeat(lambda y: y * 0.5 + 0.1, x * 0.5, times=3, low=-1, high=1),
+        table,
+        precision=10,
+    )
+    found = program.run_clear(table)
+    assert [*found.columns] == NAMES

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InputNameError, NotFiniteError, NotRealError
 
+_AXES_OF_FRAME = 2
+
 
 def is_frame(data: object) -> bool:
     """Whether something is a frame, or one column or row of it.
@@ -61,6 +63,60 @@ def _names(labels: Iterable[Any]) -> tuple[str, ...]:
     """Labels that are names; none where one is not."""
     names = tuple(labels)
     return names if all(isinstance(each, str) for each in names) else ()
+
+
+def labels_of_axes(data: Any, columns: Sequence[str] = ()) -> tuple[Any, ...]:
+    """The labels along each axis of a frame or series; () where its package has none of rows.
+
+    Args:
+        data: The frame.
+        columns: The names of all columns in the order that is meant; by default as they are.
+
+    Example:
+        >>> import pandas
+        >>> [list(each) for each in labels_of_axes(pandas.DataFrame({"a": [1], "b": [2]}), ["b"])]
+        [[0], ['b']]
+    """
+    if columns and columns_of(data):
+        data = data[[*columns]]
+    of_rows = getattr(data, "index", ())
+    return (of_rows,) if len(data.shape) == 1 else (of_rows, data.columns)
+
+
+def framed(array: NDArray[Any], labels: Sequence[Any], like: Any) -> Any:
+    """An array as a frame or a series of a package; as it is where that has none such.
+
+    Polars has no labels of rows: numbers by column are a frame with one row. A frame numbers what
+    has no labels, which could be taken for those of others: rows that are not known stay an array,
+    and so do such columns beside a frame whose columns are numbered.
+
+    Args:
+        array: The array.
+        labels: Those of each axis, as `labels_of_axes` gives them; None of an axis without.
+        like: A frame of that package.
+
+    Example:
+        >>> import pandas
+        >>> framed(np.array([1.0, 2.0]), [["a", "b"]], pandas.DataFrame()).to_dict()
+        {'a': 1.0, 'b': 2.0}
+    """
+    if not 1 <= array.ndim <= _AXES_OF_FRAME or labels[0] is None:
+        return array
+    names = labels[-1]
+    if names is None and not columns_of(like):
+        return array
+    if hasattr(like, "iloc"):
+        package = sys.modules["pandas"]
+        if array.ndim == 1:
+            return package.Series(array, index=names)
+        return package.DataFrame(array, index=labels[0], columns=names)
+    package = sys.modules["polars"]
+    is_named = names is not None and len(names) > 0
+    if array.ndim == 1 and not is_named:
+        return package.Series(array)
+    if is_named or (names is None and not len(labels[0])):
+        return package.DataFrame(np.atleast_2d(array), schema=[*names] if is_named else None)
+    return array
 
 
 def numbers_of_frame(data: Any, action: str, columns: Sequence[str] = ()) -> NDArray[Any]:

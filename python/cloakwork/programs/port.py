@@ -42,6 +42,8 @@ class Port:
             worth 2^-fraction; 0 for an integer.
         exponent: Of reals, slots hold numbers divided by 2^exponent.
         columns: The names of the elements along the last axis, if they have any.
+        axes: Of a result, for each of its axes, the axes of inputs that it runs along, by the name
+            of the input and the number of its axis; empty where nothing is known.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
@@ -67,6 +69,7 @@ class Port:
     fraction: int = 0
     exponent: int = added(0)
     columns: tuple[Word, ...] = added(())
+    axes: tuple[tuple[tuple[Word, int], ...], ...] = added(())
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -98,6 +101,8 @@ class Port:
             self._refuse(f"expected an exponent of reals, got one of {self.kind}")
         if self.columns and (len(self.columns),) != self.shape[-1:]:
             self._refuse(f"expected a name for each column, got {len(self.columns)} names")
+        if self.axes and len(self.axes) != len(self.shape):
+            self._refuse(f"expected the labels of each axis, got those of {len(self.axes)}")
         if self.low is not None and self.high is not None and not self.low <= self.high:
             self._refuse(f"its range from {self.low!r} to {self.high!r} is empty")
 

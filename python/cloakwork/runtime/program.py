@@ -50,6 +50,7 @@ from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.fingerprint import CLEAR, INSECURE, fingerprint_of
+from cloakwork.runtime.framed import in_frames
 from cloakwork.runtime.key_holder import Served
 from cloakwork.runtime.leaving import Leaving
 from cloakwork.runtime.returning import Returning
@@ -441,6 +442,9 @@ class Program(Served):
     def run(self, /, *args: Any, **named: Any) -> Any:
         """Encrypt, run and decrypt in this process, with keys made at the first call.
 
+        Of frames results are frames or series, with the labels of the axes that they run along,
+        where the program was compiled with a frame; otherwise, and of arrays, they are arrays.
+
         Args:
             args: The inputs in their order; see `Client.encrypt`.
             named: The inputs by name.
@@ -457,7 +461,8 @@ class Program(Served):
             self._own = self.keygen()
         client, evaluator = self._own
         state = client.start() if self.kept and self.scheme.encrypts else None
-        return client.decrypt(evaluator.run(client.encrypt(*args, **named), state=state))
+        results = client.decrypt(evaluator.run(client.encrypt(*args, **named), state=state))
+        return in_frames(results, self.packing, self.inputs, args, named)
 
     @names_memory("run in the clear")
     def run_clear(self, /, *args: Any, **named: Any) -> Any:
@@ -482,7 +487,8 @@ class Program(Served):
         if not self.row:
             return self.in_clear().run(*args, **named)
         arguments = bound_arguments(self.inputs, args, named, f"run {self.name} in the clear")
-        return in_the_clear(self.parts, arguments, lambda part, own: part.run_clear(**own))
+        results = in_the_clear(self.parts, arguments, lambda part, own: part.run_clear(**own))
+        return in_frames(results, self.packing, self.inputs, args, named)
 
     @names_memory("simulate")
     def simulate(self, /, *args: Any, seed: int = 0, **named: Any) -> Simulation:

@@ -13,6 +13,7 @@ from cloakwork.base.arguments import positive, shown
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
+from cloakwork.frontends.tensors.labels import labelled
 from cloakwork.frontends.tensors.repeating import repeating
 from cloakwork.frontends.tensors.result import (
     RepeatedSpec,
@@ -227,13 +228,15 @@ def compile(
         graph, cuts = traced_across(function, described)
         if cuts:
             require_encrypted(given)
-            return program_in_a_row(graph, cuts, options.title, asked_log_n, planned)
+            return labelled(
+                program_in_a_row(graph, cuts, options.title, asked_log_n, planned), graph
+            )
         program = following(program_in_units(graph, options, device), graph)
         if integers:
             named = {graph.sources[number].name: each for number, each in integers.items()}
             program = following_integers(program, named, options.key_budget)
     require_function(program, function, graph, options)
-    return program
+    return labelled(program, graph)
 
 
 def _beside_loops(asked_for: Mapping[str, Any], spare: int | None) -> dict[str, Any]:

@@ -28,11 +28,13 @@ class SampledSpec(Spec):
         margin: By how much numbers may exceed those of the samples, as a part of half the width of
             their range.
         columns: The names of the columns of frames.
+        is_frame: Whether samples are frames, or columns or rows of them.
     """
 
     samples: tuple[NDArray[np.float64], ...] = ()
     margin: float = MARGIN
     columns: tuple[str, ...] = ()
+    is_frame: bool = False
 
     def port(self, name: str) -> Port:
         return replace(Spec.port(self, name), columns=self.columns)
@@ -83,6 +85,7 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
         samples=samples,
         margin=margin,
         columns=columns,
+        is_frame=is_frame(parts[0]),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -66,6 +66,25 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return tuple(made) if is_tuple else made
         case Keyed(parts=named):
             return {name: filled(part, values) for name, part in named.items()}
+
+
+def on_leaves(form: Form, results: Any, made: Callable[[int, Any], Any]) -> Any:
+    """Results in their form, each as it is made of its number and of what it was.
+
+    Example:
+        >>> on_leaves(plain_form(2), ("a", "b"), lambda number, result: result * (number + 1))
+        ('a', 'bb')
+    """
+    match form:
+        case Leaf(number=number):
+            return made(number, results)
+        case Known():
+            return results
+        case Sequenced(parts=parts, is_tuple=is_tuple):
+            found = [on_leaves(*each, made) for each in zip(parts, results, strict=True)]
+            return tuple(found) if is_tuple else found
+        case Keyed(parts=named):
+            return {name: on_leaves(part, results[name], made) for name, part in named.items()}
 
 
 def arrays_in(results: Any) -> Iterator[NDArray[Any]]:
