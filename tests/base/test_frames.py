@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import cloakwork as cw
 from cloakwork.errors import InputNameError, InvalidArgumentError, NotFiniteError, NotRealError
@@ -260,3 +261,77 @@ def test_results_of_steps_that_are_repeated_have_labels() -> None:
     )
     found = program.run_clear(table)
     assert [*found.columns] == NAMES
+
+
+def with_gaps(made: Any) -> Any:
+    columns: dict[str, Any] = {
+        name: NUMBERS[:, number].tolist() for number, name in enumerate(NAMES)
+    }
+    columns["height"][1] = None
+    columns["weight"][0] = columns["weight"][3] = None
+    return made(columns)
+
+
+def filled_by(standing: Any) -> NDArray[np.float64]:
+    gaps = np.zeros(NUMBERS.shape, bool)
+    gaps[[1, 0, 3], [1, 2, 2]] = True
+    return np.where(gaps, standing, NUMBERS)
+
+
+@MAKERS
+def test_missing_numbers_are_the_mean_of_their_column_in_samples(made: Any, tmp_path: Path) -> None:
+    table = with_gaps(made)
+    program = cw.compile(standardised, table, precision=10, missing="mean", insecure=True, log_n=12)
+    means = [NUMBERS[:, 0].mean(), NUMBERS[[0, 2, 3], 1].mean(), NUMBERS[[1, 2], 2].mean()]
+    np.testing.assert_allclose(program.inputs[0].missing, means)
+    client, evaluator = program.keygen()
+    client.save(tmp_path / "client")
+    client = cw.load(tmp_path / "client", cw.Client, insecure=True)
+    expected = standardised(filled_by(means))
+    for given in (table, table[NAMES[::-1]], filled_by(np.nan)):
+        found = client.decrypt(evaluator.run(client.encrypt(given)))
+        np.testing.assert_allclose(found, expected, atol=2**-10)
+
+
+def test_a_number_stands_for_what_is_missing_in_any_data() -> None:
+    program = cw.compile(lambda x: 2 * x, (4, 3), precision=10, missing=0.25)
+    expected = 2 * filled_by(0.25)
+    gaps = filled_by(np.nan)
+    masked = np.ma.masked_invalid(gaps)
+    lists = [[None if np.isnan(each) else each for each in row] for row in gaps.tolist()]
+    for given in (gaps, masked, lists, np.array(lists, dtype=object)):
+        np.testing.assert_allclose(program.run_clear(given), expected, atol=2**-10)
+        np.testing.assert_allclose(program.simulate(given).outputs, expected, atol=2**-9)
+    refusing = cw.compile(lambda x: 2 * x, (4, 3), precision=10)
+    for given, refusal in ((gaps, NotFiniteError), (masked, NotRealError), (lists, NotRealError)):
+        with pytest.raises(refusal, match=r"missing= of cloakwork\.compile"):
+            refusing.run_clear(given)
+    with pytest.raises(NotFiniteError, match="is inf"):
+        program.run_clear(np.full((4, 3), np.inf))
+    with pytest.raises(NotRealError, match="got 'a'"):
+        program.run_clear([[None, "a", 1.0]] * 4)
+
+
+def test_what_cannot_stand_for_missing_numbers_is_refused() -> None:
+    def compiled(missing: Any, spec: Any) -> None:
+        cw.compile(lambda x: 2 * x, spec, precision=10, missing=missing)
+
+    for missing in ("median", np.nan, True):
+        with pytest.raises(InvalidArgumentError, match="a finite number, 'mean' or 'refuse'"):
+            compiled(missing, (4, 3))
+    with pytest.raises(InvalidArgumentError, match="expected samples of the arguments"):
+        compiled("mean", (4, 3))
+    with pytest.raises(InvalidArgumentError, match="from -1 to 1, the range of all, got 7"):
+        compiled(7, (4, 3))
+    with pytest.raises(InvalidArgumentError, match="missing is an option of reals"):
+        cw.compile(lambda x: x @ x.T, cw.Spec((4, 3), kind="integer"), missing=0)
+    with pytest.raises(NotFiniteError, match="column 'age' has no number"):
+        compiled("mean", with_gaps(of_pandas).assign(age=np.nan))
+
+
+def test_samples_without_gaps_are_widened_to_what_stands_for_them() -> None:
+    table = frame(of_pandas, NAMES) + 5
+    program = cw.compile(lambda x: 2 * x, table, precision=10, missing=0.0, margin=2.0)
+    assert program.inputs[0].low == 0
+    table.loc[0, "age"] = None
+    assert abs(program.run_clear(table).loc[0, "age"]) < 2**-10

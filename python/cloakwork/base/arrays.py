@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.base.arguments import apart, digits_above, shown
-from cloakwork.base.frames import is_frame, numbers_of_frame
+from cloakwork.base.frames import is_frame, numbers_and_gaps, numbers_of_frame
 from cloakwork.errors import (
     InvalidProgramError,
     NotFiniteError,
@@ -51,11 +52,56 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
     if is_masked(data):
         raise NotRealError(
             f"cannot {action}: the data are a masked array, whose mask would be lost; "
-            "pass data.filled(...)"
+            "pass data.filled(...), or say missing= of cloakwork.compile"
         )
     if is_frame(data):
         data = numbers_of_frame(data, action)
-    elif is_sparse(data):
+    array = _numbers(data, action)
+    _require_finite(array, action)
+    return array
+
+
+def numbers_with_gaps(data: Any, action: str) -> NDArray[Any]:
+    """The data as `real_numbers`, NaN where a number is missing: None, masked, null or NaN.
+
+    Example:
+        >>> numbers_with_gaps([1.0, None], "encrypt").tolist()
+        [1.0, nan]
+    """
+    if is_frame(data):
+        return numbers_and_gaps(data, action)
+    if is_masked(data) and data.dtype.kind in "biuf":
+        return np.asarray(data.astype(np.float64).filled(np.nan))
+    if not hasattr(data, "__array__") or (isinstance(data, np.ndarray) and data.dtype.kind == "O"):
+        given = np.array(data, dtype=object)
+        if all(each is None or isinstance(each, float | int) for each in given.flat):
+            return given.astype(np.float64)
+    return _numbers(data, action)
+
+
+def filled_numbers(data: Any, missing: Sequence[float], action: str) -> NDArray[Any]:
+    """The data as `real_numbers`, with what stands for missing numbers.
+
+    Args:
+        data: The data.
+        missing: One number for all, or one for each place along the last axis.
+        action: What is done with them, in words.
+
+    Example:
+        >>> filled_numbers([[1.0, None], [np.nan, 2.0]], [0.5, -1.0], "encrypt").tolist()
+        [[1.0, -1.0], [0.5, 2.0]]
+    """
+    array = numbers_with_gaps(data, action)
+    if math.isnan(largest_magnitude(array)):
+        filling = np.where(np.isnan(array), np.asarray(missing, np.float64), array)
+        array = filling.reshape(array.shape)
+    _require_finite(array, action)
+    return array
+
+
+def _numbers(data: Any, action: str) -> NDArray[Any]:
+    """The data as an array of real numbers, infinite ones and NaN among them."""
+    if is_sparse(data):
         data = _from_sparse(data, action)
     try:
         array = np.asarray(from_torch(data) if hasattr(data, "detach") else data)
@@ -71,7 +117,6 @@ def real_numbers(data: ArrayLike, action: str) -> NDArray[Any]:
         raise NotRealError(f"cannot {action}: expected real numbers, got {_shown_object(array)}")
     if array.dtype.kind not in "biuf":
         raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
-    _require_finite(array, action)
     return array
 
 
@@ -93,8 +138,10 @@ def largest_magnitude(array: NDArray[Any]) -> float:
 def _shown_object(array: NDArray[Any]) -> str:
     """What an array of objects holds, by the first that is not a number."""
     for each in array.flat:
-        if not isinstance(each, float | int):
+        if each is not None and not isinstance(each, float | int):
             return shown(each)
+    if any(each is None for each in array.flat):
+        return "None; say what stands for missing numbers by missing= of cloakwork.compile"
     return "objects; give them as doubles, by numpy.asarray(values, dtype=float)"
 
 
@@ -144,7 +191,7 @@ def _require_finite(array: NDArray[Any], action: str) -> None:
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise NotFiniteError(
             f"cannot {action}: element {index} is {array[index]}, expected finite numbers; replace "
-            "such elements, or scale the data down"
+            "such elements, NaN also by missing= of cloakwork.compile, or scale the data down"
         )
 
 

@@ -132,28 +132,44 @@ def numbers_of_frame(data: Any, action: str, columns: Sequence[str] = ()) -> NDA
         NotRealError: A column is not of numbers.
         NotFiniteError: A number is missing.
     """
-    if len(getattr(data, "shape", ())) == 1:
-        data = _in_order(data, columns, action) if columns_of(data) else data
-        return _numbers(data, action, f"{shown(data.name)}" if data.name is not None else "it")
+    for name, column in _named_columns(data):
+        missing = _missing_in(column)
+        if missing and _is_of_numbers(column):
+            raise NotFiniteError(
+                f"cannot {action}: expected numbers in all places, and {name} lacks {missing}; say "
+                "what stands for them by missing= of cloakwork.compile, a number or 'mean', or by "
+                "frame.fillna(0.0) or frame.fill_null(0.0)"
+            )
+    return numbers_and_gaps(data, action, columns)
+
+
+def numbers_and_gaps(data: Any, action: str, columns: Sequence[str] = ()) -> NDArray[Any]:
+    """The numbers of a frame as `numbers_of_frame` gives them, NaN where one is missing.
+
+    Raises:
+        InputNameError: As `numbers_of_frame`.
+        NotRealError: As `numbers_of_frame`.
+    """
     if columns and columns_of(data):
         _require_columns(columns_of(data), columns, action)
         data = data[[*columns]]
-    found = [
-        _numbers(
-            data.iloc[:, number] if hasattr(data, "iloc") else data.to_series(number),
-            action,
-            f"column {shown(name)}",
-        )
-        for number, name in enumerate(data.columns)
-    ]
+    found = [_numbers(column, action, name) for name, column in _named_columns(data)]
+    if len(data.shape) == 1:
+        return found[0]
     return np.column_stack(found) if found else np.empty(data.shape)
 
 
-def _in_order(row: Any, columns: Sequence[str], action: str) -> Any:
-    if not columns:
-        return row
-    _require_columns(columns_of(row), columns, action)
-    return row[[*columns]]
+def _named_columns(data: Any) -> list[tuple[str, Any]]:
+    """The columns of a frame, or the one of a series, with what messages call them."""
+    if len(data.shape) == 1:
+        return [(shown(data.name) if data.name is not None else "it", data)]
+    return [
+        (
+            f"column {shown(name)}",
+            data.iloc[:, number] if hasattr(data, "iloc") else data.to_series(number),
+        )
+        for number, name in enumerate(data.columns)
+    ]
 
 
 def _require_columns(found: Sequence[str], expected: Sequence[str], action: str) -> None:
@@ -173,25 +189,28 @@ def _require_columns(found: Sequence[str], expected: Sequence[str], action: str)
 
 
 def _numbers(column: Any, action: str, name: str) -> NDArray[Any]:
-    """One column as an array of its own kind of numbers."""
-    kind = column.dtype
-    # Both packages know which of their types are of numbers, each in its own words.
-    if hasattr(column, "null_count"):
-        is_number = kind.is_numeric() or str(kind) == "Boolean"
-        missing = column.null_count()
-    else:
-        types = sys.modules["pandas"].api.types
-        is_number = types.is_numeric_dtype(kind) and not types.is_complex_dtype(kind)
-        missing = int(column.isna().sum())
-    if not is_number:
+    """One column as an array of its own kind of numbers, of reals where some are missing."""
+    if not _is_of_numbers(column):
         raise NotRealError(
-            f"cannot {action}: expected columns of numbers, and {name} is of {kind}; leave it out, "
-            "or make numbers of it"
+            f"cannot {action}: expected columns of numbers, and {name} is of {column.dtype}; leave "
+            "it out, or make numbers of it"
         )
-    if missing:
-        raise NotFiniteError(
-            f"cannot {action}: expected numbers in all places, and {name} lacks {missing}; say "
-            "what stands for them, as by frame.fillna(0.0) or frame.fill_null(0.0)"
-        )
+    if _missing_in(column):
+        # Pandas makes objects of its own missing numbers.
+        of_pandas = {"dtype": np.float64, "na_value": np.nan} if hasattr(column, "iloc") else {}
+        return np.asarray(column.to_numpy(**of_pandas), np.float64)
     array = np.asarray(column.to_numpy())
     return array if array.dtype.kind in "biuf" else array.astype(np.float64)
+
+
+# Both packages know which of their types are of numbers, each in its own words.
+def _is_of_numbers(column: Any) -> bool:
+    kind = column.dtype
+    if hasattr(column, "null_count"):
+        return kind.is_numeric() or str(kind) == "Boolean"
+    types = sys.modules["pandas"].api.types
+    return types.is_numeric_dtype(kind) and not types.is_complex_dtype(kind)
+
+
+def _missing_in(column: Any) -> int:
+    return column.null_count() if hasattr(column, "null_count") else int(column.isna().sum())

@@ -44,6 +44,8 @@ class Port:
         columns: The names of the elements along the last axis, if they have any.
         axes: Of a result, for each of its axes, the axes of inputs that it runs along, by the name
             of the input and the number of its axis; empty where nothing is known.
+        missing: Of an input of reals, what stands for missing numbers: one number, or one for each
+            element along the last axis; none where they are refused.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
@@ -70,6 +72,7 @@ class Port:
     exponent: int = added(0)
     columns: tuple[Word, ...] = added(())
     axes: tuple[tuple[tuple[Word, int], ...], ...] = added(())
+    missing: tuple[float, ...] = added(())
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -101,6 +104,8 @@ class Port:
             self._refuse(f"expected an exponent of reals, got one of {self.kind}")
         if self.columns and (len(self.columns),) != self.shape[-1:]:
             self._refuse(f"expected a name for each column, got {len(self.columns)} names")
+        if self.missing and len(self.missing) not in (1, *self.shape[-1:]):
+            self._refuse(f"expected one number for missing ones, got {len(self.missing)}")
         if self.axes and len(self.axes) != len(self.shape):
             self._refuse(f"expected the labels of each axis, got those of {len(self.axes)}")
         if self.low is not None and self.high is not None and not self.low <= self.high:

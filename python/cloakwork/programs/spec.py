@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -29,11 +29,14 @@ class Spec:
         low: The least value of any element, where more is known than the bound; public too.
         high: The greatest. Where an end is given, the bound follows from both.
         kind: `real` or `integer`: what the elements are.
+        missing: Of reals, what stands for missing numbers: one number, or one for each place along
+            the last axis. By default they are refused.
 
     Raises:
         ShapeMismatchError: A dimension is no whole number from 1 on.
         InvalidArgumentError: The bound is no positive number, the range is empty, the kind is
-            unknown, or an end of integers is not an integer of up to 63 bits.
+            unknown, or an end of integers is not an integer of up to 63 bits; or what stands for
+            missing numbers is not in the range.
 
     Example:
         >>> Spec((2, 3))
@@ -49,6 +52,7 @@ class Spec:
     low: float | None = None
     high: float | None = None
     kind: SpecKind = "real"
+    missing: tuple[float, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", _shape(self.shape))
@@ -67,6 +71,12 @@ class Spec:
         object.__setattr__(self, "bound", bound)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+        outside = [each for each in self.missing if not low <= each <= high]
+        if outside:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected numbers for missing ones from {low:g} to {high:g}, "
+                f"the range of all, got {outside[0]:g}; give another, or make the range wider"
+            )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -77,7 +87,7 @@ class Spec:
 
     def port(self, name: str) -> Port:
         """The argument as a program takes it."""
-        return Port(name, self.kind, 0, self.shape, *self.ends)
+        return Port(name, self.kind, 0, self.shape, *self.ends, missing=self.missing)
 
 
 def _whole(end: float) -> int:

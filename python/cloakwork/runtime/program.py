@@ -12,7 +12,6 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from cloakwork.base.arguments import integer, shown
-from cloakwork.base.arrays import real_array
 from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
@@ -36,7 +35,7 @@ from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.packing.kinds import packing_record, read_packing
 from cloakwork.programs.packing.matrix import IntegerMatrixPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
-from cloakwork.programs.packing.tensor import TensorPacking
+from cloakwork.programs.packing.tensor import TensorPacking, numbers_of
 from cloakwork.programs.port import Port, signature
 from cloakwork.programs.records import meaning_record, read_slots, slots_record
 from cloakwork.programs.repeated import Repeated, Step
@@ -519,7 +518,7 @@ class Program(Served):
         client, evaluator = unranged.keygen()
         outputs = client.decrypt(evaluator.run(client.encrypt(**arguments)))
         real = [port for port in self.inputs if port.kind == "real"]
-        numbers = [real_array(arguments[port.name], "simulate") for port in real]
+        numbers = [numbers_of(port, arguments[port.name], "simulate") for port in real]
         outside = [
             f"input {port.name!r} expects numbers of absolute value up to {port.bound:g}, and got "
             f"{largest:g}"

@@ -14,6 +14,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
 from cloakwork.frontends.tensors.labels import labelled
+from cloakwork.frontends.tensors.missing import REFUSE, Missing, with_missing
 from cloakwork.frontends.tensors.repeating import repeating
 from cloakwork.frontends.tensors.result import (
     RepeatedSpec,
@@ -60,6 +61,7 @@ def compile(
     device: str = CPU,
     modulus: int | None = None,
     failure_bits: int | None = None,
+    missing: Missing = REFUSE,
 ) -> Program:
     """Plan a function of encrypted tensors as one program.
 
@@ -105,6 +107,9 @@ def compile(
             planned without operations that devices lack; see `Evaluator.device`.
         modulus: Of integers, a prime that results are modulo, as the representatives nearest to 0;
             by default results are integers.
+        missing: What stands for numbers that are missing in arguments of reals: NaN, None, masked
+            or null. By default they are refused. A number stands for all of them, "mean" is the
+            mean of the samples' column, along the last axis of arrays, which becomes public.
         failure_bits: Of integers, each bound on noise, of an encryption or a key switch, fails with
             a probability of at most 2^-failure_bits, from 40 to 128; by default 128. More take
             larger moduli; `Program.log2_failure` says what a run comes to.
@@ -162,6 +167,7 @@ def compile(
         "relative": relative,
         "costs": costs,
         "bootstrap": bootstrap,
+        "missing": missing,
     }
     of_integers: dict[str, Any] = {"modulus": modulus, "failure_bits": failure_bits}
     asked_for = {**of_any, **of_reals, **of_integers, "device": device}
@@ -186,7 +192,7 @@ def compile(
             f"{relative}; leave one out"
         )
     widening = positive(margin, "margin", "compile")
-    described = [_described(each, log_n, widening) for each in specs]
+    described = [_described(each, log_n, widening, missing) for each in specs]
     if margin != MARGIN and not any(isinstance(each, SampledSpec) for each in described):
         raise InvalidArgumentError(
             "cannot compile: expected samples of the arguments beside a margin, got none; give "
@@ -215,6 +221,7 @@ def compile(
             "integers",
             'inputs are reals; leave it out, or declare them by cw.Spec(shape, kind="integer")',
         )
+        del of_reals["missing"]
         options = RealOptions(**asked, **of_reals)
     if device_name(device, "compile") != CPU:
         # A device that is not there is refused before anything is planned.
@@ -279,19 +286,19 @@ def _refuse_options(given: Mapping[str, object], numbers: str, instead: str) -> 
             )
 
 
-def _described(spec: Any, log_n: int | None, margin: float) -> Spec:
+def _described(spec: Any, log_n: int | None, margin: float, missing: Missing) -> Spec:
     """What is known of an argument."""
     if are_samples(spec):
-        return spec_of_samples(spec, margin)
+        return spec_of_samples(spec, margin, missing)
     if isinstance(spec, Result) and spec.port.is_bits and log_n is not None:
         return bits_spec(spec, log_n)
     if isinstance(spec, Result):
         low, high = range_of_exact(spec, "compile")
         return Spec(spec.port.shape, low=low, high=high, kind="integer")
     if isinstance(spec, Spec):
-        return spec
+        return with_missing(spec, missing)
     try:
-        return Spec(spec)
+        return with_missing(Spec(spec), missing)
     except ShapeMismatchError as error:
         raise ShapeMismatchError(
             "cannot compile: expected of each argument its shape, which is a tuple of whole "

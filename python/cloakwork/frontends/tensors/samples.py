@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arrays import real_array
-from cloakwork.base.frames import columns_of, is_frame, numbers_of_frame
+from cloakwork.base.arrays import filled_numbers, numbers_with_gaps, real_array
+from cloakwork.base.frames import columns_of, is_frame, numbers_and_gaps, numbers_of_frame
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
+from cloakwork.frontends.tensors.missing import REFUSE, Missing, standing_for
 from cloakwork.plan.functions.observed import MARGIN, widened_on_one_side
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
@@ -47,12 +48,17 @@ def are_samples(given: Any) -> bool:
     return _is_array(given)
 
 
-def spec_of_samples(given: Any, margin: float) -> SampledSpec:
+def spec_of_samples(given: Any, margin: float, missing: Missing = REFUSE) -> SampledSpec:
     """What one sample says of an argument, or a list of them.
+
+    Args:
+        given: The sample, or a list.
+        margin: By how much numbers may exceed those of the samples; see `SampledSpec`.
+        missing: What stands for missing numbers.
 
     Raises:
         ShapeMismatchError: Samples are of several shapes.
-        NotFiniteError: They hold NaN or an infinity.
+        NotFiniteError: They hold NaN or an infinity, or lack numbers that nothing stands for.
 
     Example:
         >>> spec = spec_of_samples(np.array([[0.0, 8.0]]), 0.25)
@@ -61,32 +67,47 @@ def spec_of_samples(given: Any, margin: float) -> SampledSpec:
     """
     parts = given if isinstance(given, list) else [given]
     columns = columns_of(parts[0])
-    samples = tuple(
-        np.asarray(numbers_of_frame(each, _ACTION, columns), np.float64)
-        if is_frame(each)
-        else real_array(each, _ACTION)
-        for each in parts
-    )
-    shapes = {each.shape for each in samples}
+    read = _read if missing == REFUSE else _read_with_gaps
+    arrays = [read(each, columns) for each in parts]
+    shapes = {each.shape for each in arrays}
     if len(shapes) > 1:
         raise ShapeMismatchError(
             f"cannot {_ACTION}: expected samples of one shape, got {sorted(shapes)}"
         )
-    if not samples[0].size:
+    if not arrays[0].size:
         raise ShapeMismatchError(f"cannot {_ACTION}: expected samples, got arrays without elements")
+    standing = standing_for(missing, arrays, columns)
+    samples = tuple(
+        filled_numbers(each, standing, _ACTION) if standing else each for each in arrays
+    )
     low, high = min(each.min() for each in samples), max(each.max() for each in samples)
     # Zeros are where iterations start, and say nothing else.
     ends = (-1.0, 1.0) if low == high == 0 else widened_on_one_side(float(low), float(high), margin)
     low, high = ends
     return SampledSpec(
         samples[0].shape,
-        low=low,
-        high=high,
+        low=min(low, *standing) if standing else low,
+        high=max(high, *standing) if standing else high,
+        missing=standing,
         samples=samples,
         margin=margin,
         columns=columns,
         is_frame=is_frame(parts[0]),
     )
+
+
+def _read(given: Any, columns: Sequence[str]) -> NDArray[np.float64]:
+    """A sample, whose numbers are all there."""
+    if is_frame(given):
+        return np.asarray(numbers_of_frame(given, _ACTION, columns), np.float64)
+    return real_array(given, _ACTION)
+
+
+def _read_with_gaps(given: Any, columns: Sequence[str]) -> NDArray[np.float64]:
+    """A sample, NaN where a number is missing."""
+    if is_frame(given):
+        return np.asarray(numbers_and_gaps(given, _ACTION, columns), np.float64)
+    return np.asarray(numbers_with_gaps(given, _ACTION), np.float64)
 
 
 def samples_of(specs: Sequence[Spec]) -> list[tuple[NDArray[np.float64], ...]]:

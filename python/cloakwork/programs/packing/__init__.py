@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.frames import is_frame, numbers_of_frame
+from cloakwork.base.frames import is_frame, numbers_and_gaps, numbers_of_frame
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
@@ -287,13 +287,16 @@ def bound_arguments(
             )
         if name in found:
             raise InputNameError(f"cannot {action}: the input {name!r} is given twice")
-    columns = {port.name: port.columns for port in ports}
+    known = {port.name: port for port in ports}
     return {
-        name: numbers_of_frame(value, f"{action}, input {name!r}", columns[name])
-        if is_frame(value)
-        else value
+        name: _of_frame(value, known[name], action) if is_frame(value) else value
         for name, value in {**found, **named}.items()
     }
+
+
+def _of_frame(frame: Any, port: Port, action: str) -> NDArray[Any]:
+    read = numbers_and_gaps if port.missing else numbers_of_frame
+    return read(frame, f"{action}, input {port.name!r}", port.columns)
 
 
 def evaluation_rows(

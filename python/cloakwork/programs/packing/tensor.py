@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arrays import real_numbers, require_bound
+from cloakwork.base.arrays import filled_numbers, real_numbers, require_bound
 from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing import (
@@ -66,7 +66,7 @@ class RealPacking(Packing):
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         where = f"{action}, input {port.name!r}"
         try:
-            array = real_numbers(value, where)
+            array = numbers_of(port, value, where)
         except ShapeMismatchError:
             # Rows of different lengths are named beside the shape that is expected.
             evaluation_rows(object_array(value, port.name, action), port.shape, port.name, action)
@@ -105,6 +105,18 @@ class RealPacking(Packing):
             sum(place.ciphertexts for _, place in self.tensors_in),
             sum(place.ciphertexts for _, place in self.tensors_out),
         )
+
+
+def numbers_of(port: Port, value: Any, action: str) -> NDArray[Any]:
+    """What is given for an input of reals, with what stands for missing numbers.
+
+    Example:
+        >>> numbers_of(Port("x", "real", 0, (2,), missing=(0.5,)), [1.0, None], "encrypt").tolist()
+        [1.0, 0.5]
+    """
+    if port.missing:
+        return filled_numbers(value, port.missing, action)
+    return real_numbers(value, action)
 
 
 class WholeTensorPacking(RealPacking):
