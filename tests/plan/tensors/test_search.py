@@ -13,22 +13,27 @@ from cloakwork.plan.tensors import search
 from cloakwork.programs.ir.tensors import Contract, Node, Source
 
 
-@pytest.mark.parametrize(("most", "plans"), [(0, 1), (10**6, 7)])
-def test_of_long_plans_no_others_are_made(
-    most: int, plans: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("most", "programs", "plans"), [(0, 1, 1), (10**6, 7, 4)])
+def test_of_long_plans_no_others_are_made_and_of_no_program_two(
+    most: int, programs: int, plans: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[Any] = []
-    planned = search._planned
+    made: dict[str, int] = {}
 
-    def counted(*arguments: Any) -> search.Plan:
-        made.append(arguments)
-        return planned(*arguments)
+    def count(name: str) -> None:
+        made[name], counted = 0, getattr(search, name)
 
+        def counting(*arguments: Any, **options: Any) -> Any:
+            made[name] += 1
+            return counted(*arguments, **options)
+
+        monkeypatch.setattr(search, name, counting)
+
+    count("lower")
+    count("_planned")
     monkeypatch.setattr(search, "_MOST_COMPARED", most)
-    monkeypatch.setattr(search, "_planned", counted)
     cw.compile(lambda a, b, c: (a @ b, b @ c), *[(4, 4)] * 3, log_n=10, insecure=True)
-    # Three prices of levels, and two ways of each of two contractions.
-    assert len(made) == plans
+    # Three prices of levels, and two ways of each of two contractions; some are alike.
+    assert made == {"lower": programs, "_planned": plans}
 
 
 def test_a_ring_without_primes_for_so_many_levels_is_passed_over() -> None:

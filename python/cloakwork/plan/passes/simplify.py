@@ -91,7 +91,7 @@ def share_common(program: SlotProgram) -> SlotProgram:
         if isinstance(operation, Input | Output):
             rebuilt.keep(number, moved)
             continue
-        key = _key(moved, table)
+        key = same_value(moved, table)
         if key in first:
             rebuilt.replace(number, first[key])
         else:
@@ -182,8 +182,13 @@ class _Rebuilt:
         )
 
 
-def _key(operation: Operation, table: VectorTable) -> Hashable:
-    """Equal for operations that make the same value."""
+def same_value(operation: Operation, table: VectorTable) -> Hashable:
+    """Equal for operations that make the same value.
+
+    Example:
+        >>> same_value(Add(1, 0), VectorTable()) == same_value(Add(0, 1), VectorTable())
+        True
+    """
     numbers = sorted(operation.operands) if operation.commutes else operation.operands
     return (operation.kind, *numbers, *operation.identity(table))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
@@ -13,8 +12,8 @@ from cloakwork.plan.parameters.bootstrapping import least_level
 from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
-from cloakwork.plan.tensors.lower import Lowered, lower
-from cloakwork.plan.tensors.search import ADVICE_ON_ERRORS, Plan, Task, cheapest_of_ways
+from cloakwork.plan.tensors.lower import Lowered
+from cloakwork.plan.tensors.search import ADVICE_ON_ERRORS, Plan, Task, Ways
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Above every depth that is planned in reasonable time; ways are tried some levels above it.
@@ -44,25 +43,16 @@ def _in_ring(task: Task, log_n: int) -> Plan:
     chain = RefreshingChain.of(task.options, log_n)
     _require_possible(task, chain)
 
-    def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
-        return _planned(task, chain, choices, level_price)
-
-    return cheapest_of_ways(task, attempt, _PLANS)
-
-
-def _planned(
-    task: Task, chain: RefreshingChain, choices: Mapping[int, int], level_price: float
-) -> Plan:
-    lowered = lower(
-        task.title,
-        task.results,
+    ways = Ways(
+        task,
         chain.refreshing.chain.slots,
-        top=_TOP,
-        choices=choices,
-        level_price=level_price,
-        places=task.places,
+        _TOP,
+        lambda lowered: _planned(task, chain, lowered),
     )
+    return ways.cheapest(_PLANS)
 
+
+def _planned(task: Task, chain: RefreshingChain, lowered: Lowered) -> Plan:
     def precise_error(program: Lowered, bounds: Bounds, noise: NoiseModel) -> float:
         reached = predicted_precision(program.program, bounds, noise) + task.gained
         _require_reached(reached, chain.refreshing.chain.n, task, "leaves")

@@ -7,11 +7,10 @@ takes, and those what its operations cost. So whole plans are made and compared.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
 
 from cloakwork._native import Parameters
 from cloakwork.base.arrays import MIN_RIGHT_BITS
@@ -34,7 +33,7 @@ from cloakwork.plan.parameters.ckks import (
 from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of, is_dearer, same_kind
 from cloakwork.plan.parameters.scales import Scaled, raised_scale
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
-from cloakwork.plan.passes.simplify import simplified
+from cloakwork.plan.passes.simplify import same_value, simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
@@ -43,6 +42,7 @@ from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.tensors import Contract, Evaluate, Node, Source
 from cloakwork.programs.layout import Layout
 from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.vectors import VectorTable
 from cloakwork.runtime.costs import total_seconds
 
 # Above every level that a program can end up with; the true ones follow from its depth.
@@ -118,10 +118,6 @@ class Plan:
     parameters: Parameters
     cost: float
     refreshing: Refreshing | None = None
-
-
-# Makes a plan, given which way each contraction takes and what a level is worth.
-Attempt: TypeAlias = Callable[[Mapping[int, int], float], Plan]
 
 
 def cheapest_plan(task: Task) -> Plan:
@@ -219,39 +215,87 @@ def _require_small_errors(task: Task, log_n: int, gain: float) -> None:
 
 
 def _cheapest_in_ring(task: Task, log_n: int) -> Plan:
-    def attempt(choices: Mapping[int, int], level_price: float) -> Plan:
-        return _planned(task, log_n, choices, level_price)
-
-    return cheapest_of_ways(task, attempt)
+    ways = Ways(task, 1 << (log_n - 1), _TOP, lambda lowered: _planned(task, log_n, lowered))
+    return ways.cheapest()
 
 
-def cheapest_of_ways(task: Task, attempt: Attempt, plans: int = _PLANS) -> Plan:
-    """The cheapest plan found for one ring: ways of each contraction are varied in turn."""
-    best, level_price = _at_best_level_price(attempt)
-    contractions = sum(isinstance(node, Contract) for node in in_order(task.results))
-    if contractions < 2 or _is_long(best):
+class Ways:
+    """The ways of the contractions of a task, and plans by them in one ring.
+
+    Args:
+        task: What is to be planned.
+        slots: Slots of a ciphertext.
+        top: The level of inputs that have none.
+        planned: Makes a plan of a program.
+    """
+
+    def __init__(
+        self, task: Task, slots: int, top: int, planned: Callable[[Lowered], Plan]
+    ) -> None:
+        self._task = task
+        self._slots = slots
+        self._top = top
+        self._planned = planned
+        self._vectors = VectorTable()
+        self._seen: set[Hashable] = set()
+
+    def cheapest(self, plans: int = _PLANS) -> Plan:
+        """The cheapest plan found: ways of each contraction are varied in turn."""
+        best, level_price = self._at_best_level_price()
+        contractions = sum(isinstance(node, Contract) for node in in_order(self._task.results))
+        if contractions < 2 or _is_long(best):
+            return best
+        choices: dict[int, int] = {}
+        variations = [(number, way) for number in range(contractions) for way in range(1, _WAYS)]
+        for number, way in variations[:plans]:
+            try:
+                tried = self._attempt({**choices, number: way}, level_price)
+            except REFUSALS:
+                continue
+            if tried is not None and tried.cost < best.cost:
+                best = tried
+                choices[number] = way
         return best
-    choices: dict[int, int] = {}
-    variations = [(number, way) for number in range(contractions) for way in range(1, _WAYS)]
-    for number, way in variations[:plans]:
-        try:
-            tried = attempt({**choices, number: way}, level_price)
-        except REFUSALS:
-            continue
-        if tried.cost < best.cost:
-            best = tried
-            choices[number] = way
-    return best
 
+    def _at_best_level_price(self) -> tuple[Plan, float]:
+        # Where the fewest levels are too many, the others need not be tried.
+        best_price, *others = _LEVEL_PRICES
+        best = self._attempt({}, best_price)
+        assert best is not None, "no program was seen before"
+        for price in () if _is_long(best) else others:
+            with suppress(*REFUSALS):
+                tried = self._attempt({}, price)
+                if tried is not None and tried.cost < best.cost:
+                    best, best_price = tried, price
+        return best, best_price
 
-def _at_best_level_price(attempt: Attempt) -> tuple[Plan, float]:
-    # Where the fewest levels are too many, the others need not be tried.
-    first, *others = _LEVEL_PRICES
-    plans = [(attempt({}, first), first)]
-    for price in () if _is_long(plans[0][0]) else others:
-        with suppress(*REFUSALS):
-            plans.append((attempt({}, price), price))
-    return min(plans, key=lambda each: each[0].cost)
+    def _attempt(self, choices: Mapping[int, int], level_price: float) -> Plan | None:
+        """The plan by some choices of ways and a price of a level; None of a program seen before.
+
+        Such a program costs as much as it did, or is refused as it was.
+        """
+        lowered = lower(
+            self._task.title,
+            self._task.results,
+            self._slots,
+            top=self._top,
+            choices=choices,
+            level_price=level_price,
+            places=self._task.places,
+        )
+        content = self._content(lowered)
+        if content in self._seen:
+            return None
+        self._seen.add(content)
+        return self._planned(lowered)
+
+    def _content(self, lowered: Lowered) -> Hashable:
+        """Equal for programs whose plans cost the same."""
+        return (
+            tuple(same_value(each, self._vectors) for each in lowered.program.operations),
+            tuple(place for _, place in lowered.inputs),
+            tuple((each.values, each.places) for each in lowered.ranges),
+        )
 
 
 def _is_long(plan: Plan) -> bool:
@@ -259,17 +303,7 @@ def _is_long(plan: Plan) -> bool:
     return len(plan.lowered.program.operations) > _MOST_COMPARED
 
 
-def _planned(task: Task, log_n: int, choices: Mapping[int, int], level_price: float) -> Plan:
-    slots = 1 << (log_n - 1)
-    lowered = lower(
-        task.title,
-        task.results,
-        slots,
-        top=_TOP,
-        choices=choices,
-        level_price=level_price,
-        places=task.places,
-    )
+def _planned(task: Task, log_n: int, lowered: Lowered) -> Plan:
     together = [place.ciphertexts for _, place in lowered.inputs]
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
     known = lowered.value_bounds(task.bounds)
