@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,7 +52,7 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
         >>> split([0, 1, 5, -3], 16, 4)
         Split(numbers=(0, 1, 5, -3), baby_steps=4, baby=(1,), giant=(4, 12))
     """
-    numbers = np.fromiter(diagonals, dtype=np.int64)
+    numbers = _array_of(diagonals)
     baby = numbers % baby_steps
     giant = (numbers - baby) % slots
     return Split(
@@ -82,24 +82,60 @@ def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTE
         >>> cheapest_split([6 * i - 255 * j for i in range(20) for j in range(7)], 8192).rotations
         25
     """
-    numbers = np.unique(np.fromiter(diagonals, dtype=np.int64) % slots)
-    width, counted = _cheapest(numbers.tobytes(), slots, hoisted)
-    return split(counted, slots, width)
+    numbers = np.unique(_array_of(diagonals) % slots)
+    return _cheapest(numbers.tobytes(), slots, hoisted)
+
+
+def _array_of(diagonals: Iterable[int]) -> NDArray[np.int64]:
+    if isinstance(diagonals, np.ndarray):
+        return diagonals.astype(np.int64, copy=False)
+    return np.fromiter(diagonals, dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
-def _cheapest(numbers: bytes, slots: int, hoisted: float) -> tuple[int, tuple[int, ...]]:
+def _cheapest(numbers: bytes, slots: int, hoisted: float) -> Split:
+    tried = _tried(numbers, slots)
+    costs = hoisted * tried.babies + tried.giants - tried.stays
+    # The first of the cheapest.
+    width, way = tried.ways[int(np.argmin(costs))]
+    counted = _countings(np.frombuffer(numbers, dtype=np.int64), slots, width)[way]
+    return split(counted, slots, width)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tried:
+    """Splits of some diagonals, whatever rotations cost.
+
+    Args:
+        ways: Their widths, and the place of each among the countings of its width.
+        babies: How many baby steps rotate.
+        giants: How many giant steps there are.
+        stays: How many of them do not rotate.
+    """
+
+    ways: Sequence[tuple[int, int]]
+    babies: NDArray[np.int64]
+    giants: NDArray[np.int64]
+    stays: NDArray[np.int64]
+
+
+# Levels differ in what rotations cost, and ask for the same transforms.
+@lru_cache(maxsize=1024)
+def _tried(numbers: bytes, slots: int) -> _Tried:
     found = np.frombuffer(numbers, dtype=np.int64)
     widths = {
         spacing << bits
         for spacing in _spacings(found, slots)
         for bits in range((slots // spacing).bit_length())
     }
-    choices = (
-        (width, counted) for width in sorted(widths) for counted in _countings(found, slots, width)
-    )
-    width, counted = min(choices, key=lambda choice: _cost(choice[1], slots, choice[0], hoisted))
-    return width, tuple(counted.tolist())
+    ways: list[tuple[int, int]] = []
+    steps: list[tuple[int, int, int]] = []
+    for width in sorted(widths):
+        for way, counted in enumerate(_countings(found, slots, width)):
+            ways.append((width, way))
+            steps.append(_steps(counted, slots, width))
+    babies, giants, stays = np.array(steps).T
+    return _Tried(ways, babies, giants, stays)
 
 
 def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:
@@ -112,27 +148,36 @@ def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:
     return {1, *common.tolist()}
 
 
-def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> Iterator[NDArray[np.int64]]:
+def _countings(numbers: NDArray[np.int64], slots: int, width: int) -> list[NDArray[np.int64]]:
     """Each diagonal counted from 0 or from minus the slots up, in one way or another."""
+    if slots % width == 0:
+        # All ways have the same steps.
+        return [numbers]
     # Diagonal 0 stays: minus the slots is no number of a diagonal.
     below = np.where(numbers > 0, numbers - slots, 0)
-    yield numbers
-    yield np.where(numbers > slots // 2, below, numbers)
     up, down = numbers % width, below % width
-    yield np.where((up != 0) & (down == 0), below, numbers)
-    both = np.concatenate([up, down])
-    popularity = np.bincount(both)[both]
-    yield np.where(popularity[len(numbers) :] > popularity[: len(numbers)], below, numbers)
+    popularity = np.bincount(up, minlength=width) + np.bincount(down, minlength=width)
+    return [
+        numbers,
+        np.where(numbers > slots // 2, below, numbers),
+        np.where((up != 0) & (down == 0), below, numbers),
+        np.where(popularity[down] > popularity[up], below, numbers),
+    ]
 
 
-def _cost(numbers: NDArray[np.int64], slots: int, width: int, hoisted: float) -> float:
-    baby = numbers % width
+def _steps(numbers: NDArray[np.int64], slots: int, width: int) -> tuple[int, int, int]:
+    """Baby steps that rotate, giant steps, and how many of these do not rotate."""
+    whole = numbers // width * width
+    baby, giant = numbers - whole, whole % slots
     if len(numbers) > _FEW:
-        marks = np.zeros((2, slots), dtype=bool)
-        marks[0, baby] = marks[1, (numbers - baby) % slots] = True
-        babies_and_giants = np.count_nonzero(marks[:, 1:], axis=1)
-        return float(hoisted * babies_and_giants[0] + babies_and_giants[1])
+        return _count_marked(baby, slots), _count_marked(giant, slots), 0
     # Of a few hundred numbers sets are made faster than they are sorted.
-    babies = set(baby.tolist())
-    giants = set(((numbers - baby) % slots).tolist())
-    return hoisted * (len(babies) - (0 in babies)) + len(giants) - (0 in giants)
+    babies, giants = set(baby.tolist()), set(giant.tolist())
+    return len(babies) - (0 in babies), len(giants), int(0 in giants)
+
+
+def _count_marked(steps: NDArray[np.int64], slots: int) -> int:
+    """How many steps there are but 0."""
+    marks = np.zeros(slots, dtype=bool)
+    marks[steps] = True
+    return int(np.count_nonzero(marks[1:]))
