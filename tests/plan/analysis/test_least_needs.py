@@ -1,13 +1,17 @@
 """What numbers need at the least."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.analysis.least_needs import LeastNeeds, least_needs
+from cloakwork.plan.analysis.least_needs import LeastNeeds, least_depth, least_needs
+from cloakwork.plan.passes.levels import depth_of
+from cloakwork.plan.passes.simplify import simplified
 from cloakwork.plan.tensors.lower import lower
-from cloakwork.programs.ir.tensors import Apply, Contract, Node, Source, Sum, Within
+from cloakwork.programs.ir.tensors import Apply, Contract, Evaluate, Node, Source, Sum, Within
 from cloakwork.programs.slots import Output
 
 SIZE = 3
@@ -76,3 +80,23 @@ def test_plans_by_slots_have_bounds_as_large(factors: list[Source], way: int) ->
         if isinstance(operation, Output)
     ]
     assert needs(node).of_results <= max(reached) * (1 + 1e-9)
+
+
+STEPS = (
+    lambda node: product(node, A),
+    lambda node: product(node, node, ("ij", "ij")),
+    lambda node: Evaluate(node, (0.0, 1.0, 0.0, 0.5), -3.0, 2.0, "some"),
+    lambda node: Contract((node, np.array(0.5)), ("ij", ""), "ij", (SIZE, SIZE)),
+    lambda node: Contract((node, np.ones((SIZE, SIZE))), ("ij", "ij"), "ij", (SIZE, SIZE)),
+    lambda node: Contract((np.full((SIZE, 1), 1 / SIZE), node), ("ki", "ij"), "ij", (SIZE, SIZE)),
+    lambda node: Sum((node, B), (1, -1), None, (SIZE, SIZE)),
+)
+
+
+@given(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5))
+def test_no_program_takes_fewer_levels(steps: list[Callable[[Node], Node]]) -> None:
+    node: Node = A
+    for step in steps:
+        node = step(node)
+    lowered = lower("task", [node], 16, top=40).changed(simplified)
+    assert least_depth([node]) <= depth_of(lowered.program)

@@ -15,12 +15,15 @@ from cloakwork.plan.functions.intervals import intervals_of, uniform
 from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.tensors import (
     Contract,
+    Evaluate,
     Node,
     Rearrange,
     Source,
     Sum,
     Within,
+    operand_nodes,
 )
+from cloakwork.programs.slots import polynomial_depth
 
 # Intervals depend on it where there are functions: operations that have needs have no function.
 _BITS = 0
@@ -75,6 +78,39 @@ def least_needs(results: Sequence[Node], bounds: Mapping[Source, float]) -> Leas
     gain = max(found[each].gain for each in results)
     depth = max((found[each].factors - 1).bit_length() for each in results)
     return LeastNeeds(max(of_inputs, default=0.0), max(ends), gain, depth)
+
+
+def least_depth(results: Sequence[Node]) -> int:
+    """Levels that results take at the least: of products, of factors in the clear, of polynomials.
+
+    A factor in the clear may take none where it does nothing.
+
+    Example:
+        >>> x = Source("x", (3,))
+        >>> halved = Contract((x, np.array(0.5)), ("i", ""), "i", (3,))
+        >>> least_depth([Contract((x, halved), ("i", "i"), "i", (3,))])
+        2
+    """
+    found: dict[Node, int] = {}
+    for node in in_order(results):
+        before = max((found[each] for each in operand_nodes(node)), default=0)
+        found[node] = before + _own_depth(node)
+    return max(found[each] for each in results)
+
+
+def _own_depth(node: Node) -> int:
+    match node:
+        case Evaluate(coefficients=coefficients):
+            return polynomial_depth(coefficients)
+        case Contract(operands=(_, _) as operands, labels=labels, output=output):
+            for factor, names, others in zip(operands, labels, labels[::-1], strict=True):
+                if isinstance(factor, np.ndarray):
+                    # Numbers that are summed first may come to 1.
+                    is_summed = not set(names) <= {*others, *output}
+                    return int(not is_summed and bool(((factor != 0) & (factor != 1)).any()))
+            return 1
+        case _:
+            return 0
 
 
 @dataclass(frozen=True, slots=True)

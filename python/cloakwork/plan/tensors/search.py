@@ -20,7 +20,7 @@ from cloakwork.errors import (
     KeyBudgetError,
     LevelExhaustedError,
 )
-from cloakwork.plan.analysis.least_needs import least_needs
+from cloakwork.plan.analysis.least_needs import least_depth, least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.functions.intervals import intervals_of, uniform
 from cloakwork.plan.parameters.ckks import (
@@ -160,6 +160,9 @@ def _require_chain(task: Task, log_n: int) -> None:
         if not task.samples:
             _require_small_errors(task, log_n, needs.gain)
         require_levels_in_ring(needs.depth, task, log_n, bound=largest)
+    elif log_n < max(task.options.rings):
+        # What the largest is refused for, users read: it says all levels.
+        require_levels_in_ring(least_depth(task.results), task, log_n)
 
 
 def _require_scale(task: Task, largest: float) -> None:
