@@ -479,7 +479,6 @@ def test_hopeless_bounds_are_refused_before_ways_are_compared(
         raise AssertionError("nothing is to be planned")
 
     monkeypatch.setattr("cloakwork.plan.tensors.search.lower", planned)
-    monkeypatch.setattr("cloakwork.plan.tensors.bootstrapped.lower", planned)
     monkeypatch.setattr("cloakwork.plan.matmul.matrix_plan.cheapest_orders", planned)
     specs = [cw.Spec((SQUARE, SQUARE), bound=1e6)] * 4
     with pytest.raises(InvalidParametersError, match=r"as large as .* cloakwork\.within"):
