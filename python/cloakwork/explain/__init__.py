@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 
 from cloakwork.errors import InvalidArgumentError
@@ -84,6 +83,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
     from cloakwork.base.arguments import shown
     from cloakwork.explain.bits import explain_bootstraps, explain_gates
     from cloakwork.explain.layers import explain_layers
+    from cloakwork.explain.quantities import error_below
     from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
     from cloakwork.frontends.boolean.circuit import Circuit
     from cloakwork.frontends.tensors.tensor import Tensor
@@ -91,6 +91,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
     from cloakwork.programs.packing.batch import BatchPacking
     from cloakwork.programs.packing.scalar import ScalarPacking
     from cloakwork.programs.slots import SlotProgram
+    from cloakwork.runtime.after import error_is_bound, stated_error
     from cloakwork.runtime.encrypted import Encrypted
     from cloakwork.runtime.program import Program
 
@@ -107,20 +108,17 @@ def _planned(x: Any, profile: Profile | None) -> str:
             return explain_circuit(body, packing, x.scheme, x.warning, profile)
         case Program(body=SlotProgram() as body, packing=BatchPacking()):
             return explain_layers(body, x, profile)
-        case Program(body=SlotProgram() as body, estimated_results=estimates):
-            precision = min(each.precision for each in estimates) if estimates else None
-            # That of functions is in the error of the program.
-            if precision is not None and x.error:
-                precision = min(precision, -math.log2(x.error))
-            if x.repeated is not None:
-                # It is of all steps, and told with them.
-                precision = None
+        case Program(body=SlotProgram() as body):
+            error = stated_error(x)
+            # That of all steps is told with them.
+            is_told = error and x.repeated is None
+            told = error_below(error or 0.0, of_all=error_is_bound(x)) if is_told else ""
             return explain_slots(
                 body,
                 x.scheme,
                 warning=x.warning,
                 profile=profile,
-                precision=precision,
+                error=told,
                 ranges=x.ranges,
             )
     raise InvalidArgumentError(

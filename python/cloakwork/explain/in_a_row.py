@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 
 from cloakwork.explain.modelled import run_seconds
-from cloakwork.explain.quantities import counted, duration, size
+from cloakwork.explain.quantities import counted, duration, error_below, size
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import programs_before, stated_error
+from cloakwork.runtime.after import error_is_bound, programs_before, stated_error
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.repeated import steps
 from cloakwork.runtime.returning import Returning
@@ -75,9 +75,8 @@ def _error_of_steps(program: Program) -> str:
     error = program.error if program.after else stated_error(program)
     if not error:
         return "none"
-    of_all = program.error is None or program.error_bound == program.error
-    usual = "even with every input at its bound" if of_all else "of inputs such as were simulated"
-    return f"below 2^{math.ceil(math.log2(error))}, {usual}, but for a chance of 2^-20"
+    told = error_below(error, of_all=error_is_bound(program))
+    return f"{told}, but for a chance of 2^-20"
 
 
 def _facts(program: Program) -> Iterator[str]:

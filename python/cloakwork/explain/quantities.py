@@ -54,6 +54,17 @@ def signed(steps: int, slots: int) -> int:
     return steps if 2 * steps <= slots else steps - slots
 
 
+def error_below(error: float, *, of_all: bool) -> str:
+    """How far results are off, and for which inputs that is said.
+
+    Example:
+        >>> error_below(0.2, of_all=False)
+        'below 2^-2, of inputs such as were simulated'
+    """
+    usual = "even with every input at its bound" if of_all else "of inputs such as were simulated"
+    return f"below 2^{math.ceil(math.log2(error))}, {usual}"
+
+
 def size(count: int) -> str:
     """Bytes.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cloakwork.explain.picture import picture
-from cloakwork.explain.quantities import size
+from cloakwork.explain.quantities import error_below, size
 from cloakwork.explain.stage_text import stage_lines
 from cloakwork.explain.stages import stages_of_program
 from cloakwork.explain.strips import strip_lines
@@ -42,12 +42,12 @@ def explain_tensor(tensor: Tensor) -> str:
             warning=tensor.warning,
             profile=tensor.profile,
             result_bytes=tensor.nbytes,
-            precision=tensor.precision,
+            error=_error_of(tensor),
         )
     lines = [f"{'encrypted' if tensor.encrypted else 'made'} here, not computed"]
     lines += [f"  {tensor.warning}"] if tensor.warning else []
     lines += _tensor("tensor", tensor.layout)
-    lines += [f"  memory  {size(tensor.nbytes)}", _error(tensor.precision, tensor.scheme)]
+    lines += [f"  memory  {size(tensor.nbytes)}", _error(_error_of(tensor), tensor.scheme)]
     return "\n".join(lines)
 
 
@@ -58,21 +58,21 @@ def explain_slots(
     warning: str = "",
     profile: Profile | None = None,
     result_bytes: int | None = None,
-    precision: float | None = None,
+    error: str = "",
     ranges: Sequence[ActivationRange] = (),
 ) -> str:
     """A program over tensors as text: its tensors, its plan stage by stage, and what it takes.
 
-    The precision is in bits after the binary point that are right in every result; the ranges are
-    those that the user gives of numbers on the way.
+    The error is how far results are off, in words; the ranges are those that the user gives of
+    numbers on the way.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
     lines += _tensors(input_tensors(program)) + _tensors(results_in_text(program))
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
     lines += memory_lines(program, scheme, profile, result_bytes)
-    if precision is not None:
-        lines.append(_error(precision, scheme))
+    if error:
+        lines.append(_error(error, scheme))
     lines += _claims(ranges)
     lines += time_lines(program, scheme, profile)
     if len(program.operations) <= _LONGEST_LISTING:
@@ -141,8 +141,12 @@ def _again(run: Repeat) -> str:
     return f"    {which} again {more} times, as {last + 1} to {last + more * run.length}"
 
 
-def _error(precision: float, scheme: Any) -> str:
-    told = f"  error   below 2^{math.ceil(-precision)}, even with every input at its bound"
+def _error_of(tensor: Tensor) -> str:
+    return error_below(2.0**-tensor.precision, of_all=True)
+
+
+def _error(told: str, scheme: Any) -> str:
+    told = f"  error   {told}"
     return f"{told}, but for a chance of 2^-20" if scheme.encrypts else told
 
 

@@ -220,6 +220,11 @@ def stated_error(program: Program) -> float | None:
     return float(2.0 ** -min(each.precision for each in program.estimated_results))
 
 
+def error_is_bound(program: Program) -> bool:
+    """Whether what is stated holds for all inputs, and not for such as samples alone."""
+    return program.error is None or program.error_bound == program.error
+
+
 def programs_before(program: Program) -> list[Program]:
     """The programs that a program follows, each once and after those that it follows itself."""
     found: dict[str, Program] = {}
