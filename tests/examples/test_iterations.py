@@ -36,6 +36,11 @@ def test_the_steps_lead_where_they_should(monkeypatch: pytest.MonkeyPatch) -> No
     example = _example("logistic", monkeypatch)
     x, y, w = example.inputs()
     assert np.mean((x @ example.train(x, y, w) > 0) == (y > 0.5)) > 0.85
+    example = _example("clusters", monkeypatch)
+    x, first = example.inputs()
+    distances = ((x[:, None] - example.clusters(x, first)) ** 2).sum(axis=-1)
+    kinds = np.argmin(distances, axis=1).reshape(3, 50)
+    assert sum(np.bincount(kind).max() for kind in kinds) > 0.85 * len(x)
 
 
 def test_a_matrix_is_inverted_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +58,7 @@ def test_a_matrix_is_inverted_in_the_clear(monkeypatch: pytest.MonkeyPatch) -> N
         ("inverse", 2**-8),
         ("principal_component", 2**-8),
         ("logistic", 2**-10),
+        ("clusters", 2**-8),
     ),
 )
 def test_the_examples_are_right_on_ciphertexts(name: str, most: float) -> None:

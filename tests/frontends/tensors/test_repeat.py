@@ -211,6 +211,19 @@ def test_a_file_whose_bootstraps_leave_a_step_too_low_is_refused() -> None:
         )
 
 
+def test_samples_of_a_first_state_need_no_margin_within_its_range() -> None:
+    def shrinking(c: Any) -> Any:
+        return cw.repeat(lambda c: 0.5 * c + 0.25 * c * c, c, 3, low=0, high=1)
+
+    first = np.array([0, 0.5, 1])
+    program = cw.compile(shrinking, first, log_n=9, insecure=True, precision=10)
+    assert np.abs(program.run_clear(first) - shrinking(first)).max() < 2.0**-10
+    with pytest.raises(ValueOutOfRangeError, match=r"a value of 1\.02 exceeds"):
+        program.run_clear([0, 0.5, 1.02])
+    with pytest.raises(InvalidArgumentError, match="expected a first state from 0 to 1"):
+        cw.compile(shrinking, 1.2 * first, **SMALL)
+
+
 def test_a_state_that_leaves_its_range_is_refused_by_the_client() -> None:
     grows = partial(cw.repeat, lambda x: 1.5 * x, times=4, bound=4)
     program = cw.compile(grows, (2,), **SMALL)

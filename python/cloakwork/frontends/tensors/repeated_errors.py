@@ -184,16 +184,21 @@ class _Steps:
             max(each)
             for each in zip(*map(self._deviations(noise), (self.first, self.last)), strict=True)
         ]
-        draws = [self._drawn(deviations, fit, np.random.default_rng(n)) for n in range(_OF_ALL)]
-        worst = max(
-            float(np.sqrt(np.mean(np.square(of_one), axis=0).max()))
-            for of_one in zip(*draws, strict=True)
+        still = [0.0] * len(deviations)
+        noisy = [self._drawn(deviations, 0.0, n) for n in range(_OF_ALL)]
+        unfit = [self._drawn(still, fit, n) for n in range(_OF_ALL if fit else 0)]
+        spread = np.max(
+            [
+                np.sqrt(np.mean(np.square(of_one), axis=0).max())
+                for of_one in zip(*noisy, strict=True)
+            ]
         )
+        # Functions are off by no more than is stated, whatever the chance.
+        off = np.max([np.abs(each).max() for draw in unfit for each in draw], initial=0.0)
         count = sum(each.size for each in self.made)
         # The tail of a product of two Gaussians; see `plan.reals.expected`.
-        return (
-            ROUGH * worst * math.log(count / _EXCESS) / math.sqrt(2) if worst < math.inf else worst
-        )
+        tail = math.log(count / _EXCESS) / math.sqrt(2)
+        return float(ROUGH * (spread * tail + off))
 
     def _deviations(self, noise: NoiseModel) -> Callable[[Mapping[Source, Array]], list[float]]:
         """By how much the results of one step are off by noise, of its inputs."""
@@ -220,10 +225,9 @@ class _Steps:
 
         return of
 
-    def _drawn(
-        self, deviations: Sequence[float], fit: float, draw: np.random.Generator
-    ) -> list[Array]:
+    def _drawn(self, deviations: Sequence[float], fit: float, seed: int) -> list[Array]:
         """Errors of the last results, where each step adds some of its own."""
+        draw = np.random.default_rng(seed)
         signs = [draw.choice((-1.0, 1.0), each.shape) for each in self.made]
         taken, made = self.first, list[Array]()
         for step in range(_times(self.program)):

@@ -48,6 +48,8 @@ from cloakwork.schemes.ckks import Ckks
 _MOST_PRECISION = 50
 # By how many bits functions are more precise than what all steps leave of them.
 _MORE_BITS = 2
+# By how many more than they lack: fits to one degree are not better for each bit that is asked.
+_FINER_BITS = 1
 # A bound on errors that says nothing.
 _ABSURD = 2.0**20
 
@@ -70,10 +72,10 @@ def repeating(
         KeyBudgetError: The keys take more than the budget.
     """
     spec = _repeated_spec(specs)
-    spare, reached = 0, -math.inf
-    while options.precision + spare <= _MOST_PRECISION:
+    spare, finer, reached = 0, 0, -math.inf
+    while options.precision + spare + finer <= _MOST_PRECISION:
         asked = replace(options, precision=options.precision + spare)
-        program, graph = _planned(function, specs, asked, device)
+        program, graph = _planned(_Search(function, specs, asked, device, finer))
         has_errors = has_functions(graph)
         parameters, refreshing = program.scheme.parameters, program.scheme.refreshing
         largest = largest_error(program, graph, 2.0**-asked.precision)
@@ -90,10 +92,16 @@ def repeating(
             if not has_errors and error == largest:
                 return replace(program, error=None, error_bound=None), graph
             return replace(program, error=error, error_bound=bound), graph
-        # Of the chain of bootstraps there is nothing more precise.
-        if reached <= before or reached == -math.inf or refreshing is not None:
+        if reached <= before or reached == -math.inf:
             break
-        spare += math.ceil(options.precision - reached)
+        lacking = math.ceil(options.precision - reached)
+        # Of the chain of bootstraps there is nothing more precise, but there are better functions.
+        if refreshing is None:
+            spare += lacking
+        elif has_errors:
+            finer += lacking + _FINER_BITS
+        else:
+            break
     right = f"{reached:.1f} bits" if reached > 0 else "no bit"
     raise InvalidParametersError(
         f"cannot compile {options.title} at a precision of {options.precision} bits: errors grow "
@@ -117,11 +125,9 @@ def _repeated_spec(specs: Sequence[Spec]) -> RepeatedSpec:
     return next(each for each in specs if isinstance(each, RepeatedSpec))
 
 
-def _planned(
-    function: Callable[..., object], specs: Sequence[Spec], options: RealOptions, device: str
-) -> tuple[Program, TensorFunction]:
+def _planned(search: _Search) -> tuple[Program, TensorFunction]:
     """A step that is repeated, on the least chain of all levels, or one of bootstraps."""
-    search = _Search(function, specs, options, device)
+    options = search.options
     largest = USUAL_RINGS[-1] if options.log_n is None else options.log_n
     try:
         step = search.in_ring(largest)
@@ -159,12 +165,14 @@ class _Search:
         specs: Those of its arguments.
         options: What is asked of it.
         device: Where it is to run.
+        finer: By how many bits functions are more precise than usual.
     """
 
     function: Callable[..., object]
     specs: Sequence[Spec]
     options: RealOptions
     device: str
+    finer: int
 
     @property
     def states(self) -> list[int]:
@@ -181,6 +189,8 @@ class _Search:
         graph = self._traced(self.specs)
         require_next(graph, self.states)
         program = program_in_units(graph, options, self.device)
+        if self.options.bootstrap is not False:
+            self._require_shallow(program, graph)
         made = places_of_next(program, len(self.states))
         given = [self.specs[number] for number in self.states]
         places = self._places(made, program.packing.slots)
@@ -193,6 +203,23 @@ class _Search:
             graph = replace(graph, places=tuple(places))
             program = program_in_units(graph, options, self.device)
         return self._step(program, graph)
+
+    def _require_shallow(self, program: Program, graph: TensorFunction) -> None:
+        """Refuse a step for which no chain has the levels, nor what a bootstrap leaves of one."""
+        body, name = program.body, graph.sources[self.states[0]].name
+        assert isinstance(body, SlotProgram)
+        wanted = levels_of(body, "inputs")[After(name, program, "").numbers_in(program)[0]]
+        spent = wanted - max(levels_of(body, "outputs"))
+        log_n, steps = program.scheme.parameters.log_n, _repeated_spec(self.specs).times
+        best = refreshing_for(log_n, bound=1.0, insecure=self.options.insecure)
+        if spent <= best.output_level - best.input_level:
+            return
+        if not _has_chain(program, log_n, spent * steps):
+            raise InvalidParametersError(
+                f"cannot compile {self.options.title}: expected a step of fewer levels than the "
+                f"{spent} that it takes, which neither a chain nor a bootstrap in a ring of degree "
+                f"2^{log_n} has for {steps} steps; repeat a shallower step"
+            )
 
     def refreshed_within(self, log_n: int) -> tuple[Program, TensorFunction]:
         """The step with bootstraps on the way and before it."""
@@ -208,7 +235,8 @@ class _Search:
     def _traced(self, specs: Sequence[Spec]) -> TensorFunction:
         graph = traced(self.function, specs)
         # What functions are off by adds up.
-        bits = self.options.precision + _repeated_spec(specs).times.bit_length() + _MORE_BITS
+        steps = _repeated_spec(specs).times
+        bits = self.options.precision + steps.bit_length() + _MORE_BITS + self.finer
         results = _with_bits(graph.results, bits)
         return replace(graph, results=results, samples=samples_of_steps(graph))
 
@@ -288,19 +316,7 @@ class _Step:
 
     def has_chain(self, log_n: int) -> bool:
         """Whether a ring has the levels of all steps."""
-        own: Parameters = self.program.scheme.parameters
-        try:
-            Parameters(
-                levels=self.levels,
-                scale_bits=own.scale_bits,
-                headroom_bits=own.headroom_bits,
-                log_n=log_n,
-                word_bits=own.word_bits,
-                insecure=own.insecure,
-            )
-        except InvalidParametersError:
-            return False
-        return True
+        return _has_chain(self.program, log_n, self.levels)
 
     def deep(self) -> Program:
         """Its program, the first step as high as all of them take."""
@@ -341,3 +357,20 @@ class _Step:
         return replace(
             program, scheme=scheme, body=lifting.body, ranges=ranges, repeated=self.repeated
         )
+
+
+def _has_chain(program: Program, log_n: int, levels: int) -> bool:
+    """Whether a ring has so many levels of the moduli of a program."""
+    own: Parameters = program.scheme.parameters
+    try:
+        Parameters(
+            levels=levels,
+            scale_bits=own.scale_bits,
+            headroom_bits=own.headroom_bits,
+            log_n=log_n,
+            word_bits=own.word_bits,
+            insecure=own.insecure,
+        )
+    except InvalidParametersError:
+        return False
+    return True
