@@ -30,7 +30,7 @@ from cloakwork.programs.layout import Layout
 from cloakwork.programs.packing.matrix import MatrixPacking, PlacedMatrix
 from cloakwork.programs.packing.tensor import PlacedInput, TensorPacking
 from cloakwork.programs.port import Port
-from cloakwork.programs.slots import DropLevel, Output, Polynomial, SlotProgram
+from cloakwork.programs.slots import Bootstrap, DropLevel, Output, Polynomial, Rescale, SlotProgram
 from cloakwork.programs.spec import PlacedSpec
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.ckks import Ckks
@@ -170,8 +170,9 @@ def refusal_of_noise(title: str, bound: float, precision: int) -> InvalidParamet
     """Why results up to a bound are not computed as precisely as was asked."""
     return InvalidParametersError(
         f"cannot compile {title}: its results are at most {bound:g}, and with errors of up to "
-        f"2^-{precision} all of them are noise; ask for precision={least_precision(bound)} or "
-        f"more, for relative={MIN_RIGHT_BITS} or more, or scale the results up"
+        f"2^-{precision} fewer than {MIN_RIGHT_BITS} bits of them are right; ask for "
+        f"precision={least_precision(bound)} or more, for relative={MIN_RIGHT_BITS} or more, or "
+        "scale the results up"
     )
 
 
@@ -203,7 +204,8 @@ def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[Activ
     checked = {
         node.title: node for node in nodes if node.use and (node.use.claimed or node.use.gap)
     }
-    # Of a composition only the first takes what the function is of.
+    # Of a composition only the first takes what the function is of. All may be one polynomial.
+    first = {(node.title, node.coefficients) for node in nodes if node.use is not None}
     later = {(node.title, node.coefficients) for node in nodes if node.use is None}
     ranges: list[ActivationRange] = []
     operands: list[int] = []
@@ -212,13 +214,23 @@ def checked_ranges(program: SlotProgram, results: Sequence[Node]) -> tuple[Activ
         layout = program.layouts[number]
         if not isinstance(operation, Polynomial) or node is None or not isinstance(layout, Layout):
             continue
-        if (node.title, operation.coefficients) in later:
+        known = (node.title, operation.coefficients)
+        if known in later and (known not in first or _continues(program, number)):
             continue
         operands.append(_undropped(program, operation.operand))
         if len(operands) == layout.ciphertexts:
             ranges.append(_range(node, tuple(operands), layout))
             operands = []
     return tuple(ranges)
+
+
+def _continues(program: SlotProgram, number: int) -> bool:
+    """Whether a polynomial takes another one of its stage, as later ones of a composition do."""
+    taken = program.operations[number].operands[0]
+    while isinstance(program.operations[taken], DropLevel | Rescale | Bootstrap):
+        taken = program.operations[taken].operands[0]
+    is_polynomial = isinstance(program.operations[taken], Polynomial)
+    return is_polynomial and program.stages[taken] == program.stages[number]
 
 
 def _undropped(program: SlotProgram, value: int) -> int:
