@@ -239,6 +239,28 @@ def test_one_number_has_a_range() -> None:
     assert (spec.low, spec.high) == (2.25, 3.75)
 
 
+def test_comparisons_tell_samples_apart() -> None:
+    data = np.random.default_rng(0).uniform(0, 100, 500)
+    data[7] = 50 + 2.0**-9
+    program = cw.compile(lambda x: np.histogram(x, 4, (0, 100))[0], data, precision=3)
+    # All but the last of its polynomials are one, of which the first takes what is checked.
+    assert program.ranges[0].gap < 2.0**-9
+    counts = np.histogram(data, 4, (0, 100))[0]
+    assert np.abs(program.run_clear(data) - counts).max() < (program.error or 0) < 0.5
+    data[7] = 50 + 2.0**-11
+    with pytest.raises(ValueOutOfRangeError, match="compares numbers that differ"):
+        program.run_clear(data)
+
+
+def test_comparisons_far_from_samples_are_as_usual() -> None:
+    data = np.array([-1.0, -0.5, 0.5, 1.0])
+    gaps = [
+        cw.compile(lambda x: x > 0, *given, precision=8).ranges[0].gap
+        for given in ((data,), (cw.Spec((4,), bound=1.25),))
+    ]
+    assert gaps[0] == gaps[1] == 1.25 / 64
+
+
 @pytest.mark.slow
 def test_a_thousand_rows_on_ciphertexts() -> None:
     random = np.random.default_rng(3)

@@ -131,6 +131,7 @@ def _fit(node: Apply, intervals: Mapping[Node, Interval], bits: int, title: str)
         operand.claimed,
         node.origin,
         node.gap,
+        node.closest,
         operand.largest_error if known.jumps else 0.0,
     )
     try:

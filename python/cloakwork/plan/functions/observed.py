@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -157,6 +158,8 @@ class Observed:
         function = FUNCTIONS[remade.function]
         ends = _widened_where_defined(function, *self._seen(remade.operand), self._margin)
         narrow = self._within(remade.operand, *ends)
+        if function.jumps and remade.gap is None:
+            remade = replace(remade, closest=self._closest_to_zero(remade.operand))
         return on_operands(remade, lambda _: narrow)
 
     def narrowed(self, node: Node) -> Node:
@@ -197,6 +200,12 @@ class Observed:
                     f"cannot compile: on the samples {origin} gives NaN or an infinity, expected "
                     "finite numbers; look at the samples, and at what functions are given"
                 )
+
+    def _closest_to_zero(self, node: Node) -> float | None:
+        """How close to 0 numbers come by those of the samples, but for such as are 0 there."""
+        away = [np.abs(values[node][values[node] != 0]) for values in self._values]
+        least = min((float(each.min()) for each in away if each.size), default=None)
+        return None if least is None else least / (1 + self._margin)
 
     def _seen(self, node: Node) -> tuple[float, float]:
         """The least and the greatest number of a node on the samples."""

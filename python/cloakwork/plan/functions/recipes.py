@@ -76,6 +76,7 @@ class Request:
         origin: The user's line.
         given_gap: Of a jump, how close to 0 the user allows values between its two; None where he
             says nothing.
+        closest: Of a jump, how close to 0 numbers come; None where no closer than usual.
         off: How far the numbers that come may be off.
     """
 
@@ -86,6 +87,7 @@ class Request:
     claimed: bool = False
     origin: str = ""
     given_gap: float | None = None
+    closest: float | None = None
     off: float = 0.0
 
     @property
@@ -114,7 +116,8 @@ class Request:
         if not self.known.jumps or not self.crosses_zero:
             return 0.0
         if self.given_gap is None:
-            return GAP * self.reach
+            usual = GAP * self.reach
+            return usual if self.closest is None else min(usual, self.closest)
         return min(self.given_gap, _WIDEST_GAP * self.reach)
 
     @property

@@ -264,7 +264,7 @@ class _Units:
             case Apply(function=function, operand=operand) if function in _OF_TWO:
                 held_operand, own = self.made[operand]
                 return plus(replace(node, operand=held_operand), own * _OF_TWO[function], "")
-            case Apply(function=function, operand=operand, bits=bits, gap=gap):
+            case Apply(function=function, operand=operand, bits=bits, gap=gap, closest=closest):
                 degree = FUNCTIONS[function].degree
                 taken = 0 if degree is None else self._of_root(operand, degree)
                 return replace(
@@ -272,6 +272,7 @@ class _Units:
                     operand=self.at(operand, taken),
                     bits=None if bits is None else bits + exponent,
                     gap=None if gap is None else math.ldexp(gap, -taken),
+                    closest=None if closest is None else math.ldexp(closest, -taken),
                 )
             case Within(operand=operand, low=low, high=high):
                 ends = math.ldexp(low, -exponent), math.ldexp(high, -exponent)

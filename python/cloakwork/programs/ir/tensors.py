@@ -139,6 +139,8 @@ class Apply:
         origin: The user's line.
         gap: Of a comparison, how close to 0 its values may be between the two that it has; None
             for what is usual, which clients check.
+        closest: Of a comparison, how close to 0 its numbers come, where that is closer than usual;
+            clients check it.
     """
 
     function: str
@@ -146,6 +148,7 @@ class Apply:
     bits: int | None = None
     origin: str = ""
     gap: float | None = None
+    closest: float | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
