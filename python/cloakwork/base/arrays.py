@@ -26,7 +26,9 @@ from cloakwork.errors import (
 # wrong than wanted so rough a result.
 MIN_RIGHT_BITS = 8
 # Elements of a sparse matrix, which is held with its zeros.
-_MOST_OF_SPARSE = 1 << 26
+MOST_OF_SPARSE = 1 << 26
+# Types that jax adds to numpy's.
+_SHORT_FLOATS = ("bfloat16", "float8", "float6", "float4")
 
 
 def real_array(data: ArrayLike, action: str) -> NDArray[np.float64]:
@@ -115,6 +117,8 @@ def _numbers(data: Any, action: str) -> NDArray[Any]:
         raise NotRealError(f"cannot {action}: {reason}") from error
     if array.dtype.kind == "O":
         raise NotRealError(f"cannot {action}: expected real numbers, got {_shown_object(array)}")
+    if array.dtype.kind == "V" and array.dtype.name.startswith(_SHORT_FLOATS):
+        array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         raise NotRealError(f"cannot {action}: expected real numbers, got {array.dtype}")
     return array
@@ -171,10 +175,11 @@ def is_of_matrix_products(data: object) -> bool:
 def _from_sparse(data: Any, action: str) -> NDArray[Any]:
     """A sparse matrix with its zeros."""
     count = math.prod(data.shape)
-    if count > _MOST_OF_SPARSE:
+    if count > MOST_OF_SPARSE:
         raise ProgramTooLargeError(
-            f"cannot {action}: expected a sparse matrix of up to {_MOST_OF_SPARSE} elements, its "
-            f"zeros among them, got {count}; multiply by blocks of it"
+            f"cannot {action}: expected a sparse matrix of up to {MOST_OF_SPARSE} elements, its "
+            f"zeros among them, got {count}; write matrix @ x with a vector, which takes few "
+            "diagonals without their zeros, or multiply by blocks of it"
         )
     return np.asarray(data.toarray())
 

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.base.arrays import is_of_matrix_products, real_numbers
+from cloakwork.base.arrays import is_of_matrix_products, is_sparse, real_numbers
 from cloakwork.base.frames import is_frame
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ParametersMismatchError, ShapeMismatchError
 from cloakwork.frontends.tensors.clear_operands import clear_numbers, clear_operand
 from cloakwork.frontends.tensors.numpy.arguments import with_arguments_of
 from cloakwork.frontends.tensors.numpy.refusals import refuse_attribute, refuse_comparison
+from cloakwork.frontends.tensors.sparse import diagonals_of
 from cloakwork.plan.functions.intervals import Interval
 from cloakwork.programs.ir.elementwise import LABELS, multiple, power
 from cloakwork.programs.ir.tensors import (
@@ -319,6 +320,8 @@ class TensorMethods:
         return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> Self:
+        if is_sparse(other):
+            return self._times_sparse(other)
         refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(as_operand(other, "matmul"), self)
 
@@ -329,6 +332,8 @@ class TensorMethods:
             ShapeMismatchError: The shapes do not fit.
             InvalidArgumentError: Both are comparisons.
         """
+        if is_sparse(other) and self.ndim == 1:
+            return self._times_sparse(other.T)
         refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(self, as_operand(other, "matmul"))
 
@@ -606,6 +611,15 @@ class TensorMethods:
         output = labels + "y" * (len(a) > 1) + "z" * (len(b) > 1)
         shape = batch + a[-2:-1] + (b[-1:] if len(b) > 1 else ())
         return self._contracted((left, right), terms, output, shape, "matmul")
+
+    def _times_sparse(self, matrix: Any) -> Self:
+        """The product of a sparse matrix with this one, without its zeros where that costs less."""
+        refuse_sums_of_truths("matmul", self, np.empty(0, matrix.dtype))
+        diagonals = diagonals_of(matrix, self.ndim, "matmul")
+        if diagonals is None:
+            return self._matrix_product(as_operand(matrix, "matmul"), self)
+        product: Self = diagonals.times(self)
+        return product
 
     def _contracted(
         self,
