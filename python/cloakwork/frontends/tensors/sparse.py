@@ -70,7 +70,7 @@ def diagonals_of(matrix: Any, operand_axes: int, action: str) -> Diagonals | Non
     Example:
         >>> from scipy.sparse import eye_array
         >>> found = diagonals_of(eye_array(5000, k=1), 1, "multiply")
-        >>> found.steps.tolist(), found.weights.sum()
+        >>> found.steps.tolist(), float(found.weights.sum())
         ([1], 4999.0)
     """
     if not is_sparse(matrix) or matrix.ndim != 2:
