@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import os
+import threading
 import tracemalloc
 import zipfile
 from collections.abc import Sequence
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cloakwork.cli import input_files
 from cloakwork.cli.input_files import read_inputs, read_samples
 from cloakwork.errors import InputNameError, InvalidArgumentError, MalformedBytesError
 from cloakwork.programs.port import Port
@@ -134,6 +137,39 @@ def test_flipped_bytes_are_refused_or_change_values(tmp_path: Path, data: bytes)
         # Any other error fails the test.
         with contextlib.suppress(MalformedBytesError, InputNameError):
             assert isinstance(read_inputs(path, ROW)["x"], np.ndarray)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_large_arrays_stay_in_their_files(
+    tmp_path: Path, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_files, "_LARGE", 1 << 10)
+    arrays = {"a": np.arange(2000.0).reshape(40, 50, order=order), "b": np.arange(3.0)}
+    (tmp_path / "in.npz").write_bytes(npz(**arrays))
+    found = read_inputs(tmp_path / "in.npz", PAIR)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+    assert isinstance(found["a"], np.memmap)
+    assert not isinstance(found["b"], np.memmap)
+    (tmp_path / "in.npy").write_bytes(npy(arrays["a"]))
+    whole = read_inputs(tmp_path / "in.npy", ROW)["x"]
+    assert isinstance(whole, np.memmap)
+    np.testing.assert_array_equal(whole, arrays["a"])
+    data = npz(**arrays)
+    for at in [*range(300), 5000, *range(len(data) - 300, len(data))]:
+        (tmp_path / "in.npz").write_bytes(flipped(data, at))
+        with contextlib.suppress(MalformedBytesError, InputNameError):
+            for name, array in read_inputs(tmp_path / "in.npz", PAIR).items():
+                np.testing.assert_array_equal(array, arrays[name])
+
+
+def test_inputs_may_come_through_a_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "in.npy"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=[npy(np.ones(3))])
+    writer.start()
+    assert read_inputs(path, ROW)["x"].tolist() == [1.0, 1.0, 1.0]
+    writer.join()
 
 
 def test_a_header_makes_no_memory_be_taken(tmp_path: Path) -> None:

@@ -6,17 +6,24 @@ import csv
 import io
 import json
 import math
+import os
+import struct
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import InputNameError, InvalidArgumentError, MalformedBytesError
+from cloakwork.errors import (
+    InputNameError,
+    InvalidArgumentError,
+    MalformedBytesError,
+)
 from cloakwork.programs.port import Port
 from cloakwork.runtime.storage import named_reading
 
@@ -32,6 +39,14 @@ _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+
+
+# Bytes of an array that is not read as a whole.
+_LARGE = 1 << 26
+# Bytes before the name of a member of an archive; the last four are the lengths of what follows.
+_ZIP_HEADER = 30
+# Bytes that are looked at together.
+_PART = 1 << 20
 
 
 class _UnfitError(Exception):
@@ -101,9 +116,10 @@ def _parsed(path: Path, ports: Sequence[Port]) -> Any:
     """The values of a file by name, or the value of the only input."""
     ending = require_ending(path, "read")
     with named_reading(path):
-        data = path.read_bytes()
+        opened = open(path, "rb")  # noqa: SIM115
     try:
-        return _READERS[ending](data, ports)
+        with opened as file:
+            return _READERS[ending](_seekable(file), ports)
     except _UnfitError as error:
         got = str(error)
     except MemoryError:
@@ -120,40 +136,79 @@ def _parsed(path: Path, ports: Sequence[Port]) -> Any:
     )
 
 
-def _read_npz(data: bytes, _ports: Sequence[Port]) -> dict[str, Any]:
+def _seekable(file: BinaryIO) -> BinaryIO:
+    """A file as it is; what comes through a pipe is read."""
+    return file if file.seekable() else io.BytesIO(file.read())
+
+
+def _read_npz(file: BinaryIO, _ports: Sequence[Port]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
+        with zipfile.ZipFile(file) as archive:
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                if member.compress_type == zipfile.ZIP_STORED and member.file_size >= _LARGE:
+                    file.seek(_checked_start(file, member))
+                    found[name] = _array(file, member.file_size)
+                else:
+                    found[name] = _array(io.BytesIO(archive.read(member)), member.file_size)
     except zipfile.BadZipFile as error:
         raise _UnfitError("a file that is damaged or not an archive") from error
-    return {name.removesuffix(".npy"): _array(member) for name, member in members.items()}
+    return found
 
 
-def _read_npy(data: bytes, _ports: Sequence[Port]) -> NDArray[Any]:
-    return _array(data)
+def _checked_start(file: BinaryIO, member: zipfile.ZipInfo) -> int:
+    """Where the bytes of a member begin that is not compressed, and is as it was written."""
+    file.seek(member.header_offset)
+    header = file.read(_ZIP_HEADER)
+    name, extra = struct.unpack_from("<HH", header, _ZIP_HEADER - 4)
+    start = file.seek(name + extra, os.SEEK_CUR)
+    left, found = member.file_size, 0
+    while left and (data := file.read(min(left, _PART))):
+        left, found = left - len(data), zlib.crc32(data, found)
+    if left or found != member.CRC:
+        raise _UnfitError(f"an archive whose {shown(member.filename)} is damaged")
+    return start
 
 
-def _array(data: bytes) -> NDArray[Any]:
-    """What `numpy.save` wrote, all of its numbers being there."""
-    if not data.startswith(np.lib.format.MAGIC_PREFIX):
+def _read_npy(file: BinaryIO, _ports: Sequence[Port]) -> NDArray[Any]:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    return _array(file, size)
+
+
+def _array(file: BinaryIO, size: int) -> NDArray[Any]:
+    """What `numpy.save` wrote from here on, all of its numbers being there; large ones stay there.
+
+    Args:
+        file: The file.
+        size: Its bytes from here on.
+    """
+    start = file.tell()
+    if file.read(len(np.lib.format.MAGIC_PREFIX)) != np.lib.format.MAGIC_PREFIX:
         raise _UnfitError("bytes that are not an array of numpy")
-    file = io.BytesIO(data)
+    file.seek(start)
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
         raise _UnfitError(f"an array in version {version} of its format")
-    shape, _, dtype = _HEADERS[version](file)
+    shape, is_in_columns, dtype = _HEADERS[version](file)
     if dtype.hasobject:
         raise _UnfitError("an array of Python objects, where numbers are needed")
-    expected, found = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    expected, found = math.prod(shape) * dtype.itemsize, size - (file.tell() - start)
     if expected != found:
         raise _UnfitError(f"an array of shape {shape} in {found} bytes, where it has {expected}")
-    file.seek(0)
+    if expected >= _LARGE and not isinstance(file, io.BytesIO):
+        order: Literal["C", "F"] = "F" if is_in_columns else "C"
+        return np.memmap(file, dtype, "r", file.tell(), shape, order)
+    file.seek(start)
     array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
 
 
-def _read_json(data: bytes, _ports: Sequence[Port]) -> Any:
-    return json.loads(_text(data), object_pairs_hook=_each_once, parse_constant=_refused_constant)
+def _read_json(file: BinaryIO, _ports: Sequence[Port]) -> Any:
+    return json.loads(
+        _text(file.read()), object_pairs_hook=_each_once, parse_constant=_refused_constant
+    )
 
 
 def _refused_constant(text: str) -> NoReturn:
@@ -166,8 +221,8 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _read_csv(data: bytes, ports: Sequence[Port]) -> Any:
-    rows = [row for row in csv.reader(io.StringIO(_text(data))) if row]
+def _read_csv(file: BinaryIO, ports: Sequence[Port]) -> Any:
+    rows = [row for row in csv.reader(io.StringIO(_text(file.read()))) if row]
     if not rows:
         raise _UnfitError("no rows")
     for number, row in enumerate(rows, start=1):
@@ -190,7 +245,7 @@ def _read_csv(data: bytes, ports: Sequence[Port]) -> Any:
     return found
 
 
-_READERS: Mapping[str, Callable[[bytes, Sequence[Port]], Any]] = {
+_READERS: Mapping[str, Callable[[BinaryIO, Sequence[Port]], Any]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
     ".json": _read_json,

@@ -7,9 +7,10 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,23 +89,24 @@ def write_results(path: Path, result: Any, ports: Sequence[Port]) -> None:
     named = by_name(result, ports)
     ending = require_ending(path, "write")
     if ending == ".json":
-        data = (as_json(result) + "\n").encode()
+        write = _of_text(as_json(result) + "\n")
     elif ending == ".csv":
-        data = _csv(path, named).encode()
+        write = _of_text(_csv(path, named))
     elif ending == ".npz":
-        data = _npz({name: _array(path, value) for name, value in named.items()})
+        arrays: dict[str, Any] = {name: _array(path, value) for name, value in named.items()}
+        write = partial(np.savez, **arrays)
     elif len(named) > 1:
         raise InvalidArgumentError(
             f"cannot write {path}: expected one result, got {', '.join(named)}; write .npz or .json"
         )
     else:
-        data = _npy(_array(path, next(iter(named.values()))))
+        write = partial(np.save, arr=_array(path, next(iter(named.values()))), allow_pickle=False)
     with (
         named_full_disk(f"{path}", "give another path"),
         named_writing(path),
         open(path, "wb", opener=_private) as file,
     ):
-        file.write(data)
+        write(file)
 
 
 def by_name(result: Any, ports: Sequence[Port]) -> dict[str, Any]:
@@ -152,16 +154,9 @@ def _private(path: str, flags: int) -> int:
     return descriptor
 
 
-def _npz(arrays: dict[str, Any]) -> bytes:
-    file = io.BytesIO()
-    np.savez(file, **arrays)
-    return file.getvalue()
-
-
-def _npy(array: NDArray[Any]) -> bytes:
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()
+def _of_text(text: str) -> Callable[[IO[bytes]], object]:
+    data = text.encode()
+    return lambda file: file.write(data)
 
 
 def _array(path: Path, value: Any) -> NDArray[Any]:
