@@ -120,6 +120,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
                 profile=profile,
                 error=told,
                 ranges=x.ranges,
+                way=x.way,
             )
     raise InvalidArgumentError(
         f"cannot explain: expected a program, a circuit or an encrypted tensor, got {shown(x)}"

@@ -60,16 +60,18 @@ def explain_slots(
     result_bytes: int | None = None,
     error: str = "",
     ranges: Sequence[ActivationRange] = (),
+    way: str = "",
 ) -> str:
     """A program over tensors as text: its tensors, its plan stage by stage, and what it takes.
 
     The error is how far results are off, in words; the ranges are those that the user gives of
-    numbers on the way.
+    numbers on the way. The way is which one was planned, and why no quicker one.
     """
     lines = [program.title, *([f"  {warning}"] if warning else [])]
     lines += _tensors(input_tensors(program)) + _tensors(results_in_text(program))
     lines += _plan(program)
     lines += ["", *total_lines(program, scheme)]
+    lines += fact("way", [way]) if way else []
     lines += memory_lines(program, scheme, profile, result_bytes)
     if error:
         lines.append(_error(error, scheme))

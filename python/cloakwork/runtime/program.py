@@ -122,6 +122,8 @@ class Program(Served):
             of them, and evaluators run all of them, one after the other.
         repeated: How often a run does it, each time on its own results; None for once. See
             `cloakwork.repeat`.
+        way: Which way was planned, and why no quicker one, where that is not plain; for
+            `cloakwork.explain`. Files do not say it.
 
     Raises:
         InvalidProgramError: The parts do not fit one another.
@@ -151,6 +153,7 @@ class Program(Served):
     kept: tuple[Kept, ...] = ()
     row: tuple[str, ...] = ()
     repeated: Repeated | None = None
+    way: str = ""
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
 

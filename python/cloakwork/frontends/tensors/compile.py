@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from cloakwork._native import Parameters
 from cloakwork.base.arguments import positive, shown
+from cloakwork.base.progress import announced_steps
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.tensors.in_a_row import program_in_a_row, require_encrypted
@@ -37,6 +38,7 @@ from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.matmul.integers import IntegerProductOptions
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.magnitudes import program_in_units
+from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.after import Result
 from cloakwork.runtime.costs import Costs, comparable
@@ -235,15 +237,33 @@ def compile(
         graph, cuts = traced_across(function, described)
         if cuts:
             require_encrypted(given)
-            return labelled(
-                program_in_a_row(graph, cuts, options.title, asked_log_n, planned), graph
-            )
-        program = following(program_in_units(graph, options, device), graph)
-        if integers:
-            named = {graph.sources[number].name: each for number, each in integers.items()}
-            program = following_integers(program, named, options.key_budget)
+            row = program_in_a_row(graph, cuts, options.title, asked_log_n, planned)
+            return labelled(row, graph)
+        program = _planned_as_one(graph, options, device, integers)
     require_function(program, function, graph, options)
     return labelled(program, graph)
+
+
+def _planned_as_one(
+    graph: TensorFunction,
+    options: RealOptions | IntegerProductOptions,
+    device: str,
+    integers: Mapping[int, Any],
+) -> Program:
+    """The program of a function that stays in slots, which a bar on a terminal waits for.
+
+    Args:
+        graph: What the function does.
+        options: What is asked of it.
+        device: Where evaluators run it.
+        integers: The arguments that are results of programs over integers, by their numbers.
+    """
+    with announced_steps(f"planning {options.title}", total=1):
+        program = following(program_in_units(graph, options, device), graph)
+        if not integers:
+            return program
+        named = {graph.sources[number].name: each for number, each in integers.items()}
+        return following_integers(program, named, options.key_budget)
 
 
 def _beside_loops(asked_for: Mapping[str, Any], spare: int | None) -> dict[str, Any]:

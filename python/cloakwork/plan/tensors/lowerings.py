@@ -35,7 +35,9 @@ from cloakwork.plan.tensors.assemble import Lowering, program_in_blocks
 from cloakwork.plan.tensors.in_slots import lowered_in_slots
 from cloakwork.plan.tensors.reassociated import reassociated
 from cloakwork.plan.tensors.search import Task, require_keys
+from cloakwork.plan.tensors.ways_text import compared, refused, unlooked, with_search
 from cloakwork.programs.ir.tensors import Node, TensorFunction
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU
 
@@ -117,10 +119,15 @@ def _cheapest_as_spelled(function: TensorFunction, options: RealOptions, device:
         else:
             blocks = Lowering(program_in_blocks(plan, function, task), plan.cost)
             if way.is_certain(plan, task):
-                return blocks.program
+                return replace(blocks.program, way=_certain(way))
             return _cheaper(blocks, task, function)
+    reason = (
+        refused("in slots", "blocks", refusals[0])
+        if refusals
+        else unlooked(task, device, is_placed=is_placed)
+    )
     try:
-        return lowered_in_slots(task, function, device).program
+        return _said(lowered_in_slots(task, function, device).program, reason, task)
     except (InvalidParametersError, KeyBudgetError) as refusal:
         # Of both ways the one whose keys take least says what would do.
         of_keys = [each for each in (refusal, *refusals) if isinstance(each, KeyBudgetError)]
@@ -134,10 +141,28 @@ def _cheaper(blocks: Lowering, task: Task, function: TensorFunction) -> Program:
     without = replace(task, options=replace(task.options, bootstrap=False))
     try:
         slots = lowered_in_slots(without, function, CPU)
-    except (InvalidParametersError, KeyBudgetError, MemoryBudgetError):
-        return blocks.program
-    is_better = blocks.cost < slots.cost and blocks.ciphertexts <= slots.ciphertexts
-    return blocks.program if is_better else slots.program
+    except (InvalidParametersError, KeyBudgetError, MemoryBudgetError) as refusal:
+        return replace(blocks.program, way=refused("in blocks", "slots", refusal))
+    reason = compared((blocks.cost, blocks.ciphertexts), (slots.cost, slots.ciphertexts))
+    if blocks.cost < slots.cost and blocks.ciphertexts <= slots.ciphertexts:
+        return replace(blocks.program, way=reason)
+    return _said(slots.program, reason, task)
+
+
+def _certain(way: InBlocks) -> str:
+    """Why slots were not looked at."""
+    if way.is_large:
+        return (
+            f"in blocks; slots were not looked at, as there are {way.multiplications} "
+            f"multiplications, and planning {way.most_in_slots} or more takes too long"
+        )
+    return "in blocks; slots were not looked at, as their products alone cost more"
+
+
+def _said(program: Program, way: str, task: Task) -> Program:
+    """A program in slots that says its way."""
+    operations = len(program.body.operations) if isinstance(program.body, SlotProgram) else 0
+    return replace(program, way=with_search(way, task.results, operations))
 
 
 def in_blocks(task: Task) -> InBlocks | None:

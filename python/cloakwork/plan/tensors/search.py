@@ -306,6 +306,23 @@ def _is_long(plan: Plan) -> bool:
     return len(plan.lowered.program.operations) > _MOST_COMPARED
 
 
+def end_of_search(results: Sequence[Node], operations: int) -> str:
+    """Where the search for plans in slots ended before all of them were tried; else nothing.
+
+    Args:
+        results: What was planned.
+        operations: Of the plan that was taken.
+    """
+    contractions = sum(isinstance(node, Contract) for node in in_order(results))
+    if operations > _MOST_COMPARED:
+        return (
+            f"no other plan was looked for, as this one has more than {_MOST_COMPARED} operations"
+        )
+    if contractions * (_WAYS - 1) > _PLANS:
+        return f"of {contractions} contractions the first {_PLANS // (_WAYS - 1)} were varied"
+    return ""
+
+
 def _planned(task: Task, log_n: int, lowered: Lowered) -> Plan:
     together = [place.ciphertexts for _, place in lowered.inputs]
     lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
