@@ -219,3 +219,36 @@ def test_numbers_beyond_doubles_are_refused_by_name(
 ) -> None:
     with pytest.raises(error, match=says):
         cw.compile(function, cw.Spec((4,), bound=1e160), **options)
+
+
+@pytest.mark.parametrize("size", [1e-11, 1e-3, 1.0])
+def test_comparisons_with_numbers_as_small_as_the_data_are_right(size: float) -> None:
+    data = size * np.random.default_rng(0).uniform(-1, 1, 8)
+    threshold = 0.1 * size
+
+    def above(x: Any) -> Any:
+        return np.where(x > threshold, x, 0)
+
+    program = cw.compile(above, data, relative=10)
+    found = program.run_clear(data)
+    np.testing.assert_allclose(found, above(data), atol=2**-9 * size)
+
+
+def test_what_is_compared_the_same_for_all_numbers_is_refused() -> None:
+    data = np.random.default_rng(0).uniform(-1, 1, 4)
+    with pytest.raises(InvalidParametersError, match="comes out the same for all numbers"):
+        cw.compile(lambda x: x > 10, data, relative=10)
+
+
+@pytest.mark.parametrize(
+    ("function", "operand"),
+    [
+        (lambda x: x / np.linalg.norm(x), "the sum of squares, written out, in place of a norm"),
+        (lambda x: x / x.sum(), "x being the divisor"),
+    ],
+)
+def test_advice_on_a_range_names_what_it_is_of(
+    function: Callable[[Any], Any], operand: str
+) -> None:
+    with pytest.raises(ActivationFitError, match=f"cloakwork.within.*{operand}"):
+        cw.compile(function, (8,), precision=10)

@@ -251,6 +251,8 @@ def test_refusals_say_what_would_do() -> None:
         ),
         (lambda x: cw.repeat(lambda x: 9 * x, x, 30), ValueOutOfRangeError, "say by bound="),
         (lambda x: cw.repeat(lambda x: x, x, 3, bound=0.5), InvalidArgumentError, "larger bound"),
+        (lambda x: cw.repeat(lambda x: x, x, 3, low=0.5), InvalidArgumentError, "low=0.5 alone"),
+        (lambda x: cw.repeat(lambda x: x, x, 3, high=1), InvalidArgumentError, "high=1 alone"),
         (lambda x: cw.repeat(lambda x: x, x, 3, bound=(1, 2)), InvalidArgumentError, "one bound"),
         (
             lambda x: cw.repeat(lambda x: cw.repeat(lambda x: x / 2, x, 2), x, 3),

@@ -56,7 +56,8 @@ def repeat(
         times: How often, from 1 to 4096.
         bound: The largest absolute value of any number of the state, in any step, the first one
             included; of several tensors one for all, or one for each.
-        low: The least number, where more is known than the bound.
+        low: The least number, where more is known than the bound; without a bound both ends are
+            given.
         high: The greatest.
 
     Returns:
@@ -136,8 +137,15 @@ def _ranges(count: int, bound: Any, low: Any, high: Any) -> list[tuple[float, fl
             found.append(None)
             continue
         size, least, greatest = own
+        if size is None and None in (least, greatest):
+            end, other = ("low", "high") if greatest is None else ("high", "low")
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected both ends of the range of a state, got "
+                f"{end}={shown(least if greatest is None else greatest)} alone; give {other}= as "
+                "well, or bound= for the largest absolute value"
+            )
         if size is None:
-            size = max(abs(each) for each in (least, greatest) if each is not None)
+            size = max(abs(least), abs(greatest))
         found.append(ends(least, greatest, positive(size, "bound", _ACTION), _ACTION))
     return found
 

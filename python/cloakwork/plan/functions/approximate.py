@@ -23,6 +23,9 @@ from cloakwork.programs.ir.tensors import Apply, Node, Source, Within, on_operan
 _ROUNDS = 8
 # Of a function that nothing comes near enough to.
 _FEWER = (1, 2, 4, 8, 16)
+# What a function is taken of, where users write no name for it.
+_ROOT = ", x being what the root is of: the sum of squares, written out, in place of a norm,"
+_OPERANDS = {"sqrt": _ROOT, "rsqrt": _ROOT, "reciprocal": ", x being the divisor,"}
 _LEAST_NEAR = 2.0**-3
 # Functions that have so many bits right add nothing to an error.
 EXACT_BITS = 60
@@ -151,9 +154,11 @@ def _what_would_do(asked: Request) -> str:
     if ends is None:
         return ""
     low, high = (float(f"{end:.4g}") for end in ends)
+    operand = _OPERANDS.get(asked.function, "")
     return (
-        f"cloakwork.within(x, {low:g}, {high:g}) would do if all of them are there, as would a "
-        "narrower range of the inputs, or samples in place of shapes, cloakwork.compile(f, data)"
+        f"cloakwork.within(x, {low:g}, {high:g}){operand} would do if all of them are there, as "
+        "would a narrower range of the inputs, or samples in place of shapes, "
+        "cloakwork.compile(f, data)"
     )
 
 

@@ -47,10 +47,16 @@ class LinearForm:
             return None
         factor = self.multiples.get(key, 0.0) / other.multiples[key]
         left = self.plus(other, -factor)
-        sizes = [*map(abs, self.multiples.values()), *np.abs(self.constant).flat]
-        allowed = _ROUNDING * max(sizes, default=0.0)
-        rest = [*map(abs, left.multiples.values()), *np.abs(left.constant).flat]
-        return factor if max(rest, default=0.0) <= allowed else None
+        # Constants may be as small as the tensors are, which multiples say nothing of.
+        pairs = (
+            (self.multiples.values(), left.multiples.values()),
+            (np.ravel(self.constant), np.ravel(left.constant)),
+        )
+        is_multiple = all(
+            max(map(abs, rest), default=0.0) <= _ROUNDING * max(map(abs, own), default=0.0)
+            for own, rest in pairs
+        )
+        return factor if is_multiple else None
 
 
 def linear_form(node: Node) -> LinearForm:

@@ -65,7 +65,7 @@ class InUnits:
     @property
     def bits_of_sizes(self) -> int:
         """By how many bits results are smaller than their units, at the most."""
-        return max(0, *(-math.floor(math.log2(each)) for each in self.sizes if each))
+        return max((0, *(-math.floor(math.log2(each)) for each in self.sizes if each)))
 
 
 def has_magnitudes(function: TensorFunction, precision: int) -> bool:
