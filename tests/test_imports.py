@@ -22,6 +22,7 @@ FLOORS = (
     ("runtime",),
     ("cluster", "plan"),
     ("frontends", "explain"),
+    ("service",),
 )
 RANKS = {f"cloakwork.{room}": floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 RANKS["cloakwork"] = len(FLOORS)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
     from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
+    from cloakwork.service.remote import connect
 
     __version__: str
 
@@ -73,6 +74,7 @@ _PLACES = {
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
     "compile": "frontends.tensors.compile",
+    "connect": "service.remote",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "exactly": "frontends.exact.exactly",
@@ -118,6 +120,7 @@ __all__ = [
     "circuit",
     "cluster",
     "compile",
+    "connect",
     "einsum",
     "errors",
     "estimate",

@@ -622,3 +622,45 @@ class ActivationFitError(CloakworkError, ValueError):
     Raised when a network is compiled. Ask for less `precision`, a higher degree or narrower
     calibration data.
     """
+
+
+class ServerUnreachableError(CloakworkError, ConnectionError):
+    """Nobody answers at the address of a server, or not to the end.
+
+    Raised by what `connect` gives. See whether the server is there; asking again does no harm.
+    """
+
+
+class AccessDeniedError(CloakworkError, PermissionError):
+    """A server does not know the token, or it has expired.
+
+    Raised by what `connect` gives. Ask the server's operator for a token.
+    """
+
+
+class NotServedError(CloakworkError, LookupError):
+    """A server has no such program, evaluation keys or job, or none that the user may see.
+
+    Raised by what `connect` gives. Look at the server's list of programs; send keys again.
+    """
+
+
+class QuotaError(CloakworkError, RuntimeError):
+    """A server takes no more of a user: of bytes, of keys, or of jobs at once.
+
+    Raised by what `connect` gives. Wait until jobs have ended, or ask for less.
+    """
+
+
+class UploadMismatchError(CloakworkError, ValueError):
+    """Bytes of evaluation keys do not follow those that a server has, or are not what was said.
+
+    Raised by what `connect` gives, which goes on from where the server is by itself.
+    """
+
+
+class AnswerMismatchError(CloakworkError, ValueError):
+    """What came is not a server's answer to what was asked.
+
+    Raised by what `connect` gives. Do not trust the server; ask another.
+    """

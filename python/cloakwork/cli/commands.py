@@ -538,3 +538,35 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 
     loaded = cw.load(program, cw.Program, insecure=insecure)
     click.echo(measured_runs(loaded, runs, threads))
+
+
+@cloakwork.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=int, default=8765, show_default=True, help="0 for any.")
+@click.option("--tls-cert", type=_FILE, help="The certificate for HTTPS.")
+@click.option("--tls-key", type=_FILE, help="The key of the certificate.")
+@click.option("--token-file", type=_FILE, help="Who may ask; see cloakwork token.")
+@click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
+@_INSECURE
+def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
+    """Run programs for others, who reach this machine by cloakwork.connect.
+
+    The programs are FOLDER/programs/NAME.cw; the folder keeps keys and jobs, too.
+    """
+    from cloakwork.cli.serving import serve_at  # noqa: PLC0415
+
+    serve_at(folder, host, port, insecure=insecure, **options)
+
+
+@cloakwork.command()
+@click.argument("user")
+@click.option("--token-file", type=_FILE, required=True, help="Where its hash is added.")
+@click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True)
+def token(user: str, token_file: Path, days: int) -> None:
+    """Print a token for a user of a server, which keeps its hash alone."""
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415
+
+    from cloakwork.service.tokens import new_token  # noqa: PLC0415
+
+    click.echo(new_token(token_file, user, datetime.now(UTC) + timedelta(days=days)))

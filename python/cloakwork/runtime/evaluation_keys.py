@@ -74,6 +74,32 @@ class EvaluationKeys(Unpicklable, Saved):
             )
         return self._keys
 
+    def extend(self, further: EvaluationKeys) -> None:
+        """Take further keys in, which are held once from then on.
+
+        Args:
+            further: What `Client.evaluation_keys` made beside these.
+
+        Raises:
+            ParametersMismatchError: They are of other parameters.
+            KeyMismatchError: They are of another secret key.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> functions = (lambda x: x * x, lambda x: x.sum())
+            >>> first, second = cw.together(*(cw.compile(f, (4,), log_n=13) for f in functions))
+            >>> client, _ = first.keygen()
+            >>> keys = client.evaluation_keys()
+            >>> keys.extend(client.serving(second).evaluation_keys(first))
+            >>> sorted(keys.names)
+            ['relinearisation', 'rotation 1', 'rotation 2']
+        """
+        keys = further.of(self.scheme, self.key_id, "take further evaluation keys in")
+        if self._keys is None:
+            self._keys = keys
+        elif keys is not None:
+            self.scheme.extend_keys(self._keys, keys)
+
     def _record(self) -> Record:
         keys = {} if self._keys is None else {_KEYS: self.scheme.dump(self._keys)}
         return {"scheme": self.scheme.to_record(), "key_id": self.key_id, **keys}

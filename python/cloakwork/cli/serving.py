@@ -1,0 +1,64 @@
+"""What `cloakwork serve` does."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from pathlib import Path
+
+import click
+
+from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+
+
+def serve_at(
+    folder: Path,
+    host: str,
+    port: int,
+    *,
+    insecure: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    token_file: Path | None,
+    workers: int,
+) -> None:
+    """Answer requests until the process is ended.
+
+    Raises:
+        InvalidArgumentError: Others than this machine's would be answered without tokens or TLS.
+        MissingDependencyError: Starlette or uvicorn is not installed.
+    """
+    if not _is_here(host) and (token_file is None or tls_cert is None):
+        raise InvalidArgumentError(
+            f"cannot serve at {host}: expected --token-file, --tls-cert and --tls-key for other "
+            "machines; give them, or listen on 127.0.0.1 behind what has them"
+        )
+    try:
+        import uvicorn  # noqa: PLC0415
+
+        from cloakwork.service.app import app  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"cannot serve: {error.name} is not installed; pip install 'cloakwork[server]'"
+        ) from None
+    from cloakwork.service.settings import Settings  # noqa: PLC0415
+
+    settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure)
+    config = uvicorn.Config(
+        app(settings),
+        host=host,
+        port=port,
+        ssl_certfile=tls_cert,
+        ssl_keyfile=tls_key,
+        log_level="warning",
+    )
+    socket = config.bind_socket()
+    protocol = "https" if config.is_ssl else "http"
+    click.echo(f"serving at {protocol}://{host}:{socket.getsockname()[1]}")
+    uvicorn.Server(config).run(sockets=[socket])
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,284 @@
+"""What a server answers: programs, evaluation keys, jobs, and how it is."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from cloakwork.errors import (
+    CloakworkError,
+    InvalidArgumentError,
+    NotServedError,
+    ProgramMismatchError,
+    QuotaError,
+)
+from cloakwork.explain.estimate import estimate
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.program import Program
+from cloakwork.service.jobs import FAILED, Job, Jobs, job_name, request_of
+from cloakwork.service.problems import MEDIA_TYPE, problem_of
+from cloakwork.service.runs import Runs
+from cloakwork.service.settings import Settings
+from cloakwork.service.store import Store
+from cloakwork.service.tokens import Tokens
+
+# What a sender says of evaluation keys.
+_OF_KEYS = ("key_id", "program")
+_BYTES = "application/octet-stream"
+# How long an answer waits for the end of a job, in seconds.
+_LONGEST_WAIT = 30.0
+_Handler = Callable[["_Server", Request, str], Awaitable[Response]]
+
+
+def app(settings: Settings) -> Starlette:
+    """The application that answers, of ASGI.
+
+    Args:
+        settings: Where its files are, and what it allows.
+    """
+    server = _Server(settings)
+
+    @asynccontextmanager
+    async def living(_: Starlette) -> AsyncIterator[None]:
+        await server.runs.start()
+        yield
+        await server.runs.stop()
+
+    def route(path: str, **handlers: _Handler) -> Route:
+        return Route(path, server.answering(handlers), methods=list(handlers))
+
+    routes = [
+        Route("/livez", _alive),
+        Route("/readyz", _alive),
+        Route("/v2/health/live", _alive),
+        Route("/v2/health/ready", _alive),
+        Route("/metrics", server.metrics),
+        route("/v1/programs", GET=_Server.programs),
+        route("/v1/programs/{name}", GET=_Server.interface),
+        route("/v1/programs/{name}/jobs", POST=_Server.submit),
+        route("/v1/jobs/{job}", GET=_Server.answer, DELETE=_Server.cancel),
+        route("/v1/keys", GET=_Server.key_sets),
+        route(
+            "/v1/keys/{digest}",
+            HEAD=_Server.received,
+            PATCH=_Server.append,
+            DELETE=_Server.remove_keys,
+        ),
+    ]
+    # Whatever is not found or not allowed is told as the rest.
+    handlers: Mapping[Any, Any] = {HTTPException: _http_problem}
+    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+
+
+async def _alive(_: Request) -> Response:
+    return JSONResponse({"live": True, "ready": True})
+
+
+async def _http_problem(_: Request, error: HTTPException) -> Response:
+    told = NotServedError(f"cannot answer: {error.detail}; see the service's documentation")
+    return _problem({**problem_of(told), "status": error.status_code})
+
+
+def _problem(problem: Mapping[str, Any]) -> Response:
+    return JSONResponse(problem, problem["status"], media_type=MEDIA_TYPE)
+
+
+class _Server:
+    """What requests are answered from.
+
+    Args:
+        settings: Where its files are, and what it allows.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._store = Store(
+            settings.folder, insecure=settings.insecure, most_key_bytes=settings.most_key_bytes
+        )
+        self._jobs = Jobs(settings.folder / "jobs.sqlite", most=settings.most_jobs)
+        self._tokens = Tokens() if settings.tokens is None else Tokens.read(settings.tokens)
+        self._seconds: dict[str, float] = {}
+        self.runs = Runs(
+            self._jobs,
+            self._store,
+            workers=settings.workers,
+            attempts=settings.attempts,
+            kept_seconds=settings.kept_seconds,
+        )
+
+    def answering(
+        self, handlers: Mapping[str, _Handler]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """What answers requests by their method, to users alone."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                user = self._tokens.user_of(request.headers.get("authorization"))
+                # Starlette lets HEAD be asked wherever GET may be.
+                handler = handlers.get(request.method) or handlers["GET"]
+                return await handler(self, request, user)
+            except CloakworkError as error:
+                return _problem(problem_of(error))
+            except ClientDisconnect:
+                # Nobody reads it.
+                return Response(status_code=400)
+
+        return answer
+
+    async def metrics(self, _: Request) -> Response:
+        """Counts, as Prometheus reads them."""
+        lines = [f'cloakwork_jobs{{state="{name}"}} {n}' for name, n in self._jobs.counts().items()]
+        return Response("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
+
+    async def programs(self, _request: Request, _user: str) -> Response:
+        """The programs by name."""
+        told = [
+            {"name": name, "fingerprint": program.fingerprint, "warning": program.warning}
+            for name, program in self._store.programs.items()
+        ]
+        return JSONResponse({"programs": told})
+
+    async def interface(self, request: Request, _user: str) -> Response:
+        """What a client needs of a program."""
+        name = request.path_params["name"]
+        self._store.program(name)
+        return Response(self._store.interfaces[name], media_type=_BYTES)
+
+    async def key_sets(self, request: Request, user: str) -> Response:
+        """The evaluation keys of a secret key."""
+        key_id = request.query_params.get("key_id", "")
+        return JSONResponse({"keys": self._store.key_sets(user, key_id)})
+
+    async def received(self, request: Request, user: str) -> Response:
+        """How much of evaluation keys is here."""
+        here, is_whole = self._store.received(user, request.path_params["digest"])
+        return Response(status_code=200, headers=_upload(here, is_whole))
+
+    async def append(self, request: Request, user: str) -> Response:
+        """Take further bytes of evaluation keys, as they come."""
+        digest = request.path_params["digest"]
+        offset = _number(request, "upload-offset")
+        with self._store.appending(user, digest, offset) as add:
+            async for block in request.stream():
+                add(block)
+        if request.headers.get("upload-complete") == "?1":
+            of = {name: request.headers.get(name.replace("_", "-"), "") for name in _OF_KEYS}
+            await asyncio.to_thread(self._store.complete, user, digest, of)
+        here, is_whole = self._store.received(user, digest)
+        return Response(status_code=204, headers=_upload(here, is_whole))
+
+    async def remove_keys(self, request: Request, user: str) -> Response:
+        """Remove evaluation keys."""
+        self._store.remove_keys(user, request.path_params["digest"])
+        return Response(status_code=204)
+
+    async def submit(self, request: Request, user: str) -> Response:
+        """Take encrypted inputs, and put their run into the queue."""
+        name, keys = request.path_params["name"], request.query_params.get("keys", "")
+        program = self._store.program(name)
+        self._store.key_files(user, keys)
+        inputs = await self._body(request)
+        await asyncio.to_thread(_require_inputs, inputs, program)
+        seconds = await asyncio.to_thread(self._seconds_of, name)
+        wanted = request_of(program.fingerprint, keys, inputs)
+        known = self._jobs.find(user, job_name(user, wanted))
+        if known is None or known.state == FAILED:
+            # They are there before anyone may look for them.
+            path = self._store.job_file(job_name(user, wanted), "inputs")
+            await asyncio.to_thread(self._store.keep, path, inputs)
+        job = self._jobs.accept(user, name, keys, request=wanted, seconds=seconds)
+        await self.runs.changed()
+        return self._waiting(job)
+
+    async def answer(self, request: Request, user: str) -> Response:
+        """The results of a job, why there are none, or when to ask again."""
+        job = self._job(request, user)
+        wait = min(_LONGEST_WAIT, float(_number(request, "wait-seconds", absent=0)))
+        if wait and not job.is_over:
+            await self.runs.wait(lambda: self._job(request, user).is_over, wait)
+            job = self._job(request, user)
+        if not job.is_over:
+            return self._waiting(job)
+        if job.state == FAILED:
+            return _problem(job.problem)
+        results = self._store.job_file(job.id, "results")
+        return FileResponse(results, headers=_of(job), media_type=_BYTES)
+
+    async def cancel(self, request: Request, user: str) -> Response:
+        """End a job."""
+        await self.runs.cancel(self._job(request, user))
+        return Response(status_code=204)
+
+    def _job(self, request: Request, user: str) -> Job:
+        name = request.path_params["job"]
+        found = self._jobs.find(user, name)
+        if found is None:
+            raise NotServedError(
+                f"cannot find job {name[:40]!r}: there is none of the name; ask for the run again"
+            )
+        return found
+
+    def _waiting(self, job: Job) -> Response:
+        """Where the results of a job will be, and when to ask for them."""
+        told = {"job": job.id, "state": job.state, "seconds": job.seconds}
+        seconds = (self._jobs.seconds_before(job) + job.seconds) / self._settings.workers
+        headers = {"location": f"/v1/jobs/{job.id}", "retry-after": f"{math.ceil(seconds)}"}
+        return JSONResponse(told, 202, headers={**headers, **_of(job)})
+
+    def _seconds_of(self, name: str) -> float:
+        """How long a run takes by its estimate."""
+        if name not in self._seconds:
+            self._seconds[name] = estimate(self._store.program(name)).seconds
+        return self._seconds[name]
+
+    async def _body(self, request: Request) -> bytes:
+        most = self._settings.most_input_bytes
+        blocks, taken = [], 0
+        async for block in request.stream():
+            taken += len(block)
+            if taken > most:
+                raise QuotaError(
+                    f"cannot take inputs: expected at most {most} bytes, got more; ask for fewer "
+                    "evaluations at once"
+                )
+            blocks.append(block)
+        return b"".join(blocks)
+
+
+def _of(job: Job) -> dict[str, str]:
+    """What binds an answer to its request."""
+    return {"cloakwork-request": job.request}
+
+
+def _upload(here: int, is_whole: bool) -> dict[str, str]:
+    return {"upload-offset": f"{here}", "upload-complete": f"?{int(is_whole)}"}
+
+
+def _number(request: Request, header: str, *, absent: int | None = None) -> int:
+    text = request.headers.get(header)
+    if text is None and absent is not None:
+        return absent
+    if text is None or not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise InvalidArgumentError(
+            f"cannot answer: expected a number as the header {header}, got {text!r:.40}; give one"
+        )
+    return int(text)
+
+
+def _require_inputs(data: bytes, program: Program) -> None:
+    """Refuse what are no encrypted inputs of a program."""
+    given = Encrypted.from_bytes(data)
+    if given.role != "inputs" or given.program not in {each.fingerprint for each in program.parts}:
+        raise ProgramMismatchError(
+            f"cannot run {program.name}: expected inputs encrypted for it, got {given.role} of "
+            "another program or of another version of it; encrypt with its interface as it is now"
+        )

@@ -1,0 +1,237 @@
+"""What a server keeps in its folder: programs, users' evaluation keys, and ciphertexts of jobs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from cloakwork.errors import NotServedError, QuotaError, UploadMismatchError
+from cloakwork.runtime import container
+from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.load import load
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.storage import named_full_disk
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_BLOCK = 1 << 20
+
+
+class Store:
+    """A folder.
+
+    Args:
+        folder: Where; programs are in `programs` there, each in a file `NAME.cw`.
+        insecure: Whether programs may be below 128-bit security.
+        most_key_bytes: What the evaluation keys of one user may take.
+    """
+
+    def __init__(self, folder: Path, *, insecure: bool, most_key_bytes: int) -> None:
+        self.folder = folder
+        self.insecure = insecure
+        self._most_key_bytes = most_key_bytes
+        self._open: set[Path] = set()
+        for name in ("programs", "keys", "jobs"):
+            (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.programs = {
+            path.stem: load(path, Program, insecure=insecure)
+            for path in sorted((folder / "programs").glob("*.cw"))
+        }
+        self.interfaces = {name: _interface(each) for name, each in self.programs.items()}
+
+    def program(self, name: str) -> Program:
+        """A program.
+
+        Raises:
+            NotServedError: There is none of the name.
+        """
+        found = self.programs.get(name)
+        if found is None:
+            raise NotServedError(
+                f"cannot serve {name!r}: there is no such program here; ask for the list"
+            )
+        return found
+
+    def program_file(self, name: str) -> Path:
+        """Where a program is."""
+        return self.folder / "programs" / f"{name}.cw"
+
+    def keys(self, user: str, digest: str) -> Path:
+        """Where the evaluation keys of a user are that have a hash.
+
+        Raises:
+            NotServedError: They are not here, or not all of them.
+        """
+        path = self._keys(user, digest)
+        if not path.exists():
+            raise NotServedError(
+                f"cannot run: evaluation keys {digest[:12]} are not here; send them first"
+            )
+        return path
+
+    def key_files(self, user: str, digests: str) -> list[Path]:
+        """Where evaluation keys are, by their hashes with commas between.
+
+        Raises:
+            NotServedError: Some are not here.
+        """
+        return [self.keys(user, each) for each in digests.split(",")]
+
+    def received(self, user: str, digest: str) -> tuple[int, bool]:
+        """How many bytes of evaluation keys are here, and whether these are all.
+
+        Raises:
+            NotServedError: It is not the hash of any.
+        """
+        path = self._keys(user, digest)
+        if path.exists():
+            return path.stat().st_size, True
+        part = _part(path)
+        return (part.stat().st_size if part.exists() else 0), False
+
+    @contextmanager
+    def appending(self, user: str, digest: str, offset: int) -> Iterator[Callable[[bytes], None]]:
+        """What adds to evaluation keys; all that it was given is here afterwards.
+
+        Raises:
+            UploadMismatchError: The bytes do not follow those that are here, or others come now.
+            QuotaError: A user's keys take more than they may.
+            StorageFullError: There is no space left.
+        """
+        here, is_whole = self.received(user, digest)
+        part = _part(self._keys(user, digest))
+        if is_whole or offset != here or part in self._open:
+            raise UploadMismatchError(
+                f"cannot take evaluation keys: expected bytes from {here} on, and from one sender, "
+                f"got some from {offset} on; go on from there"
+            )
+        part.parent.mkdir(mode=0o700, exist_ok=True)
+        others = sum(each.stat().st_size for each in part.parent.iterdir() if each != part)
+        self._open.add(part)
+        try:
+            with named_full_disk(str(part.parent), "free some"), part.open("ab") as file:
+
+                def add(block: bytes) -> None:
+                    if others + file.tell() + len(block) > self._most_key_bytes:
+                        raise QuotaError(
+                            f"cannot take evaluation keys: expected at most {self._most_key_bytes} "
+                            "bytes of a user's in all, got more; remove some that are not needed"
+                        )
+                    file.write(block)
+
+                yield add
+        finally:
+            self._open.remove(part)
+
+    def complete(self, user: str, digest: str, of: Mapping[str, str]) -> None:
+        """Take evaluation keys as whole.
+
+        Args:
+            user: Whose they are.
+            digest: The hash of their bytes.
+            of: The secret key and the program that they are said to be of.
+
+        Raises:
+            UploadMismatchError: They have another hash; what was here is removed.
+        """
+        path = self._keys(user, digest)
+        part = _part(path)
+        if digest_of(blocks_of(part)) != digest:
+            part.unlink()
+            raise UploadMismatchError(
+                f"cannot take evaluation keys: expected the hash {digest[:12]}, got bytes of "
+                "another; send them again from the first byte on"
+            )
+        self.keep(_note(path), json.dumps(dict(of)).encode())
+        _settle(part, path)
+
+    def key_sets(self, user: str, key_id: str) -> list[dict[str, str]]:
+        """The evaluation keys of a user that are of a secret key: their hashes and programs."""
+        found: list[dict[str, str]] = []
+        for note in sorted(self._keys(user, "0" * 64).parent.glob("*.json")):
+            told = json.loads(note.read_bytes())
+            if told["key_id"] == key_id and note.with_suffix("").exists():
+                found.append({"digest": note.stem, "program": told["program"]})
+        return found
+
+    def remove_keys(self, user: str, digest: str) -> None:
+        """Remove evaluation keys, all of them or those that have come."""
+        path = self._keys(user, digest)
+        for each in (path, _part(path), _note(path)):
+            each.unlink(missing_ok=True)
+
+    def keep(self, path: Path, data: bytes) -> None:
+        """Write a file whole, or not at all."""
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        fresh = path.with_suffix(".new")
+        with named_full_disk(str(path), "free some"):
+            fresh.write_bytes(data)
+            _settle(fresh, path)
+
+    def job_file(self, job: str, name: str) -> Path:
+        """Where the inputs or the results of a job are."""
+        return self.folder / "jobs" / job / name
+
+    def remove_job(self, job: str) -> None:
+        """Remove what is kept of a job."""
+        place = self.folder / "jobs" / job
+        if place.is_dir():
+            for each in place.iterdir():
+                each.unlink()
+            place.rmdir()
+
+    def _keys(self, user: str, digest: str) -> Path:
+        if not _DIGEST.fullmatch(digest):
+            raise NotServedError(
+                "cannot find evaluation keys: expected the SHA-256 of their file, 64 hexadecimal "
+                f"digits, got {digest[:70]!r}; give it"
+            )
+        return self.folder / "keys" / hashlib.sha256(user.encode()).hexdigest()[:32] / digest
+
+
+def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
+    """A file piece by piece."""
+    with path.open("rb") as file:
+        file.seek(start)
+        while block := file.read(_BLOCK):
+            yield block
+
+
+def digest_of(blocks: Iterable[bytes]) -> str:
+    """The hash of bytes that come piece by piece.
+
+    Example:
+        >>> digest_of([b"a", b"b"])[:8]
+        'fb8e20fc'
+    """
+    made = hashlib.sha256()
+    for block in blocks:
+        made.update(block)
+    return made.hexdigest()
+
+
+def _interface(program: Program) -> bytes:
+    made = Interface.of(program)
+    return container.to_bytes(made._kind, made._record())
+
+
+def _part(path: Path) -> Path:
+    return path.with_suffix(".part")
+
+
+def _note(path: Path) -> Path:
+    return path.with_suffix(".json")
+
+
+def _settle(part: Path, path: Path) -> None:
+    """Give a file its name once all of it is on the disk."""
+    descriptor = os.open(part, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    part.rename(path)

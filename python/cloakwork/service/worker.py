@@ -1,0 +1,74 @@
+"""A process that runs the jobs of a server, one after the other: python -m cloakwork.service.worker
+
+Each line that comes names the files of a run, each that goes says how it went. What kills it, for
+memory, say, ends the one run and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from cloakwork.errors import CloakworkError
+from cloakwork.runtime import container
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
+from cloakwork.runtime.evaluator import Evaluator
+from cloakwork.runtime.load import load
+from cloakwork.runtime.program import Program
+from cloakwork.service.problems import problem_of
+
+# Evaluators that stay in memory for the next run.
+_KEPT = 2
+
+
+class Worker:
+    """Runs jobs, and keeps the evaluators of the last ones.
+
+    Args:
+        insecure: Whether programs may be below 128-bit security.
+    """
+
+    def __init__(self, *, insecure: bool) -> None:
+        self._insecure = insecure
+        self._evaluators: OrderedDict[tuple[str, ...], Evaluator] = OrderedDict()
+
+    def run(self, program: str, keys: list[str], inputs: str, results: str) -> None:
+        """Run a program on inputs, all of them files, and write the results to a file."""
+        made = self._evaluator(program, keys).run(load(inputs, Encrypted))
+        container.write(Path(results), made._kind, made._record())
+
+    def _evaluator(self, program: str, keys: list[str]) -> Evaluator:
+        known = (program, *keys)
+        if known not in self._evaluators:
+            while len(self._evaluators) >= _KEPT:
+                self._evaluators.popitem(last=False)
+            loaded, *further = (
+                load(each, EvaluationKeys, insecure=self._insecure) for each in keys
+            )
+            for each in further:
+                loaded.extend(each)
+            whole = load(program, Program, insecure=self._insecure)
+            self._evaluators[known] = whole.evaluator(loaded)
+        self._evaluators.move_to_end(known)
+        return self._evaluators[known]
+
+
+def main() -> None:
+    """Run what standard input asks for until it ends."""
+    worker = Worker(insecure="--insecure" in sys.argv[1:])
+    for line in sys.stdin:
+        problem: dict[str, Any] | None = None
+        try:
+            worker.run(**json.loads(line))
+        except CloakworkError as error:
+            problem = problem_of(error)
+        sys.stdout.write(json.dumps({"problem": problem}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

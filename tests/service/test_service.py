@@ -1,0 +1,303 @@
+"""A server in another process, reached over a connection: right results, and what it survives."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    AccessDeniedError,
+    AnswerMismatchError,
+    InvalidArgumentError,
+    NotServedError,
+    ProgramMismatchError,
+    QuotaError,
+    RunCancelledError,
+    ServerUnreachableError,
+)
+from cloakwork.service.jobs import Jobs
+from cloakwork.service.remote import RemoteJob, Server
+from cloakwork.service.tokens import new_token
+from tests.service.serving import Serving, put
+from tests.thoroughness import ALL
+
+SMALL: dict[str, Any] = {"log_n": 9, "insecure": True}
+FOREVER = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+@cw.circuit(a=cw.scalar(bits=8), b=cw.scalar(bits=8))
+def multiplied(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def _programs() -> dict[str, cw.Program]:
+    norm, doubled = cw.together(
+        cw.compile(lambda x: x @ x, (16,), **SMALL), cw.compile(lambda x: 2 * x, (16,), **SMALL)
+    )
+    port = cw.Port("v", "unsigned", 4)
+    return {
+        "norm": norm,
+        "doubled": doubled,
+        "multiplied": multiplied.compile(bits=16, **SMALL),
+        "above": cw.boolean.above(port, 7).compile(insecure=True),
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("served")
+    put(made, **_programs())
+    for user in ("ada", "bob"):
+        (made / user).write_text(new_token(made / "tokens", user, FOREVER))
+    (made / "old").write_text(new_token(made / "tokens", "eve", datetime(2020, 1, 1, tzinfo=UTC)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def serving(folder: Path) -> Iterator[Serving]:
+    made = Serving(folder, "--token-file", str(folder / "tokens"))
+    yield made
+    made.stop()
+
+
+def _as(serving: Serving, user: str) -> Server:
+    return serving.connect(token=(serving.folder / user).read_text())
+
+
+def test_programs_of_all_kinds_run_elsewhere(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    assert server.programs == ("above", "doubled", "multiplied", "norm")
+    x = np.linspace(-1, 1, 16)
+    for name, arguments, expected in (
+        ("norm", (x,), x @ x),
+        ("multiplied", (-7, 9), -63),
+        ("above", (9,), 1),
+    ):
+        client = server.interface(name).client()
+        evaluator = server.evaluator(name, client)
+        found = client.decrypt(evaluator.run(client.encrypt(*arguments)))
+        found = found["above"].item() if isinstance(found, dict) else found
+        assert found == pytest.approx(expected, abs=2.0**-10)
+
+
+def test_keys_are_sent_once_and_extended(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("doubled").client()
+    assert server.evaluator("doubled", client)._keys.count(",") == 0
+    other = client.serving(server.interface("norm"))
+    evaluator = server.evaluator("norm", other)
+    assert evaluator._keys.count(",") == 1
+    again = server.evaluator("norm", other)
+    assert again._keys == evaluator._keys
+    x = np.linspace(0, 1, 16)
+    assert abs(other.decrypt(again.run(other.encrypt(x))) - x @ x) < 2.0**-10
+
+
+def test_the_same_inputs_are_one_job(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    evaluator, sent = server.evaluator("norm", client), client.encrypt(np.ones(16))
+    first, second = evaluator.submit(sent), evaluator.submit(sent)
+    assert first.name == second.name
+    assert first.results().to_bytes() == second.results().to_bytes()
+
+
+def test_nobody_sees_what_is_anothers(serving: Serving) -> None:
+    ada, bob = _as(serving, "ada"), _as(serving, "bob")
+    client = ada.interface("norm").client()
+    evaluator = ada.evaluator("norm", client)
+    job = evaluator.submit(client.encrypt(np.ones(16)))
+    with pytest.raises(NotServedError, match="there is none of the name"):
+        RemoteJob(bob, job.name, "").results()
+    with pytest.raises(NotServedError, match="are not here"):
+        evaluator.__class__(bob, "norm", evaluator.interface, evaluator._keys).run(
+            client.encrypt(np.ones(16))
+        )
+    assert job.results().role == "outputs"
+    for token in (None, "guessed", (serving.folder / "old").read_text()):
+        with pytest.raises(AccessDeniedError, match="has not expired"):
+            serving.connect(token=token)
+
+
+def test_wrong_use_is_named(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    evaluator = server.evaluator("norm", client)
+    with pytest.raises(NotServedError, match="no such program"):
+        server.interface("nothing")
+    with pytest.raises(ProgramMismatchError, match="inputs encrypted for it"):
+        evaluator.run(evaluator.run(client.encrypt(np.ones(16))))
+    with pytest.raises(InvalidArgumentError, match="what a client encrypted"):
+        evaluator.run(np.ones(16))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="a client of its interface"):
+        server.evaluator("norm", evaluator)  # type: ignore[arg-type]
+
+
+def test_nothing_that_is_sent_has_the_secret(
+    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[bytes] = []
+    handled = httpx.HTTPTransport.handle_request
+
+    def kept(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        body = b"".join(request.stream)  # type: ignore[arg-type]
+        sent.append(str(request.url).encode() + repr(request.headers.raw).encode() + body)
+        request.stream = httpx.ByteStream(body)
+        return handled(transport, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", kept)
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    client.save(tmp_path / "client")
+    server.evaluator("norm", client).run(client.encrypt(np.ones(16)))
+    secret = client.program.scheme.dump(client._key)
+    pieces = _pieces(secret)
+    assert len(pieces) > 10
+    whole = b"\n".join(sent)
+    assert len(whole) > 10_000
+    assert not [each for each in pieces if each in whole]
+
+
+def _pieces(record: Any) -> list[bytes]:
+    """Parts of all bytes in a record, each too long to occur by chance."""
+    match record:
+        case bytes() | bytearray() | memoryview():
+            data = bytes(record)
+            # Before them are the parameters, and what the key is known by.
+            return [data[start : start + 16] for start in range(64, len(data) - 16, 8)]
+        case dict():
+            return [piece for each in record.values() for piece in _pieces(each)]
+        case list() | tuple():
+            return [piece for each in record for piece in _pieces(each)]
+        case np.ndarray():
+            return _pieces(record.tobytes())
+        case _:
+            return []
+
+
+def test_jobs_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
+    put(tmp_path, norm=_programs()["norm"])
+    serving = Serving(tmp_path)
+    draw, jobs = random.Random(0), list[tuple[Any, float, RemoteJob]]()
+    count, kills = (100, 50) if ALL else (12, 4)
+    try:
+        server = serving.connect()
+        clients = [server.interface("norm").client() for _ in range(3)]
+        evaluators = [server.evaluator("norm", client) for client in clients]
+        moments = sorted(draw.sample(range(count), kills))
+        for number in range(count):
+            client, x = clients[number % 3], np.full(16, number / count)
+            job = evaluators[number % 3].submit(client.encrypt(x))
+            jobs.append((client, float(x @ x), job))
+            if number in moments:
+                time.sleep(draw.uniform(0, 0.3))
+                serving.kill()
+                serving.start()
+        for client, expected, job in jobs:
+            assert abs(client.decrypt(job.results()) - expected) < 2.0**-10
+        assert len({job.name for _, _, job in jobs}) == count
+    finally:
+        serving.stop()
+
+
+def test_a_run_that_is_killed_is_run_again(tmp_path: Path) -> None:
+    put(tmp_path, norm=_programs()["norm"])
+    serving = Serving(tmp_path)
+    try:
+        server = serving.connect()
+        client = server.interface("norm").client()
+        evaluator = server.evaluator("norm", client)
+        _kill_children(serving.process.pid)
+        found = client.decrypt(evaluator.run(client.encrypt(np.ones(16))))
+        assert abs(found - 16) < 2.0**-8
+        _kill_children(serving.process.pid)
+        job = evaluator.submit(client.encrypt(np.zeros(16)))
+        job.cancel()
+        with pytest.raises(RunCancelledError):
+            job.results()
+    finally:
+        serving.stop()
+
+
+def _kill_children(process: int) -> None:
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        fields = path.read_text().rsplit(")", 1)[1].split()
+        if int(fields[1]) == process:
+            os.kill(int(path.parent.name), signal.SIGKILL)
+
+
+def test_uploads_go_on_where_they_ended(serving: Serving) -> None:
+    server = _as(serving, "bob")
+    data, digest = b"half of some keys", "ab" * 32
+    connection = server._connection
+    headers = {"upload-offset": "0", "upload-complete": "?0"}
+    assert connection.patch(f"/v1/keys/{digest}", content=data, headers=headers).is_success
+    here = connection.head(f"/v1/keys/{digest}").headers
+    assert (here["upload-offset"], here["upload-complete"]) == (f"{len(data)}", "?0")
+    refused = connection.patch(f"/v1/keys/{digest}", content=data, headers=headers)
+    assert refused.status_code == 409
+    headers = {"upload-offset": f"{len(data)}", "upload-complete": "?1"}
+    refused = connection.patch(f"/v1/keys/{digest}", content=b"", headers=headers)
+    assert refused.json()["type"] == "urn:cloakwork:UploadMismatchError"
+    assert connection.head(f"/v1/keys/{digest}").headers["upload-offset"] == "0"
+
+
+def test_an_answer_to_another_request_is_named(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    evaluator = server.evaluator("norm", client)
+    first = evaluator.submit(client.encrypt(np.ones(16)))
+    second = evaluator.submit(client.encrypt(np.zeros(16)))
+    with pytest.raises(AnswerMismatchError, match="expected one to the request"):
+        RemoteJob(server, second.name, first._request).results()
+
+
+def test_nobody_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloakwork.service.remote._PAUSE", 0.0)
+    with pytest.raises(ServerUnreachableError, match="see whether it is there"):
+        cw.connect("http://127.0.0.1:9")
+    with pytest.raises(InvalidArgumentError, match="expected a URL"):
+        cw.connect("127.0.0.1:9")
+
+
+def test_whatever_is_asked_is_answered_by_a_refusal(serving: Serving) -> None:
+    draw = random.Random(1)
+    connection = _as(serving, "bob")._connection
+    paths = ["/v1/programs", "/v1/programs/norm", "/v1/programs/norm/jobs", "/v1/jobs/a"]
+    paths += ["/v1/keys", f"/v1/keys/{'0' * 64}", "/livez", "/metrics", "/%00", "/v1/keys/.."]
+    for _ in range(10_000 if ALL else 300):
+        headers = {
+            draw.choice(["upload-offset", "upload-complete", "wait-seconds", "range", "x"]): (
+                draw.choice(["0", "-1", "9" * 40, "?1", "\x01", "bytes=0-", "NaN"])
+            )
+        }
+        found = connection.request(
+            draw.choice(["GET", "POST", "PATCH", "DELETE", "HEAD", "PUT"]),
+            draw.choice(paths)
+            + draw.choice(["", "?keys=x", f"?keys={'0' * 64}", "/.", "?key_id=%"]),
+            content=draw.randbytes(draw.choice([0, 1, 100, 5000])),
+            headers=headers,
+        )
+        assert found.status_code < 500, (found.request.method, found.request.url, headers)
+
+
+def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:
+    jobs = Jobs(tmp_path / "jobs", most=2)
+    for request in ("a", "b"):
+        jobs.accept("ada", "norm", "k", request=request, seconds=1.0)
+    with pytest.raises(QuotaError, match="at most 2 jobs"):
+        jobs.accept("ada", "norm", "k", request="c", seconds=1.0)
+    jobs.accept("bob", "norm", "k", request="c", seconds=1.0)
+    users = [found.user for _ in range(3) if (found := jobs.next())]
+    assert users == ["ada", "bob", "ada"]
