@@ -178,7 +178,7 @@ def _from_sparse(data: Any, action: str) -> NDArray[Any]:
     if count > MOST_OF_SPARSE:
         raise ProgramTooLargeError(
             f"cannot {action}: expected a sparse matrix of up to {MOST_OF_SPARSE} elements, its "
-            f"zeros among them, got {count}; write matrix @ x with a vector, which takes few "
+            f"zeros among them, got {count}; write matrix @ x, which takes few "
             "diagonals without their zeros, or multiply by blocks of it"
         )
     return np.asarray(data.toarray())

@@ -193,7 +193,8 @@ def _numbers(column: Any, action: str, name: str) -> NDArray[Any]:
     if not _is_of_numbers(column):
         raise NotRealError(
             f"cannot {action}: expected columns of numbers, and {name} is of {column.dtype}; leave "
-            "it out, or make numbers of it"
+            f"it out, or make numbers of it, as by {_encoding(column)} of text and categories, and "
+            "(times - start).dt.total_seconds() of times"
         )
     if _missing_in(column):
         # Pandas makes objects of its own missing numbers.
@@ -210,6 +211,10 @@ def _is_of_numbers(column: Any) -> bool:
         return kind.is_numeric() or str(kind) == "Boolean"
     types = sys.modules["pandas"].api.types
     return types.is_numeric_dtype(kind) and not types.is_complex_dtype(kind)
+
+
+def _encoding(column: Any) -> str:
+    return "pandas.get_dummies(frame)" if hasattr(column, "iloc") else "frame.to_dummies(column)"
 
 
 def _missing_in(column: Any) -> int:

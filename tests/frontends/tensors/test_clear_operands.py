@@ -38,9 +38,9 @@ def test_sparse_matrices_of_too_many_zeros_are_refused() -> None:
     scattered = scipy_sparse.random_array((size, size), density=1e-6, rng=0)
     with pytest.raises(ProgramTooLargeError, match=r"up to 64 diagonals .* with 26\d diagonals"):
         cw.compile(lambda x: scattered @ x, (size,))
-    with pytest.raises(ProgramTooLargeError, match="1 diagonals times a tensor of 2 axes"):
-        cw.compile(lambda x: scipy_sparse.eye_array(size) @ x, (size, 2))
-    with pytest.raises(ProgramTooLargeError, match="matrix @ x with a vector"):
+    with pytest.raises(ProgramTooLargeError, match="1 diagonals times a tensor of 3 axes"):
+        cw.compile(lambda x: scipy_sparse.eye_array(size) @ x, (2, size, 2))
+    with pytest.raises(ProgramTooLargeError, match="write matrix @ x"):
         cw.compile(lambda x: cw.einsum("ij,j->i", scipy_sparse.eye_array(size), x), (size,))
     with pytest.raises(ShapeMismatchError, match=r"\(16384, 16384\) and \(3,\) do not fit"):
         cw.compile(lambda x: scipy_sparse.eye_array(size) @ x, (3,))
@@ -65,10 +65,12 @@ def test_products_with_banded_matrices_take_their_diagonals(shape: tuple[int, in
         (lambda v: matrix @ v, x, matrix @ x),
         (lambda v: v @ matrix, y, y @ matrix),
         (lambda v: np.matmul(v, matrix), y, y @ matrix),
+        (lambda v: matrix @ v, np.outer(x, [1, 0.5]), np.outer(matrix @ x, [1, 0.5])),
+        (lambda v: v @ matrix, np.outer([1, 0.5], y), np.outer([1, 0.5], y @ matrix)),
     ]
     for function, given, expected in functions:
         program = cw.compile(function, given.shape, precision=12, insecure=True, log_n=10)
-        assert program.packing.vector_counts == (1, 1)
+        assert max(program.packing.vector_counts) <= 2
         np.testing.assert_allclose(program.run(given), expected, atol=2**-12)
 
 

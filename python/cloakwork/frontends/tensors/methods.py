@@ -320,8 +320,9 @@ class TensorMethods:
         return self.matmul(other)
 
     def __rmatmul__(self, other: Any) -> Self:
-        if is_sparse(other):
-            return self._times_sparse(other)
+        product = self._by_diagonals(other)
+        if product is not None:
+            return product
         refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(as_operand(other, "matmul"), self)
 
@@ -332,8 +333,9 @@ class TensorMethods:
             ShapeMismatchError: The shapes do not fit.
             InvalidArgumentError: Both are comparisons.
         """
-        if is_sparse(other) and self.ndim == 1:
-            return self._times_sparse(other.T)
+        product = self.transpose()._by_diagonals(other.T) if is_sparse(other) else None
+        if product is not None:
+            return product.transpose()
         refuse_sums_of_truths("matmul", self, other)
         return self._matrix_product(self, as_operand(other, "matmul"))
 
@@ -612,12 +614,12 @@ class TensorMethods:
         shape = batch + a[-2:-1] + (b[-1:] if len(b) > 1 else ())
         return self._contracted((left, right), terms, output, shape, "matmul")
 
-    def _times_sparse(self, matrix: Any) -> Self:
-        """The product of a sparse matrix with this one, without its zeros where that costs less."""
-        refuse_sums_of_truths("matmul", self, np.empty(0, matrix.dtype))
+    def _by_diagonals(self, matrix: Any) -> Self | None:
+        """The product of a sparse matrix with this one by its diagonals, where that costs less."""
         diagonals = diagonals_of(matrix, self.ndim, "matmul")
         if diagonals is None:
-            return self._matrix_product(as_operand(matrix, "matmul"), self)
+            return None
+        refuse_sums_of_truths("matmul", self, np.empty(0, matrix.dtype))
         product: Self = diagonals.times(self)
         return product
 

@@ -14,6 +14,8 @@ from cloakwork.errors import ProgramTooLargeError, ShapeMismatchError
 
 # Each takes a rotation of its own, where those of all diagonals share some.
 _MOST_DIAGONALS = 64
+# Of the encrypted operand.
+_MOST_AXES = 2
 # By so much the diagonals have to be fewer than the columns, as they take a level more.
 _FEWER = 16
 
@@ -33,26 +35,27 @@ class Diagonals:
     weights: NDArray[np.float64]
 
     def times(self, x: Any) -> Any:
-        """The product with an encrypted vector.
+        """The product with an encrypted vector, or with the columns of a matrix.
 
         Raises:
-            ShapeMismatchError: The vector has another length.
+            ShapeMismatchError: They have another length.
         """
         rows, columns = self.shape
-        if x.shape != (columns,):
+        if x.shape[0] != columns:
             raise ShapeMismatchError(
                 f"cannot matmul: the shapes {self.shape} and {x.shape} do not fit"
             )
-        places = np.arange(rows)
+        places, is_square = np.arange(rows), rows == columns
+        weights = self.weights.reshape(len(self.weights), rows, *[1] * (x.ndim - 1))
         terms = [
-            row * (x[(places + step) % columns] if step or rows != columns else x)
-            for step, row in zip(self.steps.tolist(), self.weights, strict=True)
+            row * (x if is_square and not step else x[(places + step) % columns])
+            for step, row in zip(self.steps.tolist(), weights, strict=True)
         ]
         return sum(terms[1:], terms[0])
 
 
 def diagonals_of(matrix: Any, operand_axes: int, action: str) -> Diagonals | None:
-    """The diagonals of a sparse matrix, where a product with a vector takes few of them.
+    """The diagonals of a sparse matrix, where a product with vectors takes few of them.
 
     Args:
         matrix: What is to be multiplied.
@@ -84,16 +87,17 @@ def diagonals_of(matrix: Any, operand_axes: int, action: str) -> Diagonals | Non
     row, column = (np.asarray(each, np.int64)[present] for each in (entries.row, entries.col))
     steps, diagonal = np.unique((column - row) % max(columns, 1), return_inverse=True)
     is_few = 0 < len(steps) <= min(_MOST_DIAGONALS, max(1, columns // _FEWER))
-    if operand_axes == 1 and is_few:
+    if 1 <= operand_axes <= _MOST_AXES and is_few:
         weights = np.zeros((len(steps), rows))
         weights[diagonal, row] = values[present]
         return Diagonals((rows, columns), steps, weights)
     if is_too_large:
         raise ProgramTooLargeError(
             f"cannot {action}: expected a sparse matrix of up to {MOST_OF_SPARSE} elements, its "
-            f"zeros among them, or one with up to {_MOST_DIAGONALS} diagonals times a vector, got "
-            f"{rows} x {columns} with {len(steps)} diagonals times a tensor of {operand_axes} "
-            "axes; multiply vector by vector, order rows and columns so that what is not 0 lies "
-            "near the diagonal (scipy.sparse.csgraph.reverse_cuthill_mckee), or multiply by blocks"
+            f"zeros among them, or one with up to {_MOST_DIAGONALS} diagonals times a vector or a "
+            f"matrix, got {rows} x {columns} with {len(steps)} diagonals times a tensor of "
+            f"{operand_axes} axes; multiply matrix by matrix, order rows and columns so that what "
+            "is not 0 lies near the diagonal (scipy.sparse.csgraph.reverse_cuthill_mckee), or "
+            "multiply by blocks"
         )
     return None
