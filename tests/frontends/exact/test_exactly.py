@@ -188,6 +188,31 @@ def test_functions_of_random_shapes_are_those_of_numpy(seed: int) -> None:
         assert _near(program.run_clear(x, y), function(x, y), program.error)
 
 
+def _votes(x: Any, y: Any) -> Any:
+    one, other = (_ABOVE(each) for each in (x, y))
+    both = np.outer(one, other) + one
+    return one + other, np.add(one, one), one - other, -one, one[1:] + one[:-1], both, one + one * x
+
+
+def test_decisions_add_up_as_the_numbers_that_they_are() -> None:
+    program = _compiled(_votes, (4,), (4,))
+    x, y = np.array([0.5, 0.5, -0.5, -0.5]), np.array([0.5, -0.5, 0.5, -0.5])
+    expected = _votes(x, y)
+    assert expected[0].tolist() == [2, 1, 1, 0]
+    assert _near(program.run_clear(x, y), expected, program.error)
+
+
+def test_what_decides_is_asked_for_truth_by_comparing_it() -> None:
+    def chosen(x: Any, y: Any) -> Any:
+        return np.where(_ABOVE(x), x, y) + (_ABOVE(x) > 0.5) * y
+
+    program = _compiled(chosen, (4,), (4,))
+    x, y = np.array([0.5, 0.5, -0.5, -0.5]), np.array([0.5, -0.5, 0.25, -0.25])
+    assert _near([program.run_clear(x, y)], [chosen(x, y)], program.error)
+    with pytest.raises(InvalidArgumentError, match=r"x \* y and 1 - x of numbers"):
+        _compiled(lambda x, y: 1.0 * (_ABOVE(x) & _ABOVE(y)), (4,), (4,))
+
+
 def test_ranges_follow_from_samples_through_a_decision() -> None:
     samples = [np.random.default_rng(seed).uniform(-1, 1, 8) for seed in range(5)]
     prices = [np.full(4, 0.5)] * 5

@@ -31,6 +31,7 @@ from cloakwork.plan.tensors.lower import in_order
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.ir.phases import numbers_of_phases
 from cloakwork.programs.ir.tensors import (
+    Choice,
     Node,
     Source,
     TensorFunction,
@@ -94,8 +95,9 @@ class Trace:
         for port, source in zip(ports, sources, strict=True):
             low, high = range_in_slots(port)
             self._ranges[source] = uniform(len(source.shape), low, high)
-            truths = port.kind == "bits"
-            results[port.name] = Within(source, low, high, claimed=False, truths=truths)
+            # They are numbers in the clear, too, and add up as such.
+            choice: Choice = "bits" if port.kind == "bits" else ""
+            results[port.name] = Within(source, low, high, claimed=False, choice=choice)
         self.cuts.append(Crossing(circuit, tuple(operands), results))
         return {name: self.compute(node, name) for name, node in results.items()}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,10 @@ from cloakwork.programs.packing.results import Form
 from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.port import Port
 from cloakwork.programs.spec import Spec
+
+# What numbers are that are 0 or 1: true and false, as a comparison's; see `programs.ir.truths`; or
+# numbers as others are, such as the bits of a circuit.
+Choice: TypeAlias = Literal["", "truths", "bits"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +111,7 @@ class Within:
         low: The least number that an element is.
         high: The greatest.
         claimed: Whether the user says so, rather than mathematics; clients check what they can.
-        truths: Whether its elements are 1 and 0 for true and false; see `programs.ir.truths`.
+        choice: What its elements are, where they are 1 and 0 alone.
         cleared: Whether slots beside the elements are cleared where they may hold anything, so that
             the range is that of all slots.
         exponent: The base-2 logarithm of the unit that the numbers and the range are in; see
@@ -118,7 +122,7 @@ class Within:
     low: float
     high: float
     claimed: bool
-    truths: bool = False
+    choice: Choice = ""
     cleared: bool = False
     exponent: int = 0
 
@@ -236,7 +240,7 @@ def are_truths(node: Node) -> bool:
         >>> are_truths(above), are_truths(x), are_truths(Sum((above,), (1,), None, (2,)))
         (True, False, False)
     """
-    return _marked(node) == "truths"
+    return _choice(node) == "truths"
 
 
 def are_zeros_and_ones(node: Node) -> bool:
@@ -247,23 +251,25 @@ def are_zeros_and_ones(node: Node) -> bool:
         >>> are_zeros_and_ones(bits), are_truths(bits)
         (True, False)
     """
-    return bool(_marked(node))
+    return bool(_choice(node))
 
 
-def _marked(node: Node) -> str:
+def _choice(node: Node) -> Choice:
     """What numbers are that are 0 or 1."""
     match node:
         case Source(tensor=tensor):
             return "truths" if tensor is not None and tensor.truths else ""
-        case Apply(function=function):
-            return {"step": "truths", "bit_of_phase": "bits"}.get(function, "")
-        case Within(operand=operand, truths=truths):
-            return "truths" if truths else _marked(operand)
+        case Apply(function="step"):
+            return "truths"
+        case Apply(function="bit_of_phase"):
+            return "bits"
+        case Within(operand=operand, choice=choice):
+            return choice or _choice(operand)
         case Rearrange(operand=operand):
-            return _marked(operand)
+            return _choice(operand)
         case Contract(operands=(operand,), labels=(term,), output=output):
             is_summed = set(term) != set(output)
-            return "" if is_summed or isinstance(operand, np.ndarray) else _marked(operand)
+            return "" if is_summed or isinstance(operand, np.ndarray) else _choice(operand)
         case _:
             return ""
 

@@ -20,7 +20,7 @@ Connective: TypeAlias = Callable[[Node, Operand, tuple[int, ...], str], Node]
 
 def as_truths(node: Node) -> Node:
     """A node of which the planner does not see that its numbers are truths."""
-    return Within(node, 0.0, 1.0, claimed=False, truths=True)
+    return Within(node, 0.0, 1.0, claimed=False, choice="truths")
 
 
 def conjunction(left: Node, right: Operand, shape: tuple[int, ...], origin: str) -> Node:
