@@ -39,7 +39,7 @@ from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.rekeying import RekeyingKey
-from cloakwork.runtime.row import arguments_of, evenly
+from cloakwork.runtime.row import arguments_of, encrypted_ports, evenly
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import (
     Flooding,
@@ -844,12 +844,14 @@ class Client(_Encrypting):
             >>> client.decrypt(evaluator.run(client.public_key().encrypt(a=12)))
             144
         """
-        scheme = self.program.scheme
-        if not scheme.public_inputs:
-            raise NoiseBudgetError(
-                f"cannot make a public key for {self.program.name}: inputs that it encrypts have "
-                "more noise than the program was compiled for; compile with public_inputs=True"
-            )
-        encryptor = Encryptor(self.program, scheme.public_key(self._key), self._key_id)
+        program = self.program
+        for each in program.parts:
+            if encrypted_ports(each) and not each.scheme.public_inputs:
+                raise NoiseBudgetError(
+                    f"cannot make a public key for {program.name}: inputs that it encrypts have "
+                    f"more noise than {each.name} was compiled for; compile with "
+                    "public_inputs=True"
+                )
+        encryptor = Encryptor(program, program.scheme.public_key(self._key), self._key_id)
         self._ledger.enrol(encryptor.maker)
         return encryptor

@@ -71,6 +71,14 @@ class SecretPair:
     bits: Any = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class PublicPair:
+    """The public keys of slots and of bits: inputs of a row may be of both."""
+
+    slots: Any = field(repr=False)
+    bits: Any = field(repr=False)
+
+
 @dataclass(slots=True)
 class KeyPair:
     """Evaluation keys of slots and of bits, and those that lead from one to the other, if any.
@@ -94,6 +102,9 @@ class KeyPair:
         return sum(each.nbytes for each in parts if each is not None)
 
 
+_PAIRS: Mapping[str, Any] = {"secret_key": SecretPair, "public_key": PublicPair}
+
+
 class _Bridged(Scheme):
     """What both sides have in common; a side's own scheme comes after it in the order of classes.
 
@@ -113,8 +124,8 @@ class _Bridged(Scheme):
         return getattr(self, f"plain_{self.half}")
 
     def _own(self, pair: Any) -> Any:
-        """This side's half of a pair; a public key is its own."""
-        return getattr(pair, self.half) if isinstance(pair, SecretPair | KeyPair) else pair
+        """This side's half of a pair of keys."""
+        return getattr(pair, self.half)
 
     @property
     def insecure(self) -> bool:
@@ -127,8 +138,10 @@ class _Bridged(Scheme):
     def secret_key(self) -> SecretPair:
         return SecretPair(self.plain_slots.secret_key(), self.plain_bits.secret_key())
 
-    def public_key(self, secret: SecretPair) -> Any:
-        return self._plain.public_key(self._own(secret))
+    def public_key(self, secret: SecretPair) -> PublicPair:
+        return PublicPair(
+            self.plain_slots.public_key(secret.slots), self.plain_bits.public_key(secret.bits)
+        )
 
     def extend_keys(self, keys: KeyPair, further: KeyPair) -> None:
         if keys.slots is None:
@@ -178,7 +191,7 @@ class _Bridged(Scheme):
             yield _BACK, KeyPair(back=keys.back)
 
     def dump(self, item: Any) -> Record:
-        if not isinstance(item, SecretPair | KeyPair):
+        if not isinstance(item, SecretPair | PublicPair | KeyPair):
             return dict(self._plain.dump(item))
         made: dict[str, Any] = {}
         if item.slots is not None:
@@ -192,16 +205,14 @@ class _Bridged(Scheme):
         return made
 
     def read_key(self, kind: str, fields: Fields) -> Any:
-        if kind == "public_key":
-            return self._plain.read_key(kind, fields)
         slots, bits = (
             plain.read_key(kind, fields.within(name)) if fields.has(name) else None
             for name, plain in (("slots", self.plain_slots), ("bits", self.plain_bits))
         )
-        if kind == "secret_key":
+        if kind in _PAIRS:
             if slots is None or bits is None:
-                raise fields.wrong("slots", "beside bits, the secret key of both")
-            return SecretPair(slots, bits)
+                raise fields.wrong("slots", "beside bits, the keys of both")
+            return _PAIRS[kind](slots, bits)
         switch = None
         if fields.has("switch"):
             switch = RingSwitchingKey.from_bytes(

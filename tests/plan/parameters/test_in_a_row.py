@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InvalidArgumentError, InvalidProgramError
+from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 
 
 def test_bits_and_integers_run_in_a_row_as_one_program() -> None:
@@ -68,3 +69,40 @@ def test_what_does_not_follow_one_another_is_refused() -> None:
     second = cw.compile(lambda y, x: y + x.sum(), cw.result(first), (2,), log_n=13)
     with pytest.raises(InvalidProgramError, match="'x' in several kinds or shapes"):
         cw.in_a_row(first, second)
+
+
+def test_others_encrypt_for_a_row_that_crosses(tmp_path: Path) -> None:
+    @cw.circuit(a=cw.vector(3, bounds=(-7, 7)), b=cw.vector(3, bounds=(-7, 7)))
+    def products(a: Any, b: Any) -> Any:
+        return [x * y for x, y in zip(a, b, strict=True)]
+
+    first = products.compile(bits=16, public_inputs=True)
+    port = cw.Port("v", "signed", 8, shape=(3,))
+    second = cw.boolean.argmax(port).compile(after={"v": cw.result(first)})
+    client, evaluator = cw.in_a_row(first, second).keygen()
+    client.public_key().save(tmp_path / "public")
+    owner = cw.load(tmp_path / "public", cw.Encryptor)
+    sent = [owner.encrypt(a=[3, -2, 7]), client.encrypt(b=[1, 7, -1])]
+    assert client.decrypt(evaluator.run(sent)) == {"index": 0, "greatest": 3}
+
+
+def test_others_encrypt_bits_and_numbers_of_one_row() -> None:
+    first = cw.boolean.above(cw.Port("v", "signed", 4, shape=(3,)), 1).compile()
+    ring: dict[str, Any] = {"log_n": 12, "insecure": True, "public_inputs": True}
+    second = cw.compile(lambda y, x: y * x, cw.result(first), (3,), precision=8, **ring)
+    client, evaluator = cw.in_a_row(first, second).keygen()
+    sent = client.public_key().encrypt(v=[1, 2, 3], x=[0.5, 0.25, -0.75])
+    assert np.abs(client.decrypt(evaluator.run(sent)) - [0, 0.25, -0.75]).max() < 2.0**-8
+
+
+def test_public_keys_of_rows_need_programs_that_bear_their_noise() -> None:
+    for name in ("first", "second"):
+        first = cw.compile(lambda x: x * 2, (3,), log_n=13, public_inputs=name == "second")
+        second = cw.compile(
+            lambda y, z: y + z, cw.result(first), (3,), log_n=13, public_inputs=name == "first"
+        )
+        program = cw.in_a_row(first, second)
+        client, _ = program.keygen()
+        with pytest.raises(NoiseBudgetError, match="compile with public_inputs=True"):
+            client.public_key()
+        assert client.makers == (client.maker,)
