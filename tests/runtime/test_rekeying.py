@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,3 +161,36 @@ def test_other_keys_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     container.write(tmp_path / "key", "rekeying key file", {**record, "rekeying_key": data})
     with pytest.raises(CloakworkError, match="relinearisation key"):
         cw.load(tmp_path / "key", cw.RekeyingKey, insecure=True)
+
+
+def test_slots_beside_bits_are_taken_over(tmp_path: Path) -> None:
+    ring: dict[str, Any] = {"log_n": 12, "insecure": True}
+    first = cw.boolean.above(cw.Port("v", "signed", 4, shape=(3,)), 1).compile()
+    second = cw.compile(lambda y, x: y * x, cw.result(first), (3,), precision=8, **ring)
+    program = cw.in_a_row(first, second)
+    (old, evaluator), (new, _) = program.keygen(), program.keygen()
+    stored = evaluator.run(old.encrypt(v=[1, 2, 3], x=[0.5, 0.25, -0.75]))
+    old.rekeying_key(new).save(tmp_path / "key")
+    moved = cw.load(tmp_path / "key", cw.RekeyingKey, insecure=True).rekey(stored)
+    assert np.abs(new.decrypt(moved) - [0, 0.25, -0.75]).max() < 2.0**-8
+    with pytest.raises(KeyMismatchError):
+        old.decrypt(moved)
+
+
+def test_integers_beside_bits_are_taken_over() -> None:
+    @cw.circuit(a=cw.vector(2, bits=3))
+    def products(a: Any) -> Any:
+        return [a[0] * a[1], a[0]]
+
+    first = products.compile(bits=12, log_n=11, insecure=True)
+    port = cw.Port("v", "signed", 6, shape=(2,))
+    second = cw.boolean.argmax(port).compile(after={"v": cw.result(first)}, insecure=True)
+    first, second = cw.together(first, second)
+    (old, evaluator), (new, server) = first.keygen(), first.keygen()
+    moved = old.rekeying_key(new).rekey(evaluator.run(old.encrypt(a=[-3, 2])))
+    assert new.decrypt(moved) == [-6, -3]
+    last = new.serving(second)
+    index = server.serving(second, last.evaluation_keys(first)).run(moved)
+    assert last.decrypt(index)["index"] == 1
+    with pytest.raises(InvalidArgumentError, match="reals or integers"):
+        old.serving(second).rekeying_key(last)

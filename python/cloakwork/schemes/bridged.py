@@ -260,6 +260,10 @@ class _Slots(_Bridged):
         made = self.plain_slots.further_keys(secret.slots, needed, known)
         return None if made is None else KeyPair(slots=made, back=self.key_back(secret, lacking))
 
+    def rekeying_key(self, secret: Any, to: Any) -> Any:
+        """What takes what lies in slots to another key; bits are not taken over."""
+        return self.plain_slots.rekeying_key(secret.slots, to.slots)
+
     def backend(
         self, keys: KeyPair, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> Any:
