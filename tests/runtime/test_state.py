@@ -94,6 +94,18 @@ def test_programs_with_state_have_files_and_interfaces(tmp_path: Path) -> None:
     assert in_clear[0].tolist() == [1.25] * 4
 
 
+def test_a_step_is_simulated_from_any_state() -> None:
+    program = sums(3, **RING)
+    total, x = np.array([0.5, 1, -2, 4]), np.array([0.25, -1, 0, 1])
+    found = program.simulate(total, x)
+    assert found.outside == ()
+    for made, expected in zip(found.outputs, step(total, x), strict=True):
+        assert 0 < np.abs(made - expected).max() < 2.0**-15
+    assert len(program.simulate(2 * total, x).outside) == 1
+    switch = counter(2).compile(threads=1, state={"count": "next"})
+    assert switch.simulate(count=2, x=1).outputs == {"next": 3}
+
+
 def test_a_state_of_another_key_program_or_step_is_refused(tmp_path: Path) -> None:
     program, other = sums(3, **RING), sums(4, **RING)
     client, evaluator = program.keygen()
@@ -155,8 +167,9 @@ def test_steps_that_leave_range_level_or_errors_are_refused() -> None:
         cw.compile(lambda y, x: cw.sigmoid(x) + 0 * y, cw.state((4,)), (4,), **RING)
     with pytest.raises(InvalidArgumentError, match="the next states first"):
         cw.compile(lambda total, x: (total + x).sum(), cw.state((4,), bound=5), (4,), **RING)
-    with pytest.raises(InvalidArgumentError, match="initial value from -1 to 1, got 2"):
-        cw.state((4,), 2.0)
+    for initial in (2.0, np.nan, "x", None, [0.5]):
+        with pytest.raises(InvalidArgumentError, match="a number from -1 to 1, got"):
+            cw.state((4,), initial)  # type: ignore[arg-type]
     for steps in (0, 1 << 13, 2.5):
         with pytest.raises(InvalidArgumentError):
             cw.state((4,), steps=steps)  # type: ignore[arg-type]
@@ -199,6 +212,28 @@ def test_a_counter_of_bits_and_a_restart(bits: int, steps: int, tmp_path: Path) 
     assert (loaded.kept, loaded.fingerprint) == (program.kept, program.fingerprint)
     with pytest.raises(KeyMismatchError):
         evaluator.run(client.encrypt(x=1), state=program.keygen()[0].start())
+
+
+def test_a_state_may_be_all_that_is_encrypted() -> None:
+    program = cw.compile(lambda count: count + 1, cw.state((2,), bound=9, steps=8), **RING)
+    client, evaluator = program.keygen()
+    state = client.start()
+    given: list[Any] = [[], client.encrypt(), []]
+    for day, sent in enumerate(given):
+        made = evaluator.run(sent, state=state, step=day)
+        assert np.abs(client.decrypt(made) - (day + 1)).max() < 2.0**-20
+    assert np.abs(program.run() - 1).max() < 2.0**-20
+    for refused in ([], [None]):
+        with pytest.raises(InvalidArgumentError):
+            evaluator.run(refused)  # type: ignore[arg-type]
+    of_bits, server = counter(2).compile(threads=1, state={"count": "next"}).keygen()
+    state = of_bits.start()
+    for count in (1, 2, 3, 0):
+        assert of_bits.decrypt(server.run([], {"x": 1}, state=state)) == {"next": count}
+    with pytest.raises(InputNameError, match="got none for x"):
+        server.run([], state=state)
+    with pytest.raises(InputNameError, match="expected one or more of the inputs x, got none"):
+        of_bits.encrypt()
 
 
 def test_bits_that_are_not_renewed_are_no_state() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from time import perf_counter, process_time
 from typing import Any
 
@@ -16,6 +17,7 @@ from cloakwork.explain.quantities import duration, size
 from cloakwork.programs.port import Port
 from cloakwork.runtime.profile import Profile
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.state import first_state
 
 _MAX_HALVINGS = 64
 
@@ -27,13 +29,17 @@ def measured_runs(program: Program, runs: int, threads: int | None) -> str:
     clock = _Clock()
     with clock("keys"):
         client, evaluator = program.keygen()
+    kept = {each.input for each in program.kept}
     with clock("encrypt"):
-        inputs = client.encrypt(**arguments)
-    outputs = evaluator.run(inputs, threads=threads)
+        inputs = client.encrypt(**{n: each for n, each in arguments.items() if n not in kept})
+    # Each run is the first step of a state.
+    state = client.start() if kept else None
+    outputs = evaluator.run(inputs, threads=threads, state=copy(state))
     profile = Profile()
     for _ in range(runs):
+        own = copy(state)
         with clock("run"):
-            outputs = evaluator.run(inputs, threads=threads, profile=profile)
+            outputs = evaluator.run(inputs, threads=threads, profile=profile, state=own)
     with clock("decrypt"):
         result = client.decrypt(outputs)
     difference = _difference(result, expected, program)
@@ -52,6 +58,7 @@ def _inputs_within_range(program: Program, generator: np.random.Generator) -> tu
     """Random inputs whose intermediate and final values stay in range, and their results."""
     for halvings in range(_MAX_HALVINGS):
         arguments = {port.name: random_value(port, generator, halvings) for port in program.inputs}
+        arguments |= first_state(program)
         try:
             return arguments, program.run_clear(**arguments)
         except (ResultOverflowError, ValueOutOfRangeError):

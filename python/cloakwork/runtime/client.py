@@ -40,7 +40,7 @@ from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.rekeying import RekeyingKey
 from cloakwork.runtime.row import arguments_of, encrypted_ports, evenly
-from cloakwork.runtime.state import EncryptedState
+from cloakwork.runtime.state import EncryptedState, first_state
 from cloakwork.schemes.base import (
     Flooding,
     advice_on_precision,
@@ -153,9 +153,14 @@ class _Encrypting(KeyHolder):
         return made[0]
 
     def _require_some(self, arguments: Mapping[str, Any], action: str) -> None:
-        """Refuse to encrypt nothing, where there are inputs."""
-        if self.program.inputs and not arguments:
-            names = ", ".join(port.name for port in self.program.inputs)
+        """Refuse to encrypt nothing, where there is something to encrypt."""
+        program = self.program
+        own = program.inputs
+        if program.scheme.encrypts and not program.row:
+            others = {each.input for each in (*program.after, *program.kept)}
+            own = tuple(port for port in own if port.name not in others)
+        if own and not arguments:
+            names = ", ".join(port.name for port in own)
             raise InputNameError(
                 f"cannot {action}: expected one or more of the inputs {names}, got none; give it "
                 "in its place or by name"
@@ -395,13 +400,7 @@ class Client(_Encrypting):
                 f"cannot {action}: expected a program that keeps state, got one whose inputs are "
                 "all encrypted anew; compile it with cloakwork.state"
             )
-        ports = {port.name: port for port in program.inputs}
-        initial: dict[str, Any] = {}
-        for each in program.kept:
-            port = ports[each.input]
-            within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
-            initial[each.input] = np.full(port.shape + within, each.initial)
-        packed = program.packing.pack(initial, action)
+        packed = program.packing.pack(first_state(program), action)
         runs = [self._encrypted_run(vectors) for vectors in packed.runs]
         return EncryptedState(
             program.fingerprint,

@@ -232,7 +232,8 @@ class Evaluator(KeyHolder):
         """Run the program; on a terminal a bar shows how far it is.
 
         Args:
-            inputs: What a client has encrypted, or several have for one key: each input once.
+            inputs: What a client has encrypted, or several have for one key: each input once; an
+                empty list where the state is all that is encrypted.
             clear: For a program over bits, by name the inputs that are not encrypted.
             threads: How many operations may run at once; by default as many as the engine has
                 threads.
@@ -524,7 +525,8 @@ class Evaluator(KeyHolder):
     ) -> list[Encrypted]:
         """What was given, where together it is every input once, of one key and this program."""
         several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        if not several or not all(isinstance(each, Encrypted) for each in several):
+        is_enough = bool(several) or state is not None
+        if not is_enough or not all(isinstance(each, Encrypted) for each in several):
             got = type(inputs).__name__ if several else "an empty list"
             raise InvalidArgumentError(
                 f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"

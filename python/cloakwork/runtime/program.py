@@ -547,7 +547,8 @@ class Program(Served):
         """The same program in the clear, for inputs of any size; the one of the last seed stays."""
         if self._simulated is None or self._simulated[0] != seed:
             clear, packing = self.in_clear(seed), self.packing.unranged()
-            unranged = replace(clear, packing=packing, ranges=())
+            # A state is an input as any other, as it is in the clear.
+            unranged = replace(clear, packing=packing, ranges=(), kept=())
             self._simulated = seed, unranged
         return self._simulated[1]
 

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cloakwork.base.record import Fields, Limits, Record, Word
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.programs.bootstraps import BootstrapProgram
@@ -17,6 +20,7 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.schemes.base import ReadLimits
 
 if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
     from cloakwork.runtime.program import Program
 
 KIND = "state file"
@@ -83,6 +87,17 @@ class EncryptedState(Encrypted):
         if made.role != "inputs" or made.runs != 1 or made.count is not None:
             raise fields.wrong("runs", "the inputs of one run")
         return made
+
+
+def first_state(program: Program | Interface) -> dict[str, NDArray[Any]]:
+    """The state before the first step, by the names of the inputs that it is."""
+    ports = {port.name: port for port in program.inputs}
+    found: dict[str, NDArray[Any]] = {}
+    for each in program.kept:
+        port = ports[each.input]
+        within = {"bits": (port.width,), "bytes": (port.width // 8,)}.get(port.kind, ())
+        found[each.input] = np.full(port.shape + within, each.initial)
+    return found
 
 
 def links_of(program: Program) -> list[After]:

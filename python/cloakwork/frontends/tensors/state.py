@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError, InvalidParametersError
 from cloakwork.frontends.tensors.result import following
@@ -15,7 +17,7 @@ from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.layout import default_layout
 from cloakwork.programs.places import TensorPlace
-from cloakwork.programs.spec import PlacedSpec, Spec, ends
+from cloakwork.programs.spec import PlacedSpec, Spec
 from cloakwork.runtime.after import place_of
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import MAX_STEPS, Kept
@@ -75,13 +77,12 @@ def state(
     if steps is not None:
         lasting = integer(steps, "steps", _ACTION, least=1, most=MAX_STEPS)
     spec = StateSpec(shape, bound, low, high, steps=lasting)
-    # Whatever is no finite number is refused as an end is.
-    ends(initial, None, max(abs(spec.bound), 1.0) + abs(initial), _ACTION)
     least, most = spec.ends
-    if not least <= initial <= most:
+    is_number = isinstance(initial, int | float | np.integer | np.floating)
+    if not (is_number and least <= initial <= most):
         raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected an initial value from {least:g} to {most:g}, got "
-            f"{shown(initial)}; give a larger bound"
+            f"cannot {_ACTION}: expected an initial value that is a number from {least:g} to "
+            f"{most:g}, got {shown(initial)}; give one, or a larger bound"
         )
     return replace(spec, initial=float(initial))
 
