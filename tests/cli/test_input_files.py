@@ -10,6 +10,7 @@ import threading
 import tracemalloc
 import zipfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,22 @@ def test_samples_are_read_without_names(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("x,y\n1,2\n")
     with pytest.raises(MalformedBytesError, match="'x' in row 1"):
         read_samples(tmp_path / "in.csv")
+
+
+def test_columns_of_a_table_are_taken_by_their_names(tmp_path: Path) -> None:
+    port = Port("x", "real", shape=(2, 3), columns=("a", "b", "c"))
+    path = tmp_path / "in.csv"
+    path.write_text("c, a,b\n3,1,2\n6,4,5\n")
+    assert read_inputs(path, [port])["x"] == [[1, 2, 3], [4, 5, 6]]
+    path.write_text("c,a,b\n3,1,2\n")
+    assert read_inputs(path, [replace(port, shape=(3,))])["x"] == [1, 2, 3]
+    assert read_inputs(path, [replace(port, shape=(1, 3))])["x"] == [[1, 2, 3]]
+    path.write_text("c,a,b\n3,,2\n")
+    with pytest.raises(MalformedBytesError, match="'' in row 2, which is not a number"):
+        read_inputs(path, [port])
+    filling = replace(port, missing=(0.5,))
+    np.testing.assert_array_equal(read_inputs(path, [filling])["x"], [[np.nan, 2, 3]])
+    for text, words in (("c,a\n3,1\n", "neither a number nor"), ("c,a,b\n", "no row of values")):
+        path.write_text(text)
+        with pytest.raises(MalformedBytesError, match=words):
+            read_inputs(path, [port])

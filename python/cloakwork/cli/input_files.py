@@ -32,7 +32,8 @@ _FORMS = {
     ".npz": "what numpy.savez writes, an array for each input",
     ".npy": "what numpy.save writes, the array of the only input",
     ".json": "JSON, an object with the values by name or the value of the only input",
-    ".csv": "a table, a column for each input under its name or the rows of the only input",
+    ".csv": "a table, a column for each input under its name, or the rows of the only input, under "
+    "the names of its columns if it was compiled with some",
 }
 ENDINGS = tuple(_FORMS)
 _HEADERS = {
@@ -230,6 +231,8 @@ def _read_csv(file: BinaryIO, ports: Sequence[Port]) -> Any:
             raise _UnfitError(f"{len(row)} cells in row {number}, {len(rows[0])} in row 1")
     kinds = {port.name: port.kind for port in ports}
     names = [cell.strip() for cell in rows[0]]
+    if len(ports) == 1 and ports[0].columns and {*names} == {*ports[0].columns}:
+        return _by_column(names, rows[1:], ports[0])
     if not all(name in kinds for name in names):
         kind = ports[0].kind if len(ports) == 1 else "real"
         table = [[_cell(cell, kind, number) for cell in row] for number, row in enumerate(rows, 1)]
@@ -243,6 +246,21 @@ def _read_csv(file: BinaryIO, ports: Sequence[Port]) -> Any:
         values = [_cell(cell, kinds[name], number) for number, cell in enumerate(column, 2)]
         found[name] = values[0] if len(values) == 1 else values
     return found
+
+
+def _by_column(names: Sequence[str], rows: Sequence[Sequence[str]], port: Port) -> Any:
+    """The rows of an input whose columns have names, in the order of these."""
+    _require_distinct(names)
+    if not rows:
+        raise _UnfitError("a row of names, and no row of values")
+    places = [names.index(each) for each in port.columns]
+
+    def number_in(cell: str, row: int) -> Any:
+        is_missing = bool(port.missing) and not cell.strip()
+        return math.nan if is_missing else _cell(cell, port.kind, row)
+
+    table = [[number_in(row[place], at) for place in places] for at, row in enumerate(rows, 2)]
+    return table[0] if len(table) == len(port.shape) == 1 else table
 
 
 _READERS: Mapping[str, Callable[[BinaryIO, Sequence[Port]], Any]] = {
