@@ -335,3 +335,34 @@ def test_samples_without_gaps_are_widened_to_what_stands_for_them() -> None:
     assert program.inputs[0].low == 0
     table.loc[0, "age"] = None
     assert abs(program.run_clear(table).loc[0, "age"]) < 2**-10
+
+
+@MAKERS
+def test_a_client_decrypts_like_the_frames_that_it_encrypted(made: Any) -> None:
+    table = frame(made, NAMES)
+    program = cw.compile(
+        lambda x, y: (x - y, x.sum(axis=0)), table, table, precision=10, insecure=True, log_n=10
+    )
+    client, evaluator = program.keygen()
+    outputs = evaluator.run(client.encrypt(table, table))
+    difference, sums = client.decrypt(outputs, like={"x": table, "y": table})
+    assert type(difference) is type(table)
+    assert [*difference.columns] == NAMES
+    np.testing.assert_allclose(np.ravel(sums), NUMBERS.sum(axis=0), atol=2**-10)
+    assert all(type(each) is np.ndarray for each in client.decrypt(outputs))
+    with pytest.raises(InvalidArgumentError, match=r"a dict of frames .* there are 2, x, y"):
+        client.decrypt(outputs, like=table)
+    with pytest.raises(InputNameError, match=r"like 'z': expected frames of inputs, x, y"):
+        client.decrypt(outputs, like={"z": table})
+    with pytest.raises(InvalidArgumentError, match="expected like= to be a frame"):
+        client.decrypt(outputs, like={"x": NUMBERS})
+
+
+def test_a_client_of_an_interface_decrypts_like_frames() -> None:
+    table = frame(of_pandas, NAMES).set_axis(list("wxyz"))
+    program = cw.compile(lambda x: 2 * x, table, precision=10, insecure=True, log_n=10)
+    client = cw.Interface.of(program).client()
+    evaluator = program.evaluator(client.evaluation_keys())
+    found = client.decrypt(evaluator.run(client.encrypt(table)), like=table)
+    assert [*found.index] == list("wxyz")
+    assert [*found.columns] == NAMES

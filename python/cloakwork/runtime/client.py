@@ -35,6 +35,7 @@ from cloakwork.runtime.array_file import write_array
 from cloakwork.runtime.encrypted import KEY_ID_BYTES, Encrypted, require_files, worked_on_together
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
+from cloakwork.runtime.framed import frames_by_name, in_frames
 from cloakwork.runtime.key_holder import KeyHolder
 from cloakwork.runtime.ledger import Given, Ledger
 from cloakwork.runtime.memory import require_memory
@@ -413,7 +414,7 @@ class Client(_Encrypting):
         )
 
     @names_memory("decrypt")
-    def decrypt(self, outputs: Encrypted) -> Any:
+    def decrypt(self, outputs: Encrypted, *, like: Any = None) -> Any:
         """Decrypt results for the holder of the secret key alone, in the form the program gives.
 
         They may show the secret key to others: results over reals have a trace of the ciphertexts'
@@ -422,6 +423,8 @@ class Client(_Encrypting):
 
         Args:
             outputs: What an evaluator's run gave.
+            like: Frames or series that were encrypted, the only input or a dict of them by name:
+                results have their labels, as those of `Program.run` have.
 
         Returns:
             Over tensors an array, or a tuple of arrays; otherwise what the function or the module
@@ -429,7 +432,8 @@ class Client(_Encrypting):
             first axis.
 
         Raises:
-            InvalidArgumentError: They are not results.
+            InvalidArgumentError: They are not results, or what they are to be like is not a frame.
+            InputNameError: There is no input of the name of a frame.
             ProgramMismatchError: They are results of another program.
             KeyMismatchError: They were made with another key.
             ValueOutOfRangeError: A result exceeds its bound by more than its error.
@@ -448,7 +452,10 @@ class Client(_Encrypting):
             >>> round(float(total), 4), double.round(4).tolist()
             (0.75, [1.0, 0.5])
         """
-        return self._decrypt(outputs, None)
+        program = self.program
+        frames = frames_by_name(program.inputs, like, f"decrypt for {program.name}")
+        results = self._decrypt(outputs, None)
+        return in_frames(results, program.packing, program.inputs, (), frames)
 
     @names_memory("decrypt for others")
     def decrypt_for_others(

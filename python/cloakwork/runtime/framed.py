@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import shown
 from cloakwork.base.frames import framed, is_frame, labels_of_axes
+from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.programs.packing import Packing
 from cloakwork.programs.packing.results import on_leaves
 from cloakwork.programs.packing.tensor import RealPacking
@@ -56,6 +58,41 @@ def in_frames(
         return framed(array, found, like)
 
     return on_leaves(packing.form, results, made)
+
+
+def frames_by_name(inputs: Sequence[Port], like: Any, action: str) -> dict[str, Any]:
+    """Frames by the names of the inputs that they are; none of None.
+
+    Args:
+        inputs: The inputs of a program.
+        like: The frame of the only input, or a dict by names.
+        action: What is done, in words.
+
+    Raises:
+        InvalidArgumentError: There is something else than a frame, or one for several inputs.
+        InputNameError: There is no input of a name.
+    """
+    if like is None:
+        return {}
+    names = [port.name for port in inputs]
+    if not isinstance(like, Mapping):
+        if len(names) > 1:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected like= to be a dict of frames by the names of inputs, "
+                f"of which there are {len(names)}, {', '.join(names)}, got {shown(like)}"
+            )
+        like = dict.fromkeys(names, like)
+    for name, frame in like.items():
+        if name not in names:
+            raise InputNameError(
+                f"cannot {action} like {name!r}: expected frames of inputs, {', '.join(names)}"
+            )
+        if not is_frame(frame):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected like= to be a frame or a series of pandas or polars, "
+                f"as it was encrypted, got {shown(frame)}; leave it out for arrays"
+            )
+    return dict(like)
 
 
 def _common(several: Sequence[Any]) -> Any:
