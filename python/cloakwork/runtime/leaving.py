@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from cloakwork.programs.port import Port
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.after import After, shape_of, stated_error
 from cloakwork.schemes.base import levels_of, value_count
+from cloakwork.schemes.bridged import sets_of_numbers
 from cloakwork.schemes.tfhe_noise import noise_of
 
 if TYPE_CHECKING:
@@ -144,20 +146,59 @@ def fits(program: Program, given: Port, wanted: Port) -> bool:
         return False
     if given.kind not in ("real", "integer"):
         return False
-    return holds(wanted, *range_of(program, given))
+    least, greatest = range_of(program, given)
+    if given.kind == "integer":
+        low, high = _ends(wanted)
+        return low <= least and greatest <= high
+    return holds(wanted, least, greatest, stated_error(program) or 0.0)
 
 
-def holds(port: Port, least: float, greatest: float) -> bool:
-    """Whether an input over bits holds all numbers of a range, rounded.
+def holds(port: Port, least: float, greatest: float, off: float = 0.0) -> bool:
+    """Whether an input over bits holds all reals of a range, which are rounded with some noise.
+
+    What is rounded beyond one end of a port becomes the number at its other end.
+
+    Args:
+        port: The input.
+        least: The least number.
+        greatest: The greatest.
+        off: How far numbers may be off.
 
     Example:
         >>> port = Port("v", "signed", 4)
-        >>> holds(port, -8, 7), holds(port, -8, 8)
-        (True, False)
+        >>> holds(port, -8.3, 7.3), holds(port, -8, 7.49), holds(port, -8, 7, off=0.4)
+        (True, False, False)
     """
+    low, high = rounded_safely(port, off)
+    return low <= least and greatest <= high
+
+
+def rounded_safely(port: Port, off: float = 0.0) -> tuple[float, float]:
+    """Between which ends reals are rounded to numbers of an input over bits, whatever the noise.
+
+    Args:
+        port: The input.
+        off: How far numbers may be off.
+    """
+    low, high = _ends(port)
+    beyond = (0.5 - _noise_of_rounding()) * 2.0**-port.fraction - off
+    return low - beyond, high + beyond
+
+
+def _ends(port: Port) -> tuple[float, float]:
+    """The least and the greatest number of an input over bits."""
     low = -(1 << port.width - 1) if port.kind == "signed" else 0
-    one, high = 1 << port.fraction, low + (1 << port.width) - 1
-    return bool(least * one >= low - 0.5 and greatest * one <= high + 0.5)
+    return math.ldexp(low, -port.fraction), math.ldexp(low + (1 << port.width) - 1, -port.fraction)
+
+
+@cache
+def _noise_of_rounding() -> float:
+    """How near to a border of rounding noise decides, as a part of the last bit, in any set.
+
+    By the bootstrap that decides on the lowest bit, with a probability of 2^-128 to be nearer.
+    """
+    noises = [noise_of(name).switch_variance[0] for name in sets_of_numbers()]
+    return 2 * _EXACT_DEVIATIONS * math.sqrt(max(noises))
 
 
 def range_of(program: Program, port: Port) -> tuple[float, float]:

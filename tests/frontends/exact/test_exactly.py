@@ -276,6 +276,33 @@ def test_arrays_are_decided_on_in_the_clear() -> None:
     assert several(np.array([1.0, -2.0]), np.array([-2.0, 0.6])).tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "kind", "fraction"),
+    [
+        (-1.7, 1.7, "signed", 2),
+        # 1.873 is rounded to 1.75 or, with noise, beyond.
+        (-1.7, 1.873, "signed", 1),
+        # Errors of 2^-10 take it over 0.9375.
+        (-1, 0.937, "signed", 2),
+        (-0.01, 0.9, "unsigned", 4),
+        (-0.05, 0.9, "signed", 3),
+    ],
+)
+def test_numbers_leave_with_as_many_bits_after_the_point_as_noise_leaves(
+    low: float, high: float, kind: str, fraction: int
+) -> None:
+    top = cw.exactly(lambda v: cw.boolean.above(v, 0.25), bits=4)
+    spec = cw.Spec((2,), low=low, high=high)
+    program = cw.compile(lambda x: top(1.0 * x), spec, precision=10, log_n=13)
+    (port,) = program.parts[1].packing.inputs
+    assert (port.kind, port.fraction) == (kind, fraction)
+    if fraction == 4:
+        return
+    finer = cw.exactly(lambda v: cw.boolean.above(v, 0.25), bits=4, fraction=fraction + 1)
+    with pytest.raises(InvalidArgumentError, match="are rounded, with noise"):
+        cw.compile(lambda x: finer(1.0 * x), spec, precision=10, log_n=13)
+
+
 def _sum_of_two() -> cw.boolean.Circuit:
     ports = tuple(cw.Port(name, "signed", 2, shape=(2,)) for name in "ab")
     builder = GateBuilder("either", ports)
@@ -304,7 +331,7 @@ def test_a_circuit_takes_several_tensors() -> None:
         (
             cw.boolean.argmax,
             {"bits": 4, "fraction": 4},
-            r"to hold numbers from -4 to 4, got fewer bits before the point than the 3 or so",
+            r"to hold numbers from -4 to 4, got one to which those from -0\.5[12]\d* to 0\.4[56]",
         ),
         (_sum_of_two(), {}, "a tensor for each of the inputs a, b of either"),
         (_sum_of_two(), {"bits": 4}, "a circuit alone"),

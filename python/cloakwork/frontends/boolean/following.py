@@ -63,8 +63,8 @@ def _require_held(wanted: Port, given: Port, first: Program, action: str) -> Non
     if not fits(first, given, wanted):
         raise InvalidArgumentError(
             f"cannot {action}: expected an input of the shape {shape_of(first, given)} that holds "
-            f"{given} of {first.name} in up to {MOST_BITS} bits, got {wanted}; declare it so, with "
-            "more bits or fewer after the point"
+            f"{given} of {first.name} in up to {MOST_BITS} bits, and the noise with which reals "
+            f"are rounded, got {wanted}; declare it so, with more bits or fewer after the point"
         )
     slots_of(first, given.name)
     if first.scheme.exact:

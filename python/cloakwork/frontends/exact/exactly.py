@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ from cloakwork.frontends.tensors.crossing import decided
 from cloakwork.frontends.tensors.tracing import Trace, TracedTensor
 from cloakwork.programs.bits_of_numbers import MOST_BITS
 from cloakwork.programs.port import Port, PortKind
-from cloakwork.runtime.leaving import holds
+from cloakwork.runtime.leaving import holds, rounded_safely
 
 Decision: TypeAlias = Circuit | Callable[..., Circuit] | Sequence[Any] | NDArray[Any]
 _ACTION = "decide exactly"
@@ -154,27 +153,27 @@ class _Exactly:
         nodes = [each.node() for each in traced]
         ends = [trace.interval_of(node).ends for node in nodes]
         shapes = [each.shape for each in traced]
-        circuit = self._of(shapes, ends)
+        circuit = self._of(shapes, ends, trace.error)
         for port, limits in zip(circuit.gates.inputs, ends, strict=True):
-            _require_held(port, *limits)
+            _require_held(port, *limits, trace.error)
         return _alone(trace.crossed(circuit, nodes))
 
     def _in_the_clear(self, arrays: Sequence[NDArray[np.float64]]) -> Any:
         """What the circuit decides on the nearest numbers of its inputs."""
         ends = [(float(each.min(initial=0.0)), float(each.max(initial=0.0))) for each in arrays]
-        circuit = self._of([each.shape for each in arrays], ends)
+        circuit = self._of([each.shape for each in arrays], ends, 0.0)
         names = [port.name for port in circuit.gates.outputs]
         return _alone(dict(zip(names, decided(circuit, arrays), strict=True)))
 
     def _of(
-        self, shapes: Sequence[tuple[int, ...]], ends: Sequence[tuple[float, float]]
+        self, shapes: Sequence[tuple[int, ...]], ends: Sequence[tuple[float, float]], off: float
     ) -> Circuit:
-        """The circuit for numbers of some shapes and ranges."""
+        """The circuit for numbers of some shapes and ranges, which may be off by so much."""
         ports: list[Port] = []
         if self._bits is not None:
             names = ["values"] if len(shapes) == 1 else [f"values{n}" for n in range(len(shapes))]
             ports = [
-                _port(name, shape, self._bits, self._fraction, *limits)
+                _port(name, shape, self._bits, self._fraction, *limits, off)
                 for name, shape, limits in zip(names, shapes, ends, strict=True)
             ]
         circuit = self._circuit(ports)
@@ -202,23 +201,29 @@ class _Exactly:
 
 
 def _port(
-    name: str, shape: tuple[int, ...], bits: int, fraction: int | None, low: float, high: float
+    name: str,
+    shape: tuple[int, ...],
+    bits: int,
+    fraction: int | None,
+    low: float,
+    high: float,
+    off: float,
 ) -> Port:
     """What holds the numbers of a range, with the most bits after the point."""
     kinds: tuple[PortKind, ...] = "unsigned", "signed"
     points = range(bits, -1, -1) if fraction is None else [fraction]
     ports = [Port(name, kind, bits, shape, fraction=point) for point in points for kind in kinds]
-    return next((each for each in ports if holds(each, low, high)), ports[-1])
+    return next((each for each in ports if holds(each, low, high, off)), ports[-1])
 
 
-def _require_held(port: Port, low: float, high: float) -> None:
-    """Refuse a port that does not hold all numbers of a range."""
-    if not holds(port, low, high):
-        needed = math.ceil(math.log2(max(abs(low), abs(high)))) + 1
+def _require_held(port: Port, low: float, high: float, off: float) -> None:
+    """Refuse a port that does not hold all numbers of a range, which may be off by so much."""
+    if not holds(port, low, high, off):
+        least, greatest = rounded_safely(port, off)
         raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected {port} to hold numbers from {low:g} to {high:g}, got "
-            f"fewer bits before the point than the {needed} or so that they take; give more bits "
-            "or fewer after the point, or scale the numbers down"
+            f"cannot {_ACTION}: expected {port} to hold numbers from {low:g} to {high:g}, got one "
+            f"to which those from {least:g} to {greatest:g} are rounded, with noise; give more "
+            "bits or fewer after the point, or scale the numbers down"
         )
 
 

@@ -234,7 +234,9 @@ def compile(
         of_all = repeating if RepeatedSpec in of_steps else keeping
         program, graph = of_all(function, described, options, device)
     else:
-        graph, cuts = traced_across(function, described)
+        # The ranges of steps' results count it once, as what is stated does.
+        error = 2 * 2.0**-options.precision if isinstance(options, RealOptions) else 0.0
+        graph, cuts = traced_across(function, described, error)
         if cuts:
             require_encrypted(given)
             row = program_in_a_row(graph, cuts, options.title, asked_log_n, planned)

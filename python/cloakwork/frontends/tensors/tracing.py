@@ -54,6 +54,7 @@ class Trace:
         ranges: The intervals of its arguments.
         samples: The arguments, once for each sample.
         margin: By how much numbers may exceed those of samples.
+        error: How far its numbers may be off where they leave slots.
     """
 
     def __init__(
@@ -61,7 +62,9 @@ class Trace:
         ranges: Mapping[Source, Interval],
         samples: Sequence[Mapping[Source, Array]],
         margin: float,
+        error: float = 0.0,
     ) -> None:
+        self.error = error
         self._ranges = dict(ranges)
         self._known: dict[Node, Interval] = {}
         self.cuts: list[Cut] = []
@@ -246,9 +249,15 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
 
 
 def traced_across(
-    function: Callable[..., Any], specs: Sequence[Spec]
+    function: Callable[..., Any], specs: Sequence[Spec], error: float = 0.0
 ) -> tuple[TensorFunction, list[Cut]]:
-    """A function as `traced` runs it, and what programs of their own compute of it."""
+    """A function as `traced` runs it, and what programs of their own compute of it.
+
+    Args:
+        function: The function.
+        specs: What is known of its arguments.
+        error: How far numbers may be off where they leave slots.
+    """
     names = _names(function, len(specs))
     sources = tuple(
         Source(name, spec.shape, spec.place if isinstance(spec, PlacedSpec) else None)
@@ -258,17 +267,17 @@ def traced_across(
     samples = [dict(zip(sources, each, strict=True)) for each in samples_of(specs)]
     margins = (each.margin for each in specs if isinstance(each, SampledSpec))
     ranges = {source: of_spec(spec) for source, spec in pairs}
-    trace = Trace(ranges, samples, next(margins, MARGIN))
+    trace = Trace(ranges, samples, next(margins, MARGIN), error)
     arguments = [
         TracedTensor(_meant(source, spec), trace)
         for source, spec in zip(sources, specs, strict=True)
     ]
     try:
         inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError) as unbound:
         raise InvalidArgumentError(
-            f"cannot compile: the function does not take {len(specs)} argument(s): {error}"
-        ) from error
+            f"cannot compile: the function does not take {len(specs)} argument(s): {unbound}"
+        ) from unbound
     columns = {
         name: spec.columns
         for name, spec in zip(names, specs, strict=True)
