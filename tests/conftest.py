@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from cloakwork.schemes.tfhe import Tfhe
+from tests.keys_of_bits import KeysInTurn
 from tests.thoroughness import part
 
 settings.register_profile("random", deadline=None, max_examples=part(100))
@@ -59,3 +63,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     cache = _cache(config)
     kept = {} if cache is None else cache.get(_KEPT, {})
     items.sort(key=lambda item: -kept.get(item.nodeid.partition("::")[0], 0))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def keys_of_bits() -> Iterator[KeysInTurn]:
+    """Keys of bits, which the tests of a process share."""
+    keys = KeysInTurn()
+
+    def secret_key(scheme: Tfhe) -> Any:
+        return keys.secret_key(scheme)
+
+    def evaluation_keys(scheme: Tfhe, secret: Any, body: Any) -> Any:
+        return keys.evaluation_keys(scheme, secret, body)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tfhe, "secret_key", secret_key)
+        patch.setattr(Tfhe, "evaluation_keys", evaluation_keys)
+        yield keys
+
+
+@pytest.fixture(autouse=True)
+def _begin_with_the_first_key(keys_of_bits: KeysInTurn) -> None:
+    keys_of_bits.begin()
