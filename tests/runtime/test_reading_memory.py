@@ -54,6 +54,13 @@ REPEATED = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _what_others_made_is_left_alone() -> None:
+    """Garbage is collected before every reading, which takes as long as there are objects."""
+    gc.collect()
+    gc.freeze()
+
+
 def taken(read: Callable[[], Any]) -> int:
     """Bytes that a reader takes at its peak, refusals included."""
     gc.collect()
