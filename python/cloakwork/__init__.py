@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
     from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
+    from cloakwork.service.agreed import Servers
     from cloakwork.service.remote import connect
 
     __version__: str
@@ -66,6 +67,7 @@ _PLACES = {
     "Profile": "runtime.profile",
     "Program": "runtime.program",
     "RekeyingKey": "runtime.rekeying",
+    "Servers": "service.agreed",
     "Session": "frontends.tensors.session",
     "SessionEvaluator": "frontends.tensors.session",
     "Spec": "programs.spec",
@@ -112,6 +114,7 @@ __all__ = [
     "Profile",
     "Program",
     "RekeyingKey",
+    "Servers",
     "Session",
     "SessionEvaluator",
     "Spec",

@@ -570,3 +570,21 @@ def token(user: str, token_file: Path, days: int) -> None:
     from cloakwork.service.tokens import new_token  # noqa: PLC0415
 
     click.echo(new_token(token_file, user, datetime.now(UTC) + timedelta(days=days)))
+
+
+@cloakwork.command()
+@click.argument("receipt", type=_FILE)
+@click.argument("program", type=_FILE)
+@click.argument("inputs", type=_FILE)
+@click.option("--keys", type=_FILE, multiple=True, required=True, help="The evaluation keys.")
+@_INSECURE
+def audit(
+    receipt: Path, program: Path, inputs: Path, keys: tuple[Path, ...], insecure: bool
+) -> None:
+    """Run again what a server signed, and compare the results byte by byte."""
+    import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.service.receipts import Receipt  # noqa: PLC0415
+
+    read = Receipt.read(receipt.read_text().strip())
+    read.audit(cw.load(program, cw.Program, insecure=insecure), keys, cw.load(inputs, cw.Encrypted))
+    click.echo(f"the same results; signed by {read.signer}")

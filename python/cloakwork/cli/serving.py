@@ -52,6 +52,8 @@ def serve_at(
         log_level="warning",
     )
     socket = config.bind_socket()
+    # Whoever reads the line may ask at once.
+    socket.listen(config.backlog)
     protocol = "https" if config.is_ssl else "http"
     click.echo(f"serving at {protocol}://{host}:{socket.getsockname()[1]}")
     uvicorn.Server(config).run(sockets=[socket])

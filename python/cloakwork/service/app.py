@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 
 from starlette.applications import Starlette
@@ -26,6 +27,7 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.program import Program
 from cloakwork.service.jobs import FAILED, Job, Jobs, job_name, request_of
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
+from cloakwork.service.receipts import Receipt
 from cloakwork.service.runs import Runs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
@@ -106,6 +108,7 @@ class _Server:
         )
         self._jobs = Jobs(settings.folder / "jobs.sqlite", most=settings.most_jobs)
         self._tokens = Tokens() if settings.tokens is None else Tokens.read(settings.tokens)
+        self._signing = self._store.signing_key()
         self._seconds: dict[str, float] = {}
         self.runs = Runs(
             self._jobs,
@@ -145,7 +148,7 @@ class _Server:
             {"name": name, "fingerprint": program.fingerprint, "warning": program.warning}
             for name, program in self._store.programs.items()
         ]
-        return JSONResponse({"programs": told})
+        return JSONResponse({"programs": told, "signer": self._signing.public.hex()})
 
     async def interface(self, request: Request, _user: str) -> Response:
         """What a client needs of a program."""
@@ -210,8 +213,11 @@ class _Server:
             return self._waiting(job)
         if job.state == FAILED:
             return _problem(job.problem)
+        assert job.results is not None
+        receipt = Receipt.signed(self._signing, job.request, job.results, version("cloakwork"))
+        headers = {**_of(job), "cloakwork-receipt": receipt.text()}
         results = self._store.job_file(job.id, "results")
-        return FileResponse(results, headers=_of(job), media_type=_BYTES)
+        return FileResponse(results, headers=headers, media_type=_BYTES)
 
     async def cancel(self, request: Request, user: str) -> Response:
         """End a job."""

@@ -18,7 +18,7 @@ _TABLE = """
 create table if not exists jobs (
     id text primary key, user text not null, program text not null, keys text not null,
     request text not null, state text not null, seconds real not null, made real not null,
-    started real, ended real, attempts integer not null default 0, problem text)
+    started real, ended real, attempts integer not null default 0, results text, problem text)
 """
 
 
@@ -35,6 +35,7 @@ class Job:
         state: How far it is.
         seconds: How long the run takes by its estimate.
         attempts: How often it was begun.
+        results: The hash of its results.
         problem: Why it failed.
     """
 
@@ -46,6 +47,7 @@ class Job:
     state: str
     seconds: float
     attempts: int
+    results: str | None = None
     problem: Any = None
 
     @property
@@ -143,13 +145,15 @@ class Jobs:
             )
         return found
 
-    def end(self, name: str, problem: dict[str, Any] | None = None) -> None:
-        """Take note that a job is done, or why it failed."""
+    def end(
+        self, name: str, problem: dict[str, Any] | None = None, results: str | None = None
+    ) -> None:
+        """Take note of the hash of a job's results, or of why it failed."""
         state = DONE if problem is None else FAILED
         told = None if problem is None else json.dumps(problem)
         self._base.execute(
-            "update jobs set state = ?, ended = ?, problem = ? where id = ?",
-            (state, time.time(), told, name),
+            "update jobs set state = ?, ended = ?, results = ?, problem = ? where id = ?",
+            (state, time.time(), results, told, name),
         )
 
     def again(self) -> None:
@@ -191,7 +195,7 @@ class Jobs:
 
     def _several(self, where: str, *values: object) -> list[Job]:
         query = (
-            "select id, user, program, keys, request, state, seconds, attempts, problem"
+            "select id, user, program, keys, request, state, seconds, attempts, results, problem"
             f" from jobs where {where}"
         )
         found = self._base.execute(query, values).fetchall()

@@ -27,6 +27,7 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.jobs import request_of
 from cloakwork.service.problems import error_of
+from cloakwork.service.receipts import Receipt
 from cloakwork.service.store import blocks_of, digest_of
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def connect(
     *,
     token: str | None = None,
     authority: str | os.PathLike[str] | None = None,
+    signer: str | None = None,
     insecure: bool = False,
 ) -> Server:
     """A server of `cloakwork serve`, which runs programs and never sees a secret key.
@@ -55,6 +57,8 @@ def connect(
         token: Who asks, where the server has users.
         authority: A file with the certificates that the server's must follow from; by default
             those that httpx brings.
+        signer: The public key by which it has to sign, in hexadecimal digits, where it is known;
+            `Server.signer` says which it is.
         insecure: Whether its programs may be below 128-bit security, for tests.
 
     Raises:
@@ -62,6 +66,7 @@ def connect(
         InvalidArgumentError: It is not a URL.
         ServerUnreachableError: Nobody answers there.
         AccessDeniedError: The token is not that of a user.
+        AnswerMismatchError: It signs by another key.
 
     Example:
         >>> import cloakwork as cw
@@ -82,7 +87,7 @@ def connect(
     headers = {} if token is None else {"authorization": f"Bearer {token}"}
     trusted = ssl.create_default_context(cafile=authority) if authority is not None else True
     connection = httpx.Client(base_url=url, headers=headers, timeout=_SECONDS, verify=trusted)
-    return Server(connection, ReadLimits(insecure))
+    return Server(connection, ReadLimits(insecure), signer)
 
 
 class Server:
@@ -91,16 +96,29 @@ class Server:
     Args:
         connection: The connection.
         limits: Which programs are accepted.
+        signer: The public key that it has to sign by; None for whichever it says.
     """
 
-    def __init__(self, connection: Connection, limits: ReadLimits) -> None:
-        self._connection, self._limits = connection, limits
+    def __init__(self, connection: Connection, limits: ReadLimits, signer: str | None) -> None:
+        self._connection, self._limits, self.signer = connection, limits, signer
         try:
-            found = self._asked("GET", "/v1/programs").json()["programs"]
+            found = self._asked("GET", "/v1/programs").json()
         except BaseException:
             self.close()
             raise
-        self.programs: tuple[str, ...] = tuple(str(each["name"]) for each in found)
+        self.programs: tuple[str, ...] = tuple(str(each["name"]) for each in found["programs"])
+        self._require_signer(str(found["signer"]))
+
+    def _require_signer(self, told: str) -> None:
+        """Refuse a server that signs by another key than it should."""
+        if self.signer is None:
+            self.signer = told
+        elif self.signer != told:
+            self.close()
+            raise AnswerMismatchError(
+                f"cannot connect: expected a server that signs by {self.signer[:12]}, got one that "
+                f"signs by {told[:12]}; ask its operator which key is right"
+            )
 
     def close(self) -> None:
         """Close the connection; `with connect(...) as server` does it by itself."""
@@ -123,12 +141,16 @@ class Server:
         data = self._asked("GET", f"/v1/programs/{name}").content
         return Interface.from_fields(container.read_bytes(data, Interface._kind), self._limits)
 
-    def evaluator(self, name: str, client: Client) -> RemoteEvaluator:
+    def evaluator(
+        self, name: str, client: Client, keys: EvaluationKeys | None = None
+    ) -> RemoteEvaluator:
         """The evaluator of a program for a client, whose evaluation keys are sent once.
 
         Args:
             name: The name of the program.
             client: Whoever encrypts, made of the program's interface.
+            keys: Evaluation keys that the client made, for several servers to have the same; by
+                default it makes those that lack.
 
         Raises:
             NotServedError: There is no such program.
@@ -141,12 +163,17 @@ class Server:
             )
         served = self.interface(name)
         # In one order, so that the same request is the same job.
-        keys = ",".join(sorted(self._registered(served, client)))
-        return RemoteEvaluator(self, name, served, keys)
+        digests = ",".join(sorted(self._registered(served, client, keys)))
+        return RemoteEvaluator(self, name, served, digests)
 
-    def _registered(self, served: Interface, client: Client) -> list[str]:
+    def _registered(
+        self, served: Interface, client: Client, given: EvaluationKeys | None
+    ) -> list[str]:
         """The hashes of a client's evaluation keys, with those of a program among them."""
         key_id = client._key_id.hex()
+        of = {"key-id": key_id, "program": served.fingerprint}
+        if given is not None:
+            return [self._sent(given, of)]
         found = self._asked("GET", f"/v1/keys?key_id={key_id}").json()["keys"]
         there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
         if served.fingerprint in there:
@@ -155,7 +182,7 @@ class Server:
         keys = client.serving(served).evaluation_keys(
             *(each for each in others if each.fingerprint in there)
         )
-        return [*digests, self._sent(keys, {"key-id": key_id, "program": served.fingerprint})]
+        return [*digests, self._sent(keys, of)]
 
     def _sent(self, keys: EvaluationKeys, of: dict[str, str]) -> str:
         """The hash of evaluation keys, which are on the server from then on."""
@@ -256,10 +283,13 @@ class RemoteJob:
         server: Where.
         name: What it is called there.
         request: The hash of what was asked for.
+
+    Its `receipt` is what the server signs of the results, once these are here.
     """
 
     def __init__(self, server: Server, name: str, request: str) -> None:
         self._server, self.name, self._request = server, name, request
+        self.receipt: Receipt | None = None
 
     def results(self) -> Encrypted:
         """Its results, once they are there.
@@ -274,7 +304,24 @@ class RemoteJob:
             found = self._server._asked("GET", f"/v1/jobs/{self.name}", headers=headers)
             _require_same(found, self._request)
             if found.status_code != _WAITING:
+                self.receipt = self._receipt(found)
                 return Encrypted.from_bytes(found.content)
+
+    def _receipt(self, answer: Response) -> Receipt:
+        """What the server signs of the results.
+
+        Raises:
+            AnswerMismatchError: It is of others, or signed by another.
+        """
+        receipt = Receipt.read(answer.headers.get("cloakwork-receipt", ""))
+        if (receipt.request, receipt.signer) != (self._request, self._server.signer):
+            raise AnswerMismatchError(
+                f"cannot take an answer: expected a receipt of the request {self._request[:12]} "
+                f"signed by {self._server.signer:.12}, got one of {receipt.request[:12]} signed by "
+                f"{receipt.signer[:12]}; ask another server"
+            )
+        receipt.require_results(answer.content)
+        return receipt
 
     def cancel(self) -> None:
         """End it."""

@@ -117,7 +117,7 @@ class Runs:
             # It was cancelled.
             return
         if answer is not None:
-            self._jobs.end(job.id, json.loads(answer)["problem"])
+            self._jobs.end(job.id, **json.loads(answer))
         elif now.attempts < self._attempts:
             self._jobs.requeue(job.id)
         else:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from cloakwork._native import SigningKey
 from cloakwork.errors import NotServedError, QuotaError, UploadMismatchError
 from cloakwork.runtime import container
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.storage import named_full_disk
+from cloakwork.runtime.storage import DirectFile, named_full_disk
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BLOCK = 1 << 20
@@ -42,6 +43,22 @@ class Store:
             for path in sorted((folder / "programs").glob("*.cw"))
         }
         self.interfaces = {name: _interface(each) for name, each in self.programs.items()}
+
+    def signing_key(self) -> SigningKey:
+        """The key that the server signs by, which it makes at its first start."""
+        path = self.folder / "signing.key"
+        if not path.exists():
+            made = SigningKey.generate().to_bytes()
+            self.keep(path, made)
+            made[:] = bytes(len(made))
+        path.chmod(0o600)
+        with DirectFile(path) as file:
+            read = bytearray(path.stat().st_size)
+            file.readinto(read)
+        try:
+            return SigningKey.from_bytes(read)
+        finally:
+            read[:] = bytes(len(read))
 
     def program(self, name: str) -> Program:
         """A program.
@@ -164,11 +181,12 @@ class Store:
         for each in (path, _part(path), _note(path)):
             each.unlink(missing_ok=True)
 
-    def keep(self, path: Path, data: bytes) -> None:
+    def keep(self, path: Path, data: bytes | bytearray) -> None:
         """Write a file whole, or not at all."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         fresh = path.with_suffix(".new")
         with named_full_disk(str(path), "free some"):
+            fresh.touch(mode=0o600)
             fresh.write_bytes(data)
             _settle(fresh, path)
 

@@ -20,6 +20,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.service.problems import problem_of
+from cloakwork.service.store import blocks_of, digest_of
 
 # Evaluators that stay in memory for the next run.
 _KEPT = 2
@@ -36,10 +37,11 @@ class Worker:
         self._insecure = insecure
         self._evaluators: OrderedDict[tuple[str, ...], Evaluator] = OrderedDict()
 
-    def run(self, program: str, keys: list[str], inputs: str, results: str) -> None:
-        """Run a program on inputs, all of them files, and write the results to a file."""
+    def run(self, program: str, keys: list[str], inputs: str, results: str) -> str:
+        """Run a program on inputs, all of them files; write the results to one, return its hash."""
         made = self._evaluator(program, keys).run(load(inputs, Encrypted))
         container.write(Path(results), made._kind, made._record())
+        return digest_of(blocks_of(Path(results)))
 
     def _evaluator(self, program: str, keys: list[str]) -> Evaluator:
         known = (program, *keys)
@@ -61,12 +63,11 @@ def main() -> None:
     """Run what standard input asks for until it ends."""
     worker = Worker(insecure="--insecure" in sys.argv[1:])
     for line in sys.stdin:
-        problem: dict[str, Any] | None = None
         try:
-            worker.run(**json.loads(line))
+            answer: dict[str, Any] = {"results": worker.run(**json.loads(line))}
         except CloakworkError as error:
-            problem = problem_of(error)
-        sys.stdout.write(json.dumps({"problem": problem}) + "\n")
+            answer = {"problem": problem_of(error)}
+        sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 

@@ -1,0 +1,108 @@
+"""What servers sign, what an audit finds, and what most of several servers say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork._native import SigningKey
+from cloakwork.errors import AnswerMismatchError, MalformedBytesError, ProgramMismatchError
+from cloakwork.service.agreed import AgreedEvaluator
+from cloakwork.service.receipts import Receipt
+from tests.cli.command import Cloakwork
+from tests.service.serving import Serving, put
+
+NORM = cw.compile(lambda x: x @ x, (16,), log_n=9, insecure=True)
+
+
+@pytest.fixture(scope="module")
+def servings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serving]]:
+    made = []
+    for name in ("a", "b"):
+        folder = tmp_path_factory.mktemp(name)
+        put(folder, norm=NORM)
+        made.append(Serving(folder))
+    yield made
+    for each in made:
+        each.stop()
+
+
+def test_an_audit_runs_again_and_compares(servings: list[Serving], tmp_path: Path) -> None:
+    server = servings[0].connect()
+    client = server.interface("norm").client()
+    keys, sent = client.evaluation_keys(), client.encrypt(np.ones(16))
+    job = server.evaluator("norm", client, keys).submit(sent)
+    job.results()
+    receipt = job.receipt
+    assert receipt is not None
+    assert receipt.signer == server.signer
+    paths = {name: tmp_path / name for name in ("keys", "inputs", "program", "receipt")}
+    keys.save(paths["keys"])
+    sent.save(paths["inputs"])
+    NORM.save(paths["program"])
+    paths["receipt"].write_text(receipt.text())
+    given = ["receipt", "program", "inputs", "--keys", "keys", "--insecure"]
+    assert "the same results" in Cloakwork(tmp_path)("audit", *given)
+    client.encrypt(np.zeros(16)).save(paths["inputs"])
+    assert "expected the program, evaluation keys" in Cloakwork(tmp_path).refusal("audit", *given)
+    lying = Receipt.signed(SigningKey.generate(), receipt.request, "0" * 64, receipt.version)
+    with pytest.raises(AnswerMismatchError, match="expected those of hash 000000000000"):
+        lying.audit(NORM, [paths["keys"]], sent)
+
+
+def test_a_receipt_is_its_signers() -> None:
+    made = Receipt.signed(SigningKey.generate(), "ab", "cd", "1")
+    with pytest.raises(AnswerMismatchError, match="expected the signature"):
+        Receipt.read(replace(made, results="ce").text())
+    for text in ("", "AAAA", "\u00e9", made.text()[:-8]):
+        with pytest.raises(MalformedBytesError, match="expected one of a server"):
+            Receipt.read(text)
+
+
+def test_a_server_that_signs_by_another_key_is_named(servings: list[Serving]) -> None:
+    known = servings[0].connect().signer
+    assert servings[0].connect(signer=known).signer == known
+    with pytest.raises(AnswerMismatchError, match="expected a server that signs by"):
+        servings[1].connect(signer=known)
+
+
+def test_what_most_servers_agree_on_is_taken(servings: list[Serving]) -> None:
+    connections = [each.connect() for each in servings]
+    servers = cw.Servers([*connections, connections[0]])
+    assert servers.programs == ("norm",)
+    client = servers.interface("norm").client()
+    evaluator = servers.evaluator("norm", client)
+    sent = client.encrypt(np.ones(16))
+    right = evaluator.run(sent)
+    assert abs(client.decrypt(right) - 16) < 2.0**-8
+    first, second, _ = evaluator._evaluators
+    liar: Any = _Lying(client.encrypt(np.zeros(16)), first)
+    assert AgreedEvaluator([first, liar, second]).run(sent).to_bytes() == right.to_bytes()
+    with pytest.raises(AnswerMismatchError, match="more than half of 2 servers"):
+        AgreedEvaluator([first, liar]).run(sent)
+
+
+def test_servers_of_other_programs_are_named(servings: list[Serving], tmp_path: Path) -> None:
+    put(tmp_path, norm=cw.compile(lambda x: 2 * (x @ x), (16,), log_n=9, insecure=True))
+    other = Serving(tmp_path)
+    try:
+        with pytest.raises(ProgramMismatchError, match="the same program on each"):
+            cw.Servers([servings[0].connect(), other.connect()]).interface("norm")
+    finally:
+        other.stop()
+
+
+class _Lying:
+    """Answers what was not asked."""
+
+    def __init__(self, other: cw.Encrypted, evaluator: Any) -> None:
+        self._other, self._evaluator = other, evaluator
+
+    def submit(self, _: cw.Encrypted) -> Any:
+        return self._evaluator.submit(self._other)
