@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
+from cloakwork.errors import (
+    InsecureParametersError,
+    InvalidArgumentError,
+    InvalidProgramError,
+    NoiseBudgetError,
+)
 
 
 def test_bits_and_integers_run_in_a_row_as_one_program() -> None:
@@ -106,3 +111,39 @@ def test_public_keys_of_rows_need_programs_that_bear_their_noise() -> None:
         with pytest.raises(NoiseBudgetError, match="compile with public_inputs=True"):
             client.public_key()
         assert client.makers == (client.maker,)
+
+
+def test_parameters_of_all_that_only_tests_may_have_are_asked_for() -> None:
+    ring: dict[str, Any] = {"log_n": 12, "insecure": True}
+    first = cw.compile(lambda x: x * 1.0, cw.Spec((2,), bound=3), **ring)
+    port = cw.Port("v", "signed", 5, shape=(2,), fraction=2)
+    second = cw.boolean.argmax(port).compile(after={"v": cw.result(first)})
+    assert not first.warning
+    for several in (cw.together, cw.in_a_row):
+        with pytest.raises(InsecureParametersError, match="for tests, say insecure=True"):
+            several(first, second)
+    row = cw.in_a_row(first, second, insecure=True)
+    assert row.warning == "INSECURE"
+    assert row.run([0.25, -1.5]) == {"index": 0, "greatest": 0.25}
+    squares = cw.exactly([0, 1, 4, 9], fraction=0)
+    program = cw.compile(
+        lambda x: squares(x) * 1.0, cw.Spec((4,), low=0, high=3), precision=8, **ring
+    )
+    assert np.abs(program.run([0, 1, 2, 3]) - [0, 1, 4, 9]).max() < 2.0**-7
+
+
+def test_integers_follow_others_under_parameters_of_tests() -> None:
+    @cw.circuit(a=cw.matrix(2, 2, bounds=(-1, 1)))
+    def turned(a: Any) -> Any:
+        return [[a[0, 0] + a[1, 1], a[0, 1]], [a[1, 0], a[0, 0]]]
+
+    @cw.circuit(m=cw.matrix(2, 2))
+    def determinant(m: Any) -> Any:
+        return m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+
+    ring: dict[str, Any] = {"log_n": 12, "insecure": True, "bits": 6}
+    first = turned.compile(**ring)
+    assert not first.warning
+    second = determinant.compile(**ring, after={"m": cw.result(first)})
+    program = cw.in_a_row(first, second, insecure=True)
+    assert program.run([[1, 0], [-1, 1]]) == 2

@@ -191,7 +191,7 @@ class CircuitFunction:
         )
         program = compiled(lanes, made.circuit, made.form, bounds, options, wrapping=wrapping)
         if after:
-            program = following_integers(program, after, key_budget)
+            program = following_integers(program, after, key_budget, insecure=insecure)
         require_agreement(program, self._in_python, error=0.0)
         return program
 

@@ -239,7 +239,9 @@ def compile(
         graph, cuts = traced_across(function, described, error)
         if cuts:
             require_encrypted(given)
-            row = program_in_a_row(graph, cuts, options.title, asked_log_n, planned)
+            row = program_in_a_row(
+                graph, cuts, options.title, asked_log_n, planned, insecure=insecure
+            )
             return labelled(row, graph)
         program = _planned_as_one(graph, options, device, integers)
     require_function(program, function, graph, options)
@@ -265,7 +267,7 @@ def _planned_as_one(
         if not integers:
             return program
         named = {graph.sources[number].name: each for number, each in integers.items()}
-        return following_integers(program, named, options.key_budget)
+        return following_integers(program, named, options.key_budget, insecure=options.insecure)
 
 
 def _beside_loops(asked_for: Mapping[str, Any], spare: int | None) -> dict[str, Any]:

@@ -68,6 +68,8 @@ def program_in_a_row(
     title: str,
     log_n: int | None,
     plan: Planner,
+    *,
+    insecure: bool,
 ) -> Program:
     """One program of all steps, circuits and loops of a function.
 
@@ -77,6 +79,7 @@ def program_in_a_row(
         title: Its name.
         log_n: Base-2 logarithm of the ring degree; None for the least that is large enough.
         plan: Plans a step.
+        insecure: Whether parameters below 128-bit security are allowed.
 
     Raises:
         CloakworkError: What planning and `cloakwork.together` raise.
@@ -84,24 +87,30 @@ def program_in_a_row(
     staged = _staged(graph, crossings)
     if staged.is_loop:
         # Its own plan takes the ring that it needs.
-        return _in_ring(graph, staged, title, log_n, plan)
+        return _in_ring(graph, staged, title, log_n, plan, insecure=insecure)
     # What comes back takes more levels than smaller rings have.
     *others, last = (_RINGS if staged.last == 0 else USUAL_RINGS) if log_n is None else [log_n]
     for ring in others:
         with suppress(InvalidParametersError, ParametersMismatchError):
-            return _in_ring(graph, staged, title, ring, plan)
-    return _in_ring(graph, staged, title, last, plan)
+            return _in_ring(graph, staged, title, ring, plan, insecure=insecure)
+    return _in_ring(graph, staged, title, last, plan, insecure=insecure)
 
 
 def _in_ring(
-    graph: TensorFunction, staged: _Staged, title: str, ring: int | None, plan: Planner
+    graph: TensorFunction,
+    staged: _Staged,
+    title: str,
+    ring: int | None,
+    plan: Planner,
+    *,
+    insecure: bool,
 ) -> Program:
     """The program in a ring."""
     row = _Row(graph, staged, title, ring, plan)
     for stage in range(row.staged.last + 1):
         row.add(stage)
     programs = {each.fingerprint: each for each in row.programs}
-    last = together(*programs.values())[-1]
+    last = together(*programs.values(), insecure=insecure)[-1]
     ports = {port.name for each in row.programs for port in encrypted_ports(each)}
     names = tuple(source.name for source in graph.sources if source.name in ports)
     if isinstance(staged.final, Loop):

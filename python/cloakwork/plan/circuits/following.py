@@ -83,7 +83,11 @@ def ring_of_integers(results: Sequence[Result], log_n: int | None, action: str) 
 
 
 def following_integers(
-    program: Program, results: Mapping[str, Result], key_budget: int | None
+    program: Program,
+    results: Mapping[str, Result],
+    key_budget: int | None,
+    *,
+    insecure: bool,
 ) -> Program:
     """A program that takes results of others for some inputs, each where it lies.
 
@@ -94,6 +98,7 @@ def following_integers(
         program: The program, whose vectors hold none of these inputs beside others.
         results: The results, by the names of the inputs.
         key_budget: Bytes for all evaluation keys; None for no limit.
+        insecure: Whether parameters below 128-bit security are allowed.
 
     Raises:
         InvalidArgumentError: Numbers lie in the second rows of vectors.
@@ -105,8 +110,8 @@ def following_integers(
     refusal: CloakworkError | None = None
     for switches in _SWITCHES:
         try:
-            made = _with_results(program, results, switches)
-            *_, last = together(*programs_before(made), made)
+            made = _with_results(program, results, switches, insecure=insecure)
+            *_, last = together(*programs_before(made), made, insecure=insecure)
         except (NoiseExhaustedError, ParametersMismatchError, InsecureParametersError) as error:
             refusal = refusal or error
         else:
@@ -125,7 +130,9 @@ def following_integers(
     return program
 
 
-def _with_results(program: Program, results: Mapping[str, Result], switches: int) -> Program:
+def _with_results(
+    program: Program, results: Mapping[str, Result], switches: int, *, insecure: bool
+) -> Program:
     """The program with results that are switched down so often before they are brought."""
     body, packing = program.body, program.packing
     assert isinstance(body, SlotProgram)
@@ -151,7 +158,7 @@ def _with_results(program: Program, results: Mapping[str, Result], switches: int
         )
         order = np.concatenate([each[each >= 0] for each in left.values()])
         packing = _taking(packing, port.name, places[np.argsort(order)], port.shape)
-        program = _in_room(program, body, packing)
+        program = _in_room(program, body, packing, insecure=insecure)
     return replace(program, after=tuple(links))
 
 
@@ -183,12 +190,12 @@ def _first_rows(
     return {number: each[0] for number, each in rows.items()}
 
 
-def _in_room(program: Program, body: SlotProgram, packing: Any) -> Program:
+def _in_room(program: Program, body: SlotProgram, packing: Any, *, insecure: bool) -> Program:
     """The program with a body of more levels, under parameters that leave its noise enough room."""
     sets = program.scheme.parameter_sets
     moduli = [each.plaintext_modulus for each in sets]
     refusal: NoiseExhaustedError | None = None
-    for each in roomier_sets([sets], moduli, body.top_level):
+    for each in roomier_sets([sets], moduli, body.top_level, insecure=insecure):
         scheme = Bgv(each, public_inputs=program.scheme.public_inputs)
         made = replace(program, scheme=scheme, body=body, packing=packing)
         try:

@@ -336,7 +336,11 @@ def _within_key_budget(
 
 
 def roomier_sets(
-    sets: Sequence[Sequence[BgvParameters]], moduli: Sequence[int], levels: int
+    sets: Sequence[Sequence[BgvParameters]],
+    moduli: Sequence[int],
+    levels: int,
+    *,
+    insecure: bool,
 ) -> Iterator[tuple[BgvParameters, ...]]:
     """Parameters of so many levels for each of some primes, with more and more room for noise.
 
@@ -344,6 +348,7 @@ def roomier_sets(
         sets: Those of programs in one ring, none of which has more room.
         moduli: The primes.
         levels: The levels.
+        insecure: Whether parameters below 128-bit security are allowed.
 
     Raises:
         InsecureParametersError: They are not 128-bit secure in the ring.
@@ -364,7 +369,7 @@ def roomier_sets(
                     base_bits=min(max(base + bits, least), most),
                     log_n=given[0].log_n,
                     failure_bits=max(each.failure_bits for each in given),
-                    insecure=any(each.insecure for each in given),
+                    insecure=insecure or any(each.insecure for each in given),
                 )
                 for modulus in moduli
             )

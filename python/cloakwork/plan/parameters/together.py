@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cloakwork._native import BgvParameters, Parameters
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
     InsecureParametersError,
@@ -51,7 +51,7 @@ _ACTION = "bring programs together"
 
 
 @names_memory("bring programs together")
-def together(*programs: Program) -> tuple[Program, ...]:
+def together(*programs: Program, insecure: bool = False) -> tuple[Program, ...]:
     """The same programs on one parameter set, so that one secret key serves all of them.
 
     Over reals the set has the levels of the deepest program and the longest of all scales, so that
@@ -62,6 +62,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
 
     Args:
         programs: Programs of one kind: all over reals, all over integers, or all over bits.
+        insecure: Allow a set below 128-bit security; for tests.
 
     Returns:
         The programs in their order, changed where they have to be.
@@ -81,6 +82,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
         >>> shallow.scheme.key_set == deep.scheme.key_set
         True
     """
+    insecure = truth(insecure, "insecure", _ACTION)
     for each in programs:
         if not isinstance(each, Program):
             raise InvalidArgumentError(
@@ -92,7 +94,7 @@ def together(*programs: Program) -> tuple[Program, ...]:
                 "and take in_clear of what this gives"
             )
     alone = {part.fingerprint: part for each in programs for part in each.parts}
-    made = _together([*alone.values()])
+    made = _together([*alone.values()], insecure)
     return tuple(
         replace(made[each.fingerprint], row=each.row) if each.row else made[each.fingerprint]
         for each in programs
@@ -108,11 +110,12 @@ def lifted(program: Program, levels: int) -> Program:
     """
     if not levels:
         return program
-    return _reals_together([program], {program.fingerprint: levels})[program.fingerprint]
+    made = _reals_together([program], {program.fingerprint: levels}, insecure=False)
+    return made[program.fingerprint]
 
 
 @names_memory("bring programs together")
-def in_a_row(*programs: Program) -> Program:
+def in_a_row(*programs: Program, insecure: bool = False) -> Program:
     """One program that runs several, each of which takes results of those before it.
 
     They are brought together (`cloakwork.together`). The client encrypts what no other program
@@ -120,6 +123,7 @@ def in_a_row(*programs: Program) -> Program:
 
     Args:
         programs: The programs, each after those that it follows (`cloakwork.result`).
+        insecure: Allow parameters below 128-bit security; for tests.
 
     Raises:
         InvalidArgumentError: They are not such programs, or the last one follows not all others.
@@ -136,7 +140,7 @@ def in_a_row(*programs: Program) -> Program:
         >>> client.decrypt(evaluator.run(client.encrypt([0.5, -0.75, 0.25, 0])))["index"]
         1
     """
-    made = together(*programs)
+    made = together(*programs, insecure=insecure)
     parts = [part for each in made for part in each.parts]
     last = parts[-1] if parts else None
     row = [] if last is None else [*programs_before(last), last]
@@ -154,7 +158,7 @@ def in_a_row(*programs: Program) -> Program:
     return replace(last, row=tuple(dict.fromkeys(inputs)))
 
 
-def _together(programs: Sequence[Program]) -> Mapping[str, Program]:
+def _together(programs: Sequence[Program], insecure: bool) -> Mapping[str, Program]:
     """Programs on one set, by what they were, none of which is a whole row."""
     _require_those_before(programs)
     lifts = _lifts(programs)
@@ -175,9 +179,9 @@ def _together(programs: Sequence[Program]) -> Mapping[str, Program]:
         )
     made: dict[str, Program] = {}
     if slots and isinstance(slots[0].scheme, Ckks):
-        made = _reals_together(slots, lifts)
+        made = _reals_together(slots, lifts, insecure=insecure)
     elif slots:
-        made = _integers_together(slots, lifts, _widths(bits))
+        made = _integers_together(slots, lifts, _widths(bits), insecure=insecure)
     if bits:
         made = _bits_together(bits, lifts, made)
     return _bridged(programs, made) if slots and bits else made
@@ -347,10 +351,14 @@ def _require_one_ring(programs: Sequence[Program], rings: Sequence[int]) -> None
         raise _refusal(programs, "one ring", named, f"compile all with log_n={max(rings)}")
 
 
-def _reals_together(programs: Sequence[Program], lifts: Mapping[str, int]) -> dict[str, Program]:
+def _reals_together(
+    programs: Sequence[Program], lifts: Mapping[str, int], *, insecure: bool
+) -> dict[str, Program]:
     _require_one_ring(programs, [each.scheme.parameters.log_n for each in programs])
     _require_raisable(programs, lifts)
-    schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(programs, lifts)
+    schemes = _refreshing_schemes(programs) or _schemes_without_bootstraps(
+        programs, lifts, insecure=insecure
+    )
     reached = [_precision(each) for each in programs]
     for scheme in schemes:
         with suppress(InvalidProgramError):
@@ -386,7 +394,7 @@ def _refreshing_schemes(programs: Sequence[Program]) -> list[Ckks]:
 
 
 def _schemes_without_bootstraps(
-    programs: Sequence[Program], lifts: Mapping[str, int]
+    programs: Sequence[Program], lifts: Mapping[str, int], *, insecure: bool
 ) -> Iterator[Ckks]:
     """The set of a program that has the levels, scale and headroom of all; or a new one."""
     sets: list[Parameters] = [each.scheme.parameters for each in programs]
@@ -413,13 +421,13 @@ def _schemes_without_bootstraps(
                     headroom_bits=headroom,
                     log_n=sets[0].log_n,
                     word_bits=word,
-                    insecure=any(each.insecure for each in sets),
+                    insecure=insecure or any(each.insecure for each in sets),
                 )
             except InsecureParametersError as refusal:
                 raise InsecureParametersError(
                     f"cannot {_ACTION}: {', '.join(each.name for each in programs)} together take "
                     f"{levels} levels of scale 2^{scale:g}: {refusal.reason}; compile all with "
-                    f"log_n={sets[0].log_n + 1}"
+                    f"log_n={sets[0].log_n + 1}, or, for tests, say insecure=True here, too"
                 ) from refusal
             except InvalidParametersError:
                 continue
@@ -477,7 +485,11 @@ def _moduli_of_all(programs: Sequence[Program]) -> tuple[int, ...]:
 
 
 def _integer_schemes(
-    programs: Sequence[Program], moduli: Sequence[int], lifts: Mapping[str, int]
+    programs: Sequence[Program],
+    moduli: Sequence[int],
+    lifts: Mapping[str, int],
+    *,
+    insecure: bool,
 ) -> Iterator[Bgv]:
     """The sets of programs over these primes; or new ones with more and more room for noise."""
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
@@ -490,25 +502,30 @@ def _integer_schemes(
         if isinstance(each.body, SlotProgram)
     )
     try:
-        for made in roomier_sets(sets, moduli, levels):
+        for made in roomier_sets(sets, moduli, levels, insecure=insecure):
             yield Bgv(made)
     except InsecureParametersError as refusal:
         names = ", ".join(each.name for each in programs)
         raise InsecureParametersError(
             f"cannot {_ACTION}: {names} together take {levels} levels, and noise takes more of the "
-            f"modulus: {refusal.reason}; compile all with log_n={sets[0][0].log_n + 1}"
+            f"modulus: {refusal.reason}; compile all with log_n={sets[0][0].log_n + 1}, or, for "
+            "tests, say insecure=True here, too"
         ) from refusal
 
 
 def _integers_together(
-    programs: Sequence[Program], lifts: Mapping[str, int], widths: Mapping[str, int]
+    programs: Sequence[Program],
+    lifts: Mapping[str, int],
+    widths: Mapping[str, int],
+    *,
+    insecure: bool,
 ) -> dict[str, Program]:
     """Under the set of one of them, or one with more room for what leaves slots."""
     sets: list[Sequence[BgvParameters]] = [each.scheme.parameter_sets for each in programs]
     _require_one_ring(programs, [of_one[0].log_n for of_one in sets])
     moduli = _moduli_of_all(programs)
     failure = max(each.failure_bits for of_one in sets for each in of_one)
-    for scheme in _integer_schemes(programs, moduli, lifts):
+    for scheme in _integer_schemes(programs, moduli, lifts, insecure=insecure):
         if min(each.failure_bits for each in scheme.parameter_sets) < failure:
             continue
         with suppress(InvalidProgramError, NoiseExhaustedError):
