@@ -46,6 +46,7 @@ __all__ = [
     "DevicePlaintext",
     "DeviceRecorded",
     "DeviceRecording",
+    "DiagonalPatterns",
     "EvaluationKeys",
     "Evaluator",
     "LinearTransform",
@@ -338,6 +339,14 @@ class Ciphertext:
     def from_bytes(parameters: Parameters, data: bytes) -> Ciphertext: ...
 
 @final
+class DiagonalPatterns:
+    def __new__(
+        cls,
+        steps: NDArray[np.uint16] | NDArray[np.uint32],
+        sizes: NDArray[np.int64],
+    ) -> Self: ...
+
+@final
 class SparseDiagonals:
     def __new__(
         cls,
@@ -347,6 +356,8 @@ class SparseDiagonals:
         targets: NDArray[np.uint16] | NDArray[np.uint32],
         places: NDArray[np.uint16] | NDArray[np.uint32],
         numbers: NDArray[np.float64],
+        patterns: DiagonalPatterns | None = None,
+        pattern_of: NDArray[np.uint16] | NDArray[np.uint32] | None = None,
     ) -> Self: ...
 
 def clear_transform(
@@ -358,6 +369,8 @@ def clear_transform(
     weights: NDArray[np.float64] | None,
     vectors: NDArray[np.float64],
     of: NDArray[np.int64],
+    patterns: DiagonalPatterns | None = None,
+    pattern_of: NDArray[np.uint16] | NDArray[np.uint32] | None = None,
 ) -> NDArray[np.float64]: ...
 
 @final

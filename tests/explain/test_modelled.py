@@ -8,6 +8,7 @@ import pytest
 from cloakwork._native import Parameters
 from cloakwork.explain.modelled import costs_here, seconds_with_kept
 from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.patterns import Patterns
 from cloakwork.programs.slots import Input, Linear, Output, Rescale, SlotProgram
 from cloakwork.runtime.costs import modelled_for
 
@@ -38,7 +39,9 @@ def test_diagonals_that_repeat_themselves_are_encoded_sooner() -> None:
         period = slots // times
         numbers, targets = np.divmod(np.arange(8 * period), period)
         copies = np.arange(0, slots, period)
-        diagonals = SparseDiagonals.repeated(slots, numbers, targets, np.ones(8 * period), copies)
+        diagonals = SparseDiagonals.repeated(
+            slots, numbers, targets, np.ones(8 * period), Patterns(copies)
+        )
         operations = (Input("x", 1), Linear(0, diagonals, 4), Rescale(1), Output(2))
         program = SlotProgram("", slots, operations, (None,) * 4)
         for is_kept, seconds in found.items():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cloakwork.programs.diagonals import SparseDiagonals, distinct_numbers
+from cloakwork.programs.patterns import Patterns
 
 SLOTS = 8
 
@@ -62,7 +63,7 @@ def test_elements_in_several_places(
     steps = 3 * np.arange(copies)
     targets = targets % (SLOTS - steps[-1])
     places = np.add.outer(targets, steps)
-    repeated = SparseDiagonals.repeated(SLOTS, distances, targets, weights, steps)
+    repeated = SparseDiagonals.repeated(SLOTS, distances, targets, weights, Patterns(steps))
     sources = (places + distances[:, np.newaxis]) % SLOTS
     each = SparseDiagonals(SLOTS, sources.ravel(), places.ravel(), np.repeat(weights, copies))
     assert list(repeated) == list(each)
@@ -125,7 +126,9 @@ def test_text() -> None:
 def test_copies_beyond_the_slots_are_refused(copies: list[int]) -> None:
     arrays = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).arrays()
     with pytest.raises(ValueError, match="4 slots"):
-        SparseDiagonals.from_arrays(4, arrays._replace(copies=np.array(copies, dtype=np.int64)))
+        SparseDiagonals.from_arrays(
+            4, arrays._replace(patterns=Patterns(np.array(copies, dtype=np.int64)))
+        )
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, 5000, 100_000])

@@ -16,6 +16,7 @@ from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.programs.bootstraps import QUARTER, BootstrapProgram
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.gates import GateProgram
+from cloakwork.programs.patterns import Patterns
 from cloakwork.programs.port import Port
 from cloakwork.programs.records import (
     meaning_record,
@@ -125,6 +126,77 @@ def test_sparse_transforms_come_back_and_are_kept_once(
     assert isinstance(one, SparseDiagonals)
     x = np.array([5.0, 6.0, 7.0, 8.0])
     assert one.applied(x).tolist() == sparse(weights).applied(x).tolist()
+
+
+def with_patterns() -> SlotProgram:
+    """Two transforms of 4 slots that share two patterns: a slot, and two with one between them."""
+    patterns = Patterns(np.array([0, 0, 2]), np.array([1, 2]))
+    one, two = (
+        SparseDiagonals.repeated(4, numbers, np.array([3, 1]), weights, patterns, np.array([0, 1]))
+        for numbers, weights in [
+            (np.array([0, 1]), np.array([2.0, 3.0])),
+            (np.array([2, 2]), np.array([5.0, 7.0])),
+        ]
+    )
+    operations = (Input("x", 1), Linear(0, one, 1), Linear(0, two, 2))
+    rescaled = (Rescale(1), Rescale(2), Add(3, 4), Output(5))
+    return SlotProgram("t", 4, (*operations, *rescaled), (None,) * 7)
+
+
+def test_transforms_with_patterns_come_back_and_these_are_kept_once() -> None:
+    program = with_patterns()
+    assert len(slots_record(program)["patterns"]) == 1
+    again = slots_again(program)
+    assert facts(again) == facts(program)
+    one, two = (each.diagonals for each in again.operations if isinstance(each, Linear))
+    assert isinstance(one, SparseDiagonals)
+    assert isinstance(two, SparseDiagonals)
+    assert one.patterns is two.patterns
+    assert {number: each.tolist() for number, each in one.items()} == {
+        0: [0, 0, 0, 2],
+        1: [0, 3, 0, 3],
+    }
+    assert {number: each.tolist() for number, each in two.items()} == {2: [0, 7, 0, 12]}
+    x = np.array([5.0, 6.0, 7.0, 8.0])
+    assert one.applied(x).tolist() == [0, 3 * 7, 0, 2 * 8 + 3 * 5]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"steps": np.array([0, 0, 4], dtype=np.uint16)},
+        {"steps": np.array([0, 0], dtype=np.uint16)},
+        {"steps": np.array([0, 0, 2], dtype=np.int64)},
+        {"sizes": np.array([3, 0], dtype=np.uint32)},
+        {"sizes": np.array([2**32 - 1, 4], dtype=np.uint32)},
+        {"sizes": np.zeros(0, dtype=np.uint32)},
+    ],
+    ids=str,
+)
+def test_hostile_patterns_are_refused(changed: Record) -> None:
+    record = slots_record(with_patterns())
+    (patterns,) = record["patterns"]
+    with pytest.raises(MalformedBytesError, match="cannot read"):
+        read_slots(fields_of({**record, "patterns": [{**patterns, **changed}]}))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"patterns": 1},
+        {"patterns": -1},
+        {"patterns": None},
+        {"pattern_of": None},
+        {"pattern_of": np.array([0], dtype=np.uint16)},
+        {"pattern_of": np.array([0, 2], dtype=np.uint16)},
+    ],
+    ids=str,
+)
+def test_elements_of_patterns_that_do_not_exist_are_refused(changed: Record) -> None:
+    record = slots_record(with_patterns())
+    transforms = [{**each, **changed} for each in record["transforms"]]
+    with pytest.raises(MalformedBytesError, match="cannot read"):
+        read_slots(fields_of({**record, "transforms": transforms}))
 
 
 # What a record of a slot program has, each entry to be replaced.

@@ -67,6 +67,7 @@ mod _native {
         ckks::estimate::CkksEstimate,
         ckks::evaluator::Evaluator,
         ckks::keys::{EvaluationKeys, PublicKey, RekeyingKey, SecretKey},
+        ckks::linear_transform::DiagonalPatterns,
         ckks::linear_transform::LinearTransform,
         ckks::linear_transform::SparseDiagonals,
         ckks::parameters::Parameters,

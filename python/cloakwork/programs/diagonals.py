@@ -1,9 +1,10 @@
 """The diagonals of a linear transform, kept by their non-zero slots.
 
 A layout change touches every slot about once, whatever the number of its diagonals;
-kept densely, a thousand diagonals of 16384 slots would take 131 MB. The weights of a convolution
-stand in many slots each: an element is the slot that it goes to and the place of its weight among
-the different ones, together 4 bytes. What all elements are repeated by is held once.
+kept densely, a thousand diagonals of 16384 slots would take 131 MB. Where weights are few, an
+element is the slot that it goes to and the place of its weight among the different ones, together 4
+bytes. The weight of a convolution stands in many slots: it is one element, with the pattern of its
+tap, which is held once for all.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork import _native
+from cloakwork.programs.patterns import ALONE, SHORTEST, Patterns
 
 # Elements for each different weight from which on weights are stood for by their places.
 _FEW = 4
-# What the engine takes indices in; it takes no shorter ones.
-_SHORTEST = np.dtype(np.uint16)
 # A table of so many places tells numbers apart; those that share a place are sorted.
 _TABLE_BITS = 20
 # 2^64 divided by the golden ratio: multiples of it are spread evenly (Knuth, volume 3, 6.4).
@@ -35,11 +35,12 @@ class DiagonalArrays(NamedTuple):
 
     Args:
         numbers: The rotation of each diagonal, from minus the slots up.
-        counts: How many elements each has, copies not counted.
+        counts: How many elements each has.
         targets: Of every element the slot that it goes to.
         places: Of every element the place of its weight; None where each has a weight of its own.
         weights: The weights; None where every one is 1.
-        copies: How many slots further every element stands again, 0 among them.
+        patterns: The patterns that elements stand in.
+        pattern_of: Of every element the number of its pattern; None where all have the first.
     """
 
     numbers: NDArray[np.int64]
@@ -47,7 +48,8 @@ class DiagonalArrays(NamedTuple):
     targets: NDArray[Any]
     places: NDArray[Any] | None
     weights: NDArray[np.float64] | None
-    copies: NDArray[np.int64]
+    patterns: Patterns
+    pattern_of: NDArray[Any] | None
 
     def fit(self, slots: int) -> bool:
         """Whether they are of diagonals of so many slots.
@@ -57,45 +59,22 @@ class DiagonalArrays(NamedTuple):
             >>> arrays.fit(4), arrays.fit(1)
             (True, False)
         """
-        numbers, counts, targets, places, weights, copies = self
+        numbers, counts, targets, places, weights, patterns, pattern_of = self
         of_each = weights if places is None else places
         if of_each is not None and len(of_each) != len(targets):
             return False
         if places is not None and (weights is None or bool((places >= len(weights)).any())):
             return False
+        if pattern_of is not None and not (
+            len(pattern_of) == len(targets) and bool((pattern_of < len(patterns)).all())
+        ):
+            return False
         return (
             len(numbers) == len(counts) > 0
             and bool((np.abs(numbers) < slots).all() and (np.diff(numbers % slots) > 0).all())
             and bool((counts > 0).all() and counts.sum() == len(targets))
-            and len(copies) > 0
-            and bool((copies >= 0).all())
-            and int(targets.max()) + int(copies.max()) < slots
-        )
-
-    def repeated(self) -> DiagonalArrays:
-        """The same elements, every copy one of its own.
-
-        Example:
-            >>> both = SparseDiagonals.repeated(
-            ...     4, np.array([1]), np.array([0]), np.array([5.0]), np.array([0, 2])
-            ... )
-            >>> both.arrays().repeated().targets.tolist()
-            [0, 2]
-        """
-        count = len(self.copies)
-        if count == 1:
-            return self
-        steps = self.copies.astype(self.targets.dtype)
-        return DiagonalArrays(
-            self.numbers,
-            count * self.counts,
-            np.add.outer(self.targets, steps).ravel(),
-            None if self.places is None else np.repeat(self.places, count),
-            # Of weights with places there is one for all that share it.
-            self.weights
-            if self.weights is None or self.places is not None
-            else np.repeat(self.weights, count),
-            np.zeros(1, dtype=np.int64),
+            and int(targets.max()) < slots
+            and patterns.fit(slots)
         )
 
 
@@ -120,9 +99,10 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     """
 
     __slots__ = (
-        "_copies",
         "_ends",
         "_given",
+        "_pattern_of",
+        "_patterns",
         "_places",
         "_targets",
         "_weights",
@@ -137,7 +117,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         targets: NDArray[np.int64],
         weights: NDArray[np.float64] | None = None,
     ) -> None:
-        self._fill(slots, (sources - targets) % slots, targets, weights, np.zeros(1, np.int64))
+        self._fill(slots, (sources - targets) % slots, targets, weights, ALONE, None)
 
     @classmethod
     def repeated(
@@ -146,19 +126,20 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         distances: NDArray[np.int64],
         targets: NDArray[np.int64],
         weights: NDArray[np.float64],
-        copies: NDArray[np.int64],
+        patterns: Patterns,
+        pattern_of: NDArray[Any] | None = None,
     ) -> SparseDiagonals:
-        """Diagonals of elements that stand in several places each.
+        """Diagonals of elements that stand in all slots of their patterns.
 
         Example:
             >>> both = SparseDiagonals.repeated(
-            ...     4, np.array([1]), np.array([0]), np.array([5.0]), np.array([0, 2])
+            ...     4, np.array([1]), np.array([0]), np.array([5.0]), Patterns(np.array([0, 2]))
             ... )
             >>> {d: v.tolist() for d, v in both.items()}
             {1: [5.0, 0.0, 5.0, 0.0]}
         """
         made = cls.__new__(cls)
-        made._fill(slots, distances % slots, targets, weights, copies)
+        made._fill(slots, distances % slots, targets, weights, patterns, pattern_of)
         return made
 
     def _fill(
@@ -167,13 +148,15 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         distances: NDArray[np.int64],
         targets: NDArray[np.int64],
         weights: NDArray[np.float64] | None,
-        copies: NDArray[np.int64],
+        patterns: Patterns,
+        pattern_of: NDArray[Any] | None,
     ) -> None:
         if weights is not None and not weights.all():
             used = weights != 0
             distances, targets, weights = distances[used], targets[used], weights[used]
+            pattern_of = None if pattern_of is None else pattern_of[used]
         # Short words are sorted by their digits.
-        shortest = np.promote_types(_SHORTEST, np.min_scalar_type(slots - 1))
+        shortest = np.promote_types(SHORTEST, np.min_scalar_type(slots - 1))
         order = np.argsort(distances.astype(shortest), kind="stable")
         sorted_distances = distances[order]
         starts = np.flatnonzero(np.diff(sorted_distances, prepend=-1))
@@ -181,7 +164,11 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self.numbers: NDArray[np.int64] = sorted_distances[starts]
         self._ends = np.append(starts, len(order))
         self._targets: NDArray[Any] = targets.astype(shortest)[order]
-        self._copies = copies
+        self._patterns = patterns
+        self._pattern_of: NDArray[Any] | None = None
+        if pattern_of is not None:
+            number = np.promote_types(SHORTEST, np.min_scalar_type(len(patterns) - 1))
+            self._pattern_of = pattern_of.astype(number)[order]
         # The different weights where there are few, and then for each element the place of its own.
         self._weights: NDArray[np.float64] | None = None
         self._places: NDArray[Any] | None = None
@@ -195,10 +182,8 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         if place == len(self._given) or self._given[place] != number:
             raise KeyError(number)
         span = slice(int(self._ends[place]), int(self._ends[place + 1]))
-        targets, weights = self._targets[span], self._weights_in(span)
-        if len(self._copies) > 1:
-            targets = np.add.outer(targets, self._copies).ravel()
-            weights = None if weights is None else np.repeat(weights, len(self._copies))
+        targets, weights = self._slots_in(span), self._weights_in(span)
+        weights = None if weights is None else np.repeat(weights, self._copies_in(span))
         filled = np.bincount(targets, weights=weights, minlength=self.slots)
         return filled.astype(np.float64, copy=False)
 
@@ -211,22 +196,36 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
     @property
     def targets(self) -> NDArray[np.int64]:
         """The target slot of every element, diagonal by diagonal."""
-        return np.add.outer(self._targets.astype(np.int64), self._copies).ravel()
+        return self._slots_in(slice(None))
 
     @property
     def sources(self) -> NDArray[np.int64]:
         """The source slot of every element, in the same order."""
-        counts = np.diff(self._ends) * len(self._copies)
-        return (self.targets + np.repeat(self.numbers, counts)) % self.slots
+        copies, counts = self._copies_in(slice(None)), np.diff(self._ends)
+        numbers = np.repeat(np.repeat(self.numbers, counts), copies)
+        return (self.targets + numbers) % self.slots
 
     @property
     def weights(self) -> NDArray[np.float64]:
         """The factor of every element, in the same order."""
         found = self._weights_in(slice(None))
-        return np.ones(self.elements) if found is None else np.repeat(found, len(self._copies))
+        copies = self._copies_in(slice(None))
+        return np.ones(self.elements) if found is None else np.repeat(found, copies)
+
+    def _patterns_in(self, span: slice) -> NDArray[Any] | None:
+        return None if self._pattern_of is None else self._pattern_of[span]
+
+    def _slots_in(self, span: slice) -> NDArray[np.int64]:
+        """All slots of some elements."""
+        of = self._patterns_in(span)
+        return self._patterns.expanded(self._targets[span], of, self.slots)
+
+    def _copies_in(self, span: slice) -> NDArray[np.int64]:
+        """How many slots each of some elements stands in."""
+        return self._patterns.counts(self._patterns_in(span), len(self._targets[span]))
 
     def _weights_in(self, span: slice) -> NDArray[np.float64] | None:
-        """The factors of some elements, each without its copies; None where they are ones."""
+        """The factors of some elements, each once; None where they are ones."""
         if self._weights is None or self._places is None:
             return None if self._weights is None else self._weights[span]
         weights: NDArray[np.float64] = self._weights[self._places[span]]
@@ -234,39 +233,41 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     @property
     def elements(self) -> int:
-        """How many elements there are, every copy one."""
-        return len(self._targets) * len(self._copies)
+        """How many elements there are, one for every slot that one stands in."""
+        return int(self._copies_in(slice(None)).sum())
 
     @property
-    def period(self) -> int:
-        """Slots after which all diagonals repeat themselves, as far as their copies tell.
+    def stored(self) -> int:
+        """How many elements are held, each once whatever its pattern.
 
         Example:
             >>> first, ones = np.array([0]), np.ones(1)
-            >>> SparseDiagonals.repeated(8, first, first, ones, np.arange(0, 8, 2)).period
-            2
-            >>> SparseDiagonals.repeated(8, first, first, ones, np.arange(0, 6, 2)).period
-            8
-            >>> SparseDiagonals.repeated(8, first, first, ones, np.array([0, 1, 4, 5])).period
-            4
+            >>> both = SparseDiagonals.repeated(4, first, first, ones, Patterns(np.array([0, 2])))
+            >>> both.elements, both.stored
+            (2, 1)
         """
-        stands = np.zeros(self.slots, dtype=np.bool_)
-        stands[self._copies] = True
-        period = self.slots
-        while period > 1 and (stands[: period // 2] == stands[period // 2 : period]).all():
-            period //= 2
-        return period
+        return len(self._targets)
+
+    @property
+    def patterns(self) -> Patterns:
+        """The patterns of the elements, which transforms share."""
+        return self._patterns
+
+    @property
+    def period(self) -> int:
+        """Slots after which all diagonals repeat themselves, as far as their patterns tell."""
+        return self._patterns.period(self.slots)
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
+        """Bytes in memory, beside the patterns."""
         arrays = (
             self.numbers,
             self._ends,
             self._targets,
             self._weights,
             self._places,
-            self._copies,
+            self._pattern_of,
         )
         return sum(each.nbytes for each in arrays if each is not None)
 
@@ -288,9 +289,14 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     def arrays(self) -> DiagonalArrays:
         """What the diagonals are held as, which `from_arrays` makes them of again."""
-        counts = np.diff(self._ends)
         return DiagonalArrays(
-            self._given, counts, self._targets, self._places, self._weights, self._copies
+            self._given,
+            np.diff(self._ends),
+            self._targets,
+            self._places,
+            self._weights,
+            self._patterns,
+            self._pattern_of,
         )
 
     @property
@@ -309,7 +315,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         """
         if not arrays.fit(slots):
             raise ValueError(f"expected diagonals of {slots} slots")
-        numbers, counts, targets, places, weights, copies = arrays
+        numbers, counts, targets, places, weights, patterns, pattern_of = arrays
         # They are in order already: sorting them would take several times their memory.
         made = cls.__new__(cls)
         made.slots = slots
@@ -318,7 +324,8 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         made._targets = targets
         made._places = places
         made._weights = weights
-        made._copies = copies
+        made._patterns = patterns
+        made._pattern_of = pattern_of
         made._given = numbers
         return made
 
@@ -352,9 +359,18 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         self, vectors: NDArray[np.float64], rotations: NDArray[np.int64], of: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """Of each diagonal times one of some vectors, rotated."""
-        _, counts, targets, places, weights, _ = self.arrays().repeated()
+        _, counts, targets, places, weights, patterns, pattern_of = self.arrays()
         return _native.clear_transform(
-            self.slots, rotations, counts, targets, places, weights, vectors, of
+            self.slots,
+            rotations,
+            counts,
+            targets,
+            places,
+            weights,
+            vectors,
+            of,
+            patterns.native,
+            pattern_of,
         )
 
     def absolute(self) -> SparseDiagonals:
@@ -374,7 +390,8 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             True
         """
         content = hashlib.sha256(repr((self.slots, self._given.tolist())).encode())
-        for array in (self._ends, self._targets, self._places, self._weights, self._copies):
+        content.update(self._patterns.digest)
+        for array in (self._ends, self._targets, self._places, self._weights, self._pattern_of):
             if array is not None:
                 content.update(np.ascontiguousarray(array).data)
         return content.digest()
@@ -386,12 +403,21 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             >>> SparseDiagonals(4, np.array([0, 1]), np.array([1, 0])).native()
             SparseDiagonals(2 diagonals)
         """
-        numbers, counts, targets, places, weights, _ = self.arrays().repeated()
+        numbers, counts, targets, places, weights, patterns, pattern_of = self.arrays()
         if weights is None:
-            weights, places = np.ones(1), np.zeros(len(targets), dtype=_SHORTEST)
+            weights, places = np.ones(1), np.zeros(len(targets), dtype=SHORTEST)
         elif places is None:
             places = np.arange(len(weights), dtype=np.uint32)
-        return _native.SparseDiagonals(self.slots, numbers, counts, targets, places, weights)
+        return _native.SparseDiagonals(
+            self.slots,
+            numbers,
+            counts,
+            targets,
+            places,
+            weights,
+            patterns.native,
+            pattern_of,
+        )
 
     def is_finite(self) -> bool:
         """Whether every weight is a finite number."""
@@ -406,7 +432,7 @@ def _stored(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     found = distinct_numbers(weights)
     if _FEW * len(found.numbers) > len(weights):
         return weights, None
-    places = found.places.astype(np.promote_types(_SHORTEST, found.places.dtype))
+    places = found.places.astype(np.promote_types(SHORTEST, found.places.dtype))
     return found.numbers, places
 
 

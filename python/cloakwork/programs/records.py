@@ -1,7 +1,8 @@
 """Programs as the records that files hold, see `base.record`.
 
 The operations of a slot program stand in a record as in its text; its vectors are one array, each
-once, and so are its matrices; the diagonals of its transforms are arrays of their elements.
+once, and so are its matrices; the diagonals of its transforms are arrays of their elements, whose
+patterns stand beside them, each set once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from cloakwork.errors import CloakworkError, MalformedBytesError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.diagonals import DiagonalArrays, SparseDiagonals
 from cloakwork.programs.layout import MAX_SLOTS
+from cloakwork.programs.patterns import ALONE, Patterns
 from cloakwork.programs.slots import DTYPES as NUMBERS
 from cloakwork.programs.slots import Builder, SlotProgram
 from cloakwork.programs.text import Named, Naming, meaning_lines, operation_lines, read_operation
@@ -74,6 +76,7 @@ def _record_of_lines(
     """The record whose operations are these lines, with what they name."""
     text = "\n".join(lines).encode("utf-8", "surrogatepass")
     vectors = tables.distinct.vectors
+    patterns = _several_patterns(tables.transforms)
     empty = np.empty((0, program.slots), dtype=NUMBERS[program.numbers])
     return {
         "title": title,
@@ -82,23 +85,39 @@ def _record_of_lines(
         # Bytes are not compressed: operations take many times what their text does.
         "operations": text,
         "vectors": np.stack(vectors) if vectors else empty,
-        "transforms": list(map(_transform_record, tables.transforms)),
-        # Programs without have no such entry, as they had before there were any.
+        "transforms": [_transform_record(each, [*patterns]) for each in tables.transforms],
+        # Programs without have no such entries, as they had before there were any.
         **({"matrices": tables.matrices} if tables.matrices else {}),
+        **({"patterns": list(map(_patterns_record, patterns.values()))} if patterns else {}),
     }
 
 
-def _transform_record(diagonals: SparseDiagonals) -> Record:
+def _several_patterns(transforms: Sequence[SparseDiagonals]) -> dict[bytes, Patterns]:
+    """The sets of more than one pattern that transforms have, by what they hold."""
+    sets = (each.patterns for each in transforms)
+    return {each.digest: each for each in sets if len(each) > 1}
+
+
+def _patterns_record(patterns: Patterns) -> Record:
+    return {"steps": patterns.steps, "sizes": patterns.sizes.astype(np.uint32)}
+
+
+def _transform_record(diagonals: SparseDiagonals, several: Sequence[bytes]) -> Record:
     arrays = diagonals.arrays()
-    held = arrays._asdict()
-    if len(arrays.copies) == 1:
-        # Elements that are not repeated have no such entry, as none had before some were.
-        del held["copies"]
-    return {
-        **held,
+    held: dict[str, Any] = {
         "numbers": arrays.numbers.astype(np.int32),
         "counts": arrays.counts.astype(np.uint32),
+        "targets": arrays.targets,
+        "places": arrays.places,
+        "weights": arrays.weights,
     }
+    if len(arrays.patterns) > 1:
+        held["patterns"] = several.index(arrays.patterns.digest)
+        held["pattern_of"] = arrays.pattern_of
+    elif not arrays.patterns.is_alone:
+        # Elements that are not repeated have no such entry, as none had before some were.
+        held["copies"] = arrays.patterns.steps.astype(np.int64)
+    return held
 
 
 def read_slots(fields: Fields) -> SlotProgram:
@@ -112,8 +131,13 @@ def read_slots(fields: Fields) -> SlotProgram:
     vectors = fields.array("vectors", NUMBERS[numbers].str, ndim=2, most=len(text) * slots)
     if vectors.shape[1] != slots:
         raise fields.wrong("vectors", f"of {slots} slots")
+    patterns: list[Patterns] = []
+    if fields.has("patterns"):
+        several = fields.several("patterns", most=_MAX_TRANSFORMS)
+        patterns = [_read_patterns(each, slots) for each in several]
     transforms = [
-        _read_transform(each, slots) for each in fields.several("transforms", most=_MAX_TRANSFORMS)
+        _read_transform(each, slots, patterns)
+        for each in fields.several("transforms", most=_MAX_TRANSFORMS)
     ]
     try:
         lines = text.decode("utf-8", "surrogatepass").split("\n")
@@ -146,17 +170,31 @@ class _Rows(Sequence[NDArray[Any]]):
         return self._made[number]
 
 
-def _read_transform(fields: Fields, slots: int) -> SparseDiagonals:
+def _read_patterns(fields: Fields, slots: int) -> Patterns:
+    patterns = Patterns(fields.array_of_any("steps", _INDICES), fields.array("sizes", "uint32"))
+    if not patterns.fit(slots):
+        raise fields.wrong("steps", f"patterns of {slots} slots")
+    return patterns
+
+
+def _read_transform(fields: Fields, slots: int, several: Sequence[Patterns]) -> SparseDiagonals:
     def given(name: str, *dtypes: str) -> NDArray[Any] | None:
         return None if fields.raw(name) is None else fields.array_of_any(name, dtypes)
 
+    patterns, pattern_of = ALONE, None
+    if fields.has("copies"):
+        patterns = Patterns(fields.array("copies", "int64"))
+    elif fields.has("patterns"):
+        patterns = several[fields.integer("patterns", least=0, most=len(several) - 1)]
+        pattern_of = fields.array_of_any("pattern_of", _INDICES)
     arrays = DiagonalArrays(
         fields.array("numbers", "int32").astype(np.int64),
         fields.array("counts", "uint32").astype(np.int64),
         fields.array_of_any("targets", _INDICES),
         given("places", *_INDICES),
         given("weights", "float64"),
-        fields.array("copies", "int64") if fields.has("copies") else np.zeros(1, np.int64),
+        patterns,
+        pattern_of,
     )
     try:
         return SparseDiagonals.from_arrays(slots, arrays)

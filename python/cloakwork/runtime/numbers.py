@@ -15,8 +15,9 @@ from cloakwork.runtime.schedule import schedule
 
 _NUMBER_BYTES = 8
 _COMPLEX_BYTES = 16
-# Elements of sparse diagonals as the engine has them: slot, and place of the weight.
-_ELEMENT_BYTES = 8
+# Elements of sparse diagonals as the engine has them: slot, place of the weight, number of the
+# pattern.
+_ELEMENT_BYTES = 12
 # Dense diagonals stand as complex numbers twice: as given and as checked.
 _COPIES = 2
 
@@ -50,7 +51,9 @@ def number_bytes(program: SlotProgram) -> int:
                 pass
     dense = (last + 1) * program.slots * _NUMBER_BYTES
     of_sums = sum(each.of.nbytes for each in weights)
-    return dense + of_sums + sum(each.of.nbytes for each in sparse)
+    patterns = {Itself(each.of.patterns) for each in sparse}
+    of_sparse = sum(each.of.nbytes for each in sparse) + sum(each.of.nbytes for each in patterns)
+    return dense + of_sums + of_sparse
 
 
 def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:
@@ -62,7 +65,7 @@ def engine_bytes(diagonals: Mapping[int, NDArray[Any]], slots: int) -> int:
         128
     """
     if isinstance(diagonals, SparseDiagonals):
-        return _ELEMENT_BYTES * diagonals.elements
+        return _ELEMENT_BYTES * diagonals.stored
     return len(diagonals) * slots * _COMPLEX_BYTES * _COPIES
 
 

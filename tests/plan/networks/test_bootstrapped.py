@@ -335,7 +335,9 @@ def test_stages_within_one_compute_the_same() -> None:
             case CiphertextProduct(left=left, right=right):
                 results.append(results[left] * results[right])
             case MatrixProduct():
-                total = sum(results[key] @ each.T.toarray() for key, each in stage.terms.items())
+                total = sum(
+                    results[key] @ each.sparse().toarray().T for key, each in stage.terms.items()
+                )
                 results.append(total + stage.bias)
             case _:
                 results.append(x)

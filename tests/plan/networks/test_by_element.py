@@ -12,7 +12,7 @@ from benchmarks.nn.networks import SQUARE, Weights, flatten, network
 from cloakwork.errors import InvalidArgumentError, ValueOutOfRangeError
 from cloakwork.plan.networks.by_element import sums_of
 from cloakwork.plan.networks.compile_graph import compile_graph
-from cloakwork.plan.networks.matrices import Matrix
+from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
@@ -138,8 +138,8 @@ def test_a_convolution_is_held_row_by_row() -> None:
 
 
 def test_rows_alike_are_summed_together() -> None:
-    matrix = Matrix(np.array([[0.0, 2.0], [0.0, 0.0], [0.0, 3.0]]))
-    other = Matrix(np.array([[1.0], [0.0], [4.0]]))
+    matrix = Matrix.of(np.array([[0.0, 2.0], [0.0, 0.0], [0.0, 3.0]]))
+    other = Matrix.of(np.array([[1.0], [0.0], [4.0]]))
     found = sums_of({2: matrix, 5: other})
     assert [each.rows.tolist() for each in found] == [[0, 2], [1]]
     assert [list(each.terms) for each in found] == [[(2, 1), (5, 0)], [(2, 0)]]

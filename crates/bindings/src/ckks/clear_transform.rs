@@ -2,9 +2,10 @@
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use rlwe::ckks::ClearDiagonals;
+use rlwe::ckks::{ClearDiagonals, Patterns};
 
-use crate::arrays::{BorrowedIndices, BorrowedNumbers, Numbers};
+use crate::arrays::{BorrowedIndices, BorrowedNumbers, Indices, Numbers};
+use crate::ckks::linear_transform::DiagonalPatterns;
 use crate::engine;
 use crate::numbers::Number;
 
@@ -21,8 +22,12 @@ use crate::numbers::Number;
 ///     weights: The weights, as float64; None where every one is 1.
 ///     vectors: Vectors one after another, as float64.
 ///     of: For each diagonal the number of its vector, as int64.
+///     patterns: Where elements stand, counted from their targets; None where each stands there
+///         alone.
+///     pattern_of: For each element the number of its pattern, as uint16 or uint32; None where
+///         all have the first.
 #[pyfunction]
-#[pyo3(signature = (slots, rotations, counts, targets, places, weights, vectors, of))]
+#[pyo3(signature = (slots, rotations, counts, targets, places, weights, vectors, of, patterns = None, pattern_of = None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn clear_transform<'py>(
     py: Python<'py>,
@@ -34,6 +39,8 @@ pub fn clear_transform<'py>(
     weights: Option<BorrowedNumbers<'py>>,
     vectors: BorrowedNumbers<'py>,
     of: Numbers<i64>,
+    patterns: Option<Bound<'py, DiagonalPatterns>>,
+    pattern_of: Option<Indices>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let lists = Lists {
         slots: slots.0,
@@ -44,6 +51,8 @@ pub fn clear_transform<'py>(
         of: &of.0.iter().map(|&number| number as usize).collect::<Vec<_>>(),
         weights: weights.as_ref().map(|weights| weights.0.as_slice()).transpose()?,
         vectors: vectors.0.as_slice()?,
+        patterns: patterns.as_ref().map(|patterns| &*patterns.get().0),
+        pattern_of: pattern_of.as_ref().map(|of| &of.0[..]),
     };
     match (&targets, &places) {
         (BorrowedIndices::Short(targets), None) => {
@@ -75,6 +84,8 @@ struct Lists<'a> {
     of: &'a [usize],
     weights: Option<&'a [f64]>,
     vectors: &'a [f64],
+    patterns: Option<&'a Patterns>,
+    pattern_of: Option<&'a [u32]>,
 }
 
 impl Lists<'_> {
@@ -88,8 +99,17 @@ impl Lists<'_> {
         T: Copy + Into<u32> + Sync,
         P: Copy + Into<u32> + Sync,
     {
-        let Self { slots, rotations, counts, of, weights, vectors } = self;
-        let diagonals = ClearDiagonals { slots, rotations, counts, targets, places, weights };
+        let Self { slots, rotations, counts, of, weights, vectors, patterns, pattern_of } = self;
+        let diagonals = ClearDiagonals {
+            slots,
+            rotations,
+            counts,
+            targets,
+            places,
+            weights,
+            patterns,
+            pattern_of,
+        };
         let sums = engine::run(py, || diagonals.applied(vectors, of))?;
         Ok(PyArray1::from_vec(py, sums))
     }

@@ -1,5 +1,7 @@
 //! Linear transforms.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use rlwe::ckks::{self, BabySteps, Encoding};
@@ -9,9 +11,32 @@ use crate::ckks::parameters::Parameters;
 use crate::engine;
 use crate::numbers::{Number, Real};
 
+/// Sets of slots in which elements of diagonals stand, counted from their own, modulo all slots.
+///
+/// Args:
+///     steps: The steps of every pattern, one after another, as uint16 or uint32.
+///     sizes: How many steps each pattern has, as int64.
+#[pyclass(frozen, module = "cloakwork._native")]
+pub struct DiagonalPatterns(pub Arc<ckks::Patterns>);
+
+#[pymethods]
+impl DiagonalPatterns {
+    #[new]
+    fn new(py: Python<'_>, steps: Indices, sizes: Numbers<i64>) -> PyResult<Self> {
+        // A negative size is more than there can be steps.
+        let sizes: Vec<usize> = sizes.0.iter().map(|&size| size as usize).collect();
+        let made = engine::run(py, || ckks::Patterns::new(&steps.0, &sizes))?;
+        Ok(Self(Arc::new(made)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("DiagonalPatterns({} patterns)", self.0.len())
+    }
+}
+
 /// Real diagonals by the slots in which they are not zero, and of few different numbers.
 ///
-/// Element k is `numbers[places[k]]` in slot `targets[k]`; the first diagonal has the first
+/// Element k is `numbers[places[k]]` in slot `targets[k]`, or in those of its pattern; the first diagonal has the first
 /// `counts[0]` elements, and so on.
 ///
 /// Args:
@@ -21,12 +46,18 @@ use crate::numbers::{Number, Real};
 ///     targets: The slot of each element, as uint16 or uint32.
 ///     places: For each element the place of its number among `numbers`, as uint16 or uint32.
 ///     numbers: The different numbers, as float64.
+///     patterns: Where elements stand, counted from their targets; None where each stands there
+///         alone.
+///     pattern_of: For each element the number of its pattern, as uint16 or uint32; None where
+///         all have the first.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct SparseDiagonals(ckks::SparseDiagonals);
 
 #[pymethods]
 impl SparseDiagonals {
     #[new]
+    #[pyo3(signature = (slots, indices, counts, targets, places, numbers, patterns = None, pattern_of = None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
         slots: Number<usize>,
@@ -35,12 +66,22 @@ impl SparseDiagonals {
         targets: Indices,
         places: Indices,
         numbers: Numbers<f64>,
+        patterns: Option<Bound<'_, DiagonalPatterns>>,
+        pattern_of: Option<Indices>,
     ) -> PyResult<Self> {
         // A negative count is more than there can be elements.
         let counts: Vec<usize> = counts.0.iter().map(|&count| count as usize).collect();
         let (targets, places) = (targets.0, places.0);
-        let make =
-            || ckks::SparseDiagonals::new(slots.0, &indices.0, &counts, targets, places, numbers.0);
+        let (slots, indices, numbers) = (slots.0, indices.0, numbers.0);
+        let patterns = patterns.map(|patterns| Arc::clone(&patterns.get().0));
+        let make = || {
+            let made =
+                ckks::SparseDiagonals::new(slots, &indices, &counts, targets, places, numbers)?;
+            match patterns {
+                Some(patterns) => made.standing(patterns, pattern_of.map(|of| of.0)),
+                None => Ok(made),
+            }
+        };
         engine::run(py, make).map(Self)
     }
 

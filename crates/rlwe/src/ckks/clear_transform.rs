@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::patterns::Patterns;
 use crate::{Error, Result, parallel};
 
 const OPERATION: &str = "transform numbers in the clear";
@@ -15,7 +16,7 @@ const PARTS: usize = 4;
 ///
 /// Diagonal k has `counts[k]` elements, those of the first diagonal first. An element adds its
 /// weight times a slot of the diagonal's vector to its target: the slot that comes to the target
-/// where the vector is rotated by `rotations[k]`.
+/// where the vector is rotated by `rotations[k]`. It does so in all slots of its pattern.
 #[derive(Debug, Clone, Copy)]
 pub struct ClearDiagonals<'a, T, P> {
     /// Of a vector, a power of two.
@@ -30,6 +31,10 @@ pub struct ClearDiagonals<'a, T, P> {
     pub places: Option<&'a [P]>,
     /// The weights; None where every one is 1.
     pub weights: Option<&'a [f64]>,
+    /// Where elements stand, counted from their targets; None where each stands there alone.
+    pub patterns: Option<&'a Patterns>,
+    /// For each element the number of its pattern; None where all have the first.
+    pub pattern_of: Option<&'a [u32]>,
 }
 
 impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, T, P> {
@@ -41,9 +46,16 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     ///
     /// ```
     /// use rlwe::ckks::ClearDiagonals;
-    /// let (rotations, counts, targets) = (&[1, 0][..], &[2, 1][..], &[0u16, 3, 1][..]);
-    /// let (places, weights) = (Some(&[1u16, 0, 1][..]), Some(&[2.0, 10.0][..]));
-    /// let diagonals = ClearDiagonals { slots: 4, rotations, counts, targets, places, weights };
+    /// let diagonals = ClearDiagonals {
+    ///     slots: 4,
+    ///     rotations: &[1, 0],
+    ///     counts: &[2, 1],
+    ///     targets: &[0u16, 3, 1],
+    ///     places: Some(&[1u16, 0, 1]),
+    ///     weights: Some(&[2.0, 10.0]),
+    ///     patterns: None,
+    ///     pattern_of: None,
+    /// };
     /// let sums = diagonals.applied(&[1.0, 2.0, 3.0, 4.0], &[0, 0])?;
     /// assert_eq!(sums, [20.0, 20.0, 0.0, 2.0]);
     /// # Ok::<(), rlwe::Error>(())
@@ -55,7 +67,13 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
         let starts: Vec<usize> = (0..self.counts.len()).step_by(share).collect();
         let parts: Vec<Vec<f64>> = parallel::over(starts)
             .shared()
-            .map(|start| self.sum(start..self.counts.len().min(start + share), vectors, of))
+            .map(|start| {
+                let diagonals = start..self.counts.len().min(start + share);
+                match self.patterns {
+                    Some(patterns) => self.sum_of_patterns(diagonals, vectors, of, patterns),
+                    None => self.sum(diagonals, vectors, of),
+                }
+            })
             .collect();
         let mut parts = parts.into_iter();
         let mut sums = parts.next().unwrap_or_else(|| system_memory::filled(0.0, self.slots));
@@ -67,7 +85,7 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
 
     /// The sum of the products of some diagonals.
     fn sum(&self, diagonals: Range<usize>, vectors: &[f64], of: &[usize]) -> Vec<f64> {
-        let Self { slots, rotations, counts, targets, places, weights } = *self;
+        let Self { slots, rotations, counts, targets, places, weights, .. } = *self;
         let mut sums = system_memory::filled(0.0, slots);
         let mut end = counts[..diagonals.start].iter().sum::<usize>();
         for diagonal in diagonals {
@@ -96,6 +114,39 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
         sums
     }
 
+    /// [`Self::sum`] where elements stand in the slots of patterns.
+    fn sum_of_patterns(
+        &self,
+        diagonals: Range<usize>,
+        vectors: &[f64],
+        of: &[usize],
+        patterns: &Patterns,
+    ) -> Vec<f64> {
+        let slots = self.slots;
+        let mut sums = system_memory::filled(0.0, slots);
+        let mut end = self.counts[..diagonals.start].iter().sum::<usize>();
+        for diagonal in diagonals {
+            let span = end..end + self.counts[diagonal];
+            end = span.end;
+            let vector = &vectors[of[diagonal] * slots..][..slots];
+            let turn = self.rotations[diagonal].rem_euclid(slots as i64) as usize;
+            for element in span {
+                let weight = self.weight(element);
+                let number = self.pattern_of.map_or(0, |of| of[element] as usize);
+                for run in patterns.runs(number) {
+                    let target = (self.targets[element].into() as usize + run.start) & (slots - 1);
+                    add_run(&mut sums, vector, weight, (target, turn, run.len));
+                }
+            }
+        }
+        sums
+    }
+
+    fn weight(&self, element: usize) -> f64 {
+        let Some(weights) = self.weights else { return 1.0 };
+        weights[self.places.map_or(element, |places| places[element].into() as usize)]
+    }
+
     fn check(&self, vectors: &[f64], of: &[usize]) -> Result<()> {
         let refuse = |reason: &str| {
             Err(Error::InvalidArgument { operation: OPERATION, reason: reason.into() })
@@ -119,6 +170,9 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
         if self.targets.iter().any(|&target| target.into() as usize >= self.slots) {
             return refuse("an element stands in a slot that does not exist");
         }
+        if self.patterns.is_some_and(|each| !each.fit(self.pattern_of, total, self.slots)) {
+            return refuse("patterns are not of the elements, or of more slots");
+        }
         let known = self.weights.map_or(usize::MAX, <[f64]>::len);
         match self.places {
             None if self.weights.is_some() && known != total => {
@@ -135,6 +189,24 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     }
 }
 
+/// Adds a weight times slots of a vector to as many slots from a target on, all modulo the slots.
+fn add_run(
+    sums: &mut [f64],
+    vector: &[f64],
+    weight: f64,
+    (mut target, turn, mut left): (usize, usize, usize),
+) {
+    let slots = sums.len();
+    while left > 0 {
+        let source = (target + turn) & (slots - 1);
+        let count = left.min(slots - target).min(slots - source);
+        let (sums, values) = (&mut sums[target..][..count], &vector[source..][..count]);
+        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+        target = (target + count) & (slots - 1);
+        left -= count;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +219,8 @@ mod tests {
             targets: &[0, 7, 3, 1, 2, 6],
             places: None,
             weights: Some(&[1.0, -2.0, 0.5, 3.0, 5.0, 7.0]),
+            patterns: None,
+            pattern_of: None,
         }
     }
 
@@ -178,10 +252,29 @@ mod tests {
     }
 
     #[test]
+    fn elements_stand_in_all_slots_of_their_patterns() {
+        let patterns = Patterns::new(&[0, 2, 3, 4, 1], &[4, 1]).unwrap();
+        let pattern_of = Some(&[0, 1, 0, 1, 1, 0][..]);
+        let repeated = ClearDiagonals { patterns: Some(&patterns), pattern_of, ..diagonals() };
+        let each = ClearDiagonals {
+            counts: &[5, 4, 6],
+            targets: &[0, 2, 3, 4, 0, 3, 5, 6, 7, 2, 3, 6, 0, 1, 2],
+            weights: Some(&[
+                1.0, 1.0, 1.0, 1.0, -2.0, 0.5, 0.5, 0.5, 0.5, 3.0, 5.0, 7.0, 7.0, 7.0, 7.0,
+            ]),
+            ..diagonals()
+        };
+        let expected = each.applied(&vectors(), &[0, 1, 0]).unwrap();
+        assert_eq!(repeated.applied(&vectors(), &[0, 1, 0]).unwrap(), expected);
+    }
+
+    #[test]
     fn lists_that_do_not_go_together_are_refused() {
         let (vectors, of) = (vectors(), [0, 1, 0]);
         let good = diagonals();
+        let patterns = Patterns::new(&[8], &[1]).unwrap();
         for bad in [
+            ClearDiagonals { patterns: Some(&patterns), ..good },
             ClearDiagonals { slots: 12, ..good },
             ClearDiagonals { slots: 4, ..good },
             ClearDiagonals { rotations: &[0, 1], ..good },

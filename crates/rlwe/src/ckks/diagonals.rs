@@ -9,6 +9,7 @@ use rustfft::num_complex::Complex64;
 use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
+use super::patterns::Patterns;
 use super::plaintext::{Slot, check_values};
 use super::rounding::RoundedCoefficients;
 use crate::ring::wiped::Wiped;
@@ -29,26 +30,31 @@ pub struct SparseDiagonals {
     elements: Arc<Elements>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Elements {
     targets: Vec<u32>,
     /// For each element the place of its number among `numbers`.
     places: Vec<u32>,
     numbers: Vec<f64>,
+    /// Where elements stand, counted from their targets; None where each stands there alone.
+    patterns: Option<Arc<Patterns>>,
+    /// For each element the number of its pattern; None where all have the first.
+    pattern_of: Option<Vec<u32>>,
 }
 
 impl SparseDiagonals {
-    /// Element k of diagonal d is `numbers[places[k]]` in slot `targets[k]`; the first diagonal
-    /// has the first `counts[0]` elements, and so on.
+    /// Element k of diagonal d is `numbers[places[k]]` in slot `targets[k]`, or in those that its
+    /// pattern says; the first diagonal has the first `counts[0]` elements, and so on.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an index that comes twice, counts that are not of the
-    /// elements, and targets and places that do not exist; [`Error::NotFinite`].
+    /// [`Error::InvalidArgument`] for an index that comes twice, counts and patterns that are not
+    /// of the elements, and targets and places that do not exist; [`Error::NotFinite`].
     ///
     /// ```
     /// use rlwe::ckks::SparseDiagonals;
-    /// let (targets, places) = (vec![0, 3, 1], vec![0, 1, 0]);
-    /// let made = SparseDiagonals::new(4, &[0, 2], &[2, 1], targets, places, vec![0.5, -1.0])?;
+    /// let (targets, places, numbers) = (vec![0, 3, 1], vec![0, 1, 0], vec![0.5, -1.0]);
+    /// let (indices, counts) = (&[0, 2], &[2, 1]);
+    /// let made = SparseDiagonals::new(4, indices, counts, targets, places, numbers)?;
     /// assert_eq!(made.len(), 2);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
@@ -87,7 +93,23 @@ impl SparseDiagonals {
         if let Some(index) = numbers.iter().position(|number| !number.is_finite()) {
             return Err(Error::NotFinite { operation: OPERATION, index });
         }
-        Ok(Self { slots, spans, elements: Arc::new(Elements { targets, places, numbers }) })
+        let elements = Elements { targets, places, numbers, patterns: None, pattern_of: None };
+        Ok(Self { slots, spans, elements: Arc::new(elements) })
+    }
+
+    /// The same elements, each in all slots of its pattern, the first where none are given.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for patterns that are not of the elements or of more slots.
+    pub fn standing(self, patterns: Arc<Patterns>, of: Option<Vec<u32>>) -> Result<Self> {
+        let Self { slots, spans, elements } = self;
+        if !patterns.fit(of.as_deref(), elements.targets.len(), slots) {
+            let reason = "patterns are not of its elements, or of more slots".into();
+            return Err(Error::InvalidArgument { operation: OPERATION, reason });
+        }
+        let elements = Arc::unwrap_or_clone(elements);
+        let elements = Elements { patterns: Some(patterns), pattern_of: of, ..elements };
+        Ok(Self { slots, spans, elements: Arc::new(elements) })
     }
 
     /// The number of diagonals.
@@ -102,14 +124,27 @@ impl SparseDiagonals {
 }
 
 impl Elements {
-    /// Slot and number of each.
-    fn within(&self, span: Range<usize>) -> impl Iterator<Item = (usize, f64)> {
-        let numbers = self.places[span.clone()].iter().map(|&place| self.numbers[place as usize]);
-        self.targets[span].iter().map(|&target| target as usize).zip(numbers)
+    /// Every slot that some elements stand in, of so many slots, and the number there.
+    fn within(&self, span: Range<usize>, slots: usize) -> impl Iterator<Item = (usize, f64)> {
+        span.flat_map(move |element| {
+            let number = self.numbers[self.places[element] as usize];
+            let target = self.targets[element] as usize;
+            self.steps(element).iter().map(move |&step| {
+                let slot = target + step as usize;
+                (if slot < slots { slot } else { slot - slots }, number)
+            })
+        })
     }
 
+    fn steps(&self, element: usize) -> &[u32] {
+        let number = self.pattern_of.as_ref().map_or(0, |of| of[element] as usize);
+        self.patterns.as_ref().map_or(&[0], |patterns| patterns.steps(number))
+    }
+
+    /// Bytes in memory; patterns are shared.
     fn nbytes(&self) -> usize {
-        4 * (self.targets.len() + self.places.len()) + 8 * self.numbers.len()
+        let patterns = self.pattern_of.as_ref().map_or(0, Vec::len);
+        4 * (self.targets.len() + self.places.len() + patterns) + 8 * self.numbers.len()
     }
 }
 
@@ -182,7 +217,7 @@ impl Numbers {
             }
             Self::Sparse(diagonals) => {
                 let elements = &diagonals.elements;
-                for (slot, value) in elements.within(0..elements.targets.len()) {
+                for (slot, value) in elements.within(0..elements.targets.len(), slots) {
                     sums[slot] += value.abs();
                     squares[slot] += value * value;
                 }
@@ -208,7 +243,8 @@ impl Numbers {
             }
             Self::Sparse(diagonals) => {
                 let mut values = Wiped::new(0.0, diagonals.slots);
-                for (slot, value) in diagonals.elements.within(diagonals.spans[&index].clone()) {
+                let span = diagonals.spans[&index].clone();
+                for (slot, value) in diagonals.elements.within(span, diagonals.slots) {
                     values[(slot + step) % diagonals.slots] += value;
                 }
                 parameters.rounded(once(&values), estimate)

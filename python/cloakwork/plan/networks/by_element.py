@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from cloakwork.plan.networks.lower import LoweredNetwork, stage_title
-from cloakwork.plan.networks.matrices import Matrix
+from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage, operands_of_stage
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -99,13 +99,15 @@ def sums_of(terms: Mapping[int, Matrix]) -> list[_SumsOfElements]:
     """The rows of matrices side by side, those together that have the same columns.
 
     Example:
-        >>> matrix = Matrix(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]]))
+        >>> matrix = Matrix.of(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 3.0], [4.0, 5.0, 0.0]]))
         >>> [(each.rows.tolist(), each.terms) for each in sums_of({7: matrix})]
         [([0, 2], [(7, 0), (7, 1)]), ([1], [(7, 2)])]
     """
     stages = np.repeat([*terms], [matrix.shape[1] for matrix in terms.values()])
     elements = np.concatenate([np.arange(matrix.shape[1]) for matrix in terms.values()])
-    joined = sparse.csr_array(sparse.hstack([*terms.values()], format="csr"))
+    joined = sparse.csr_array(
+        sparse.hstack([each.sparse() for each in terms.values()], format="csr")
+    )
     joined.eliminate_zeros()
     joined.sort_indices()
     alike: dict[bytes, list[int]] = {}

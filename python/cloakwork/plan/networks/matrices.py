@@ -1,17 +1,15 @@
-"""The linear layers of a network as sparse matrices, found by index arithmetic."""
+"""The linear layers of a network as matrices, found by index arithmetic."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse, channels_and_pixels
 from cloakwork.programs.ir import layers as g
-
-Matrix: TypeAlias = sparse.csr_array
 
 
 def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
@@ -20,27 +18,24 @@ def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
     Example:
         >>> layer = g.LinearLayer(np.array([[1.0, 2.0]]), np.array([3.0]))
         >>> matrix, bias = matrix_of(g.Node("y", layer, (0,), (1,)), (2,))
-        >>> matrix.toarray().tolist(), bias.tolist()
+        >>> matrix.sparse().toarray().tolist(), bias.tolist()
         ([[1.0, 2.0]], [3.0])
     """
-    rows, columns = prod(node.shape), prod(shape)
+    rows = prod(node.shape)
     match node.operation:
         case g.LinearLayer(weight=weight, bias=bias):
             copies = prod(shape[:-1])
-            dense = sparse.csr_array(weight)
+            dense = Sparse(weight)
             matrix = dense if copies == 1 else sparse.kron(sparse.eye_array(copies), dense)
-            return sparse.csr_array(matrix), np.tile(bias, copies)
+            return Matrix.of(matrix), np.tile(bias, copies)
         case g.ConvolutionLayer():
             return _convolution(node.operation, node.shape, shape)
         case g.AveragePool():
             return _average(node.operation, node.shape, shape), np.zeros(rows)
         case g.Affine(scale=scale, shift=shift):
-            factors = np.broadcast_to(scale, shape).ravel()
-            return _diagonal(factors), np.broadcast_to(shift, shape).ravel()
+            return _scaling(scale, shape), np.broadcast_to(shift, shape).ravel()
         case g.Rearrange(indices=indices):
-            filled = np.flatnonzero(indices >= 0)
-            ones = np.ones(len(filled))
-            return _built(ones, filled, indices[filled], (rows, columns)), np.zeros(rows)
+            return _gathering(indices, node.shape, shape), np.zeros(rows)
         case _:
             raise AssertionError(f"{node.name} is not a linear layer of one operand")
 
@@ -49,68 +44,70 @@ def beside(shapes: list[g.Shape], axis: int, number: int) -> Matrix:
     """The matrix that puts an operand of a concatenation where it belongs in the result.
 
     Example:
-        >>> beside([(1,), (2,)], 0, 1).toarray().tolist()
+        >>> beside([(1,), (2,)], 0, 1).sparse().toarray().tolist()
         [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     """
     numbered = [np.full(shape, -1) for shape in shapes]
-    size = prod(shapes[number])
-    numbered[number] = np.arange(size).reshape(shapes[number])
-    found = np.concatenate(numbered, axis=axis).ravel()
-    rows = np.flatnonzero(found >= 0)
-    return _built(np.ones(size), rows, found[rows], (len(found), size))
+    numbered[number] = np.arange(prod(shapes[number])).reshape(shapes[number])
+    found = np.concatenate(numbered, axis=axis)
+    return _gathering(found.ravel(), found.shape, shapes[number])
 
 
-def identity(size: int) -> Matrix:
-    """The identity.
-
-    Example:
-        >>> identity(2).toarray().tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
-    """
-    return _diagonal(np.ones(size))
-
-
-def multiple_of(matrix: Matrix) -> float | None:
-    """The number that a matrix is this many times the identity by; None of other matrices.
-
-    Example:
-        >>> multiple_of(Matrix(3.0 * identity(2))), multiple_of(beside([(1,), (2,)], 0, 1))
-        (3.0, None)
-    """
-    rows, columns = matrix.shape
-    if rows != columns or not rows or matrix.nnz != rows:
-        return None
-    factor = float(matrix.data[0])
-    is_multiple = (matrix - factor * identity(rows)).count_nonzero() == 0
-    return factor if is_multiple else None
+def _gathering(indices: NDArray[np.int64], after: g.Shape, before: g.Shape) -> Matrix:
+    """The matrix that takes, for each element, one of the operand's, or none where that is -1."""
+    (outer, there), (inner, here) = channels_and_pixels(after), channels_and_pixels(before)
+    table = indices.reshape(outer, there)
+    # Channels that hold something, and the channel and the pixels that each takes.
+    filled = np.flatnonzero((table >= 0).any(axis=1))
+    taken = table[filled].max(axis=1, initial=-1) // here
+    pixels = np.where(table >= 0, table % here, -1)[filled]
+    is_of_channels = (
+        len(filled) > 0
+        and (pixels == pixels[0]).all()
+        and ((table[filled] // here == taken[:, np.newaxis]) | (pixels < 0)).all()
+    )
+    if not is_of_channels:
+        found = np.flatnonzero(indices >= 0)
+        size = (prod(after), prod(before))
+        return Matrix.of(_built(np.ones(len(found)), found, indices[found], size))
+    rows = np.flatnonzero(pixels[0] >= 0)
+    pairs = PixelPairs(rows, pixels[0][rows], np.zeros_like(rows), (there, here))
+    return Matrix((_built(np.ones(len(filled)), filled, taken, (outer, inner)),), pairs)
 
 
-def _diagonal(factors: g.Array) -> Matrix:
-    return sparse.csr_array(sparse.diags_array(factors))
+def _scaling(scale: g.Array, shape: g.Shape) -> Matrix:
+    channels, pixels = channels_and_pixels(shape)
+    factors = np.broadcast_to(scale, shape).reshape(channels, pixels)
+    if (factors == factors[:, :1]).all():
+        return Matrix((_diagonal(factors[:, 0]),), PixelPairs.equal(pixels))
+    return Matrix.of(_diagonal(factors.ravel()))
+
+
+def _diagonal(factors: g.Array) -> Sparse:
+    return Sparse(sparse.diags_array(factors))
 
 
 def _built(
     weights: g.Array, rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]
-) -> Matrix:
-    return sparse.csr_array((weights, (rows, columns)), shape=shape)
+) -> Sparse:
+    return Sparse((weights, (rows, columns)), shape=shape)
 
 
 def _convolution(
     layer: g.ConvolutionLayer, after: g.Shape, before: g.Shape
 ) -> tuple[Matrix, g.Array]:
     outer, inner, *kernel = layer.weight.shape
-    per_group = outer // layer.groups
     pixels, taps, found = _taps(
         after, before, (kernel[0], kernel[1]), layer.stride, layer.padding, layer.dilation
     )
-    out = np.arange(outer)[:, np.newaxis, np.newaxis]
-    into = np.arange(inner)[np.newaxis, :, np.newaxis]
-    rows = out * prod(after[1:]) + pixels
-    columns = (out // per_group * inner + into) * prod(before[1:]) + found
-    weights = layer.weight.reshape(outer, inner, -1)[:, :, taps]
-    rows, columns = (np.broadcast_to(each, weights.shape).ravel() for each in (rows, columns))
-    matrix = _built(weights.ravel(), rows, columns, (prod(after), prod(before)))
-    return matrix, np.repeat(layer.bias, prod(after[1:]))
+    pairs = PixelPairs(pixels, found, taps, (prod(after[1:]), prod(before[1:])))
+    rows = np.repeat(np.arange(outer), inner)
+    of_groups = rows // (outer // layer.groups) * inner
+    columns = of_groups + np.tile(np.arange(inner), outer)
+    by_tap = layer.weight.reshape(outer * inner, -1).T
+    size = (outer, inner * layer.groups)
+    channels = tuple(_built(weights, rows, columns, size) for weights in by_tap)
+    return Matrix(channels, pairs), np.repeat(layer.bias, prod(after[1:]))
 
 
 def _average(layer: g.AveragePool, after: g.Shape, before: g.Shape) -> Matrix:
@@ -119,11 +116,10 @@ def _average(layer: g.AveragePool, after: g.Shape, before: g.Shape) -> Matrix:
     counts = np.full(size, prod(layer.kernel))
     if not layer.padding_counts:
         counts = np.bincount(pixels, minlength=size)
-    channels = np.arange(before[0])[:, np.newaxis]
-    rows = (channels * size + pixels).ravel()
-    columns = (channels * prod(before[1:]) + found).ravel()
-    weights = np.tile(1.0 / counts[pixels], before[0])
-    return _built(weights, rows, columns, (prod(after), prod(before)))
+    averaged, numbers = np.unique(counts, return_inverse=True)
+    pairs = PixelPairs(pixels, found, numbers[pixels], (size, prod(before[1:])))
+    channels = tuple(_diagonal(np.full(before[0], 1.0 / count)) for count in averaged)
+    return Matrix(channels, pairs)
 
 
 def _taps(

@@ -6,10 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from cloakwork.plan.networks.diagonals import ClearMatrix
-from cloakwork.plan.networks.matrices import Matrix
+from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.plan.networks.packings.convolution import Image, strides_of
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -101,14 +98,11 @@ class StagedNetwork:
             for operand in stage.terms
         )
 
-    def matrix(self, number: int, operand: int) -> ClearMatrix:
-        """The elements of the matrix of a product.
-
-        They are made whenever they are asked for: convolutions have hundreds of millions.
-        """
+    def matrix(self, number: int, operand: int) -> Matrix:
+        """The matrix of a product."""
         stage = self.stages[number]
         assert isinstance(stage, MatrixProduct)
-        return _elements(stage.terms[operand])
+        return stage.terms[operand]
 
     @cached_property
     def images(self) -> tuple[Image, ...]:
@@ -141,20 +135,3 @@ def depth_of_stage(stage: Stage) -> int:
             return 1 if stage.squares else polynomial_depth(coefficients)
         case CiphertextProduct():
             return 1
-
-
-def _elements(matrix: Matrix) -> ClearMatrix:
-    # The matrix's own where none is zero, not copies.
-    found = matrix.tocoo(copy=False)
-    rows, columns, weights = found.row, found.col, found.data
-    used = weights != 0
-    if not used.all():
-        rows, columns, weights = rows[used], columns[used], weights[used]
-    if not len(weights):
-        # An empty matrix takes one element, which is 0.
-        rows, columns, weights = np.zeros((3, 1))
-    return ClearMatrix(
-        np.asarray(rows, dtype=np.int32),
-        np.asarray(columns, dtype=np.int32),
-        np.asarray(weights, dtype=np.float64),
-    )

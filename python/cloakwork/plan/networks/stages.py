@@ -19,7 +19,8 @@ from typing import TypeAlias
 import numpy as np
 
 from cloakwork.plan.fitting.minimax import interpolated
-from cloakwork.plan.networks.matrices import Matrix, beside, identity, matrix_of, multiple_of
+from cloakwork.plan.networks.matrices import beside, matrix_of
+from cloakwork.plan.networks.matrix import Matrix, identity
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import polynomial_of
 
@@ -74,7 +75,7 @@ class MatrixProduct:
         """The factor 1 or -1 of each term, None where a term is more than that."""
         signs: list[float] = []
         for matrix in self.terms.values():
-            factor = multiple_of(matrix)
+            factor = matrix.multiple()
             if factor is None or abs(factor) != 1.0:
                 return None
             signs.append(factor)
@@ -168,13 +169,13 @@ class _StageSum:
         if len(self.terms) != 1 or self.bias.any():
             return None
         [(stage, matrix)] = self.terms.items()
-        multiple = multiple_of(matrix)
+        multiple = matrix.multiple()
         return None if multiple is None else (stage, multiple)
 
     def scaled(self, factor: float, shift: float) -> _StageSum:
         if (factor, shift) == (1.0, 0.0):
             return self
-        terms = {stage: matrix * factor for stage, matrix in self.terms.items()}
+        terms = {stage: matrix.scaled(factor) for stage, matrix in self.terms.items()}
         return _StageSum(terms, self.bias * factor + shift, self.layers)
 
 
@@ -199,7 +200,7 @@ class _StageMerging:
         """Append a stage and return its result."""
         self.stages.append(stage)
         size = math.prod(stage.shape)
-        return _StageSum({len(self.stages) - 1: identity(size)}, np.zeros(size))
+        return _StageSum({len(self.stages) - 1: identity(stage.shape)}, np.zeros(size))
 
     def settled(self, number: int, factor: float = 1.0, shift: float = 0.0) -> int:
         """The stage that is a layer's result, scaled and shifted; later layers start from it."""
@@ -230,8 +231,8 @@ class _StageMerging:
         return self.settled(number, factor * self.part, shift * self.part)
 
     def _copied(self, number: int, stage: int) -> int:
-        node, size = self.graph.nodes[number], math.prod(self.stages[stage].shape)
-        terms, bias = {stage: identity(size)}, np.zeros(size)
+        node, shape = self.graph.nodes[number], self.stages[stage].shape
+        terms, bias = {stage: identity(shape)}, np.zeros(math.prod(shape))
         self.stages.append(MatrixProduct(node.name, node.shape, (node.name,), terms, bias, number))
         return len(self.stages) - 1
 
@@ -308,16 +309,16 @@ class _StageMerging:
             operand = self.stages[stage]
             is_input = isinstance(operand, EncryptedInput)
             bound = self.graph.bounds[operand.node] * self.part if is_input else 1.0
-            total = total + bound * np.asarray(abs(matrix).sum(axis=1)).ravel()
+            total = total + bound * matrix.row_sums()
         return float(total.max()) or 1.0
 
     def _merged(self, matrix: Matrix, inner: _StageSum) -> _StageSum | None:
         terms: dict[int, Matrix] = {}
         for stage, other in inner.terms.items():
-            terms[stage] = Matrix(matrix @ other)
+            terms[stage] = matrix @ other
             if inner.layers and terms[stage].nnz > _GROWTH * (matrix.nnz + other.nnz):
                 return None
-        return _StageSum(terms, matrix @ inner.bias, inner.layers)
+        return _StageSum(terms, matrix.applied(inner.bias), inner.layers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -373,8 +374,9 @@ def stages_within_one(graph: g.Graph, part: float = 1.0) -> Stages:
         ...                     ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
         >>> scaled, squared, total = stages_within_one(g.build(nodes)).all[1:]
-        >>> scaled.terms[0].toarray()[0].tolist(), total.terms[2].toarray().tolist()
-        ([0.125, 0.0, 0.0], [[64.0, 64.0, 64.0]])
+        >>> matrices = scaled.terms[0], total.terms[2]
+        >>> [matrix.sparse().toarray()[0].tolist() for matrix in matrices]
+        [[0.125, 0.0, 0.0], [64.0, 64.0, 64.0]]
     """
     numbers = range(len(graph.nodes))
     scaled = {number for number in numbers if not _keeps_size(graph, number)}
@@ -424,8 +426,8 @@ def _result(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
             for place, operand in enumerate(operands):
                 placing = beside(shapes, axis, place)
                 inner = merging.sums[operand]
-                terms = {key: Matrix(placing @ each) for key, each in inner.terms.items()}
-                parts.append(_StageSum(terms, placing @ inner.bias, inner.layers))
+                terms = {key: placing @ each for key, each in inner.terms.items()}
+                parts.append(_StageSum(terms, placing.applied(inner.bias), inner.layers))
             return _total(parts, node.name)
         case g.Multiply(), _:
             return _product(merging, number, node)
@@ -464,7 +466,7 @@ def _total(parts: list[_StageSum], name: str) -> _StageSum:
     terms: dict[int, Matrix] = {}
     for part in parts:
         for stage, matrix in part.terms.items():
-            terms[stage] = matrix if stage not in terms else Matrix(terms[stage] + matrix)
+            terms[stage] = matrix if stage not in terms else terms[stage] + matrix
     layers = dict.fromkeys([each for part in parts for each in part.layers])
     return _StageSum(terms, np.sum([part.bias for part in parts], axis=0), (*layers, name))
 

@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.networks.diagonals import ClearMatrix
+from cloakwork.plan.networks.matrix import Elements, Matrix
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
@@ -47,8 +47,10 @@ def derived_packings(
         size = prod(network.stages[number].shape)
         copies = _Copies.of(matrix)
         found = [_repeated(copies, places) for places in packings[into]] if copies else []
-        for places in derived[into]:
-            found += _following(matrix, copies, places)
+        if derived[into]:
+            elements = matrix.elements()
+            for places in derived[into]:
+                found += _following(elements, copies, places)
         for each in found:
             is_known = any(np.array_equal(each.places, other.places) for other in known)
             # An element that is always zero follows from none of the operand's.
@@ -73,18 +75,21 @@ class _Copies:
     numbers: _Indices
 
     @classmethod
-    def of(cls, matrix: ClearMatrix) -> _Copies | None:
+    def of(cls, matrix: Matrix) -> _Copies | None:
         """A matrix as copies; None where it does something else.
 
         Example:
-            >>> twice = ClearMatrix(np.arange(4), np.array([0, 0, 1, 1]), np.ones(4))
+            >>> twice = Matrix.of(np.repeat(np.eye(2), 2, axis=0))
             >>> _Copies.of(twice).numbers.tolist()
             [0, 1, 0, 1]
         """
-        _, first = np.unique(matrix.rows, return_index=True)
-        elements = matrix.columns[first]
+        if matrix.nonzeros > matrix.shape[0]:
+            return None
+        found = matrix.elements()
+        _, first = np.unique(found.rows, return_index=True)
+        elements = found.columns[first]
         counts = np.bincount(elements)
-        if len(elements) != len(matrix.rows) or len({*counts[counts > 0].tolist()}) != 1:
+        if len(elements) != len(found.rows) or len({*counts[counts > 0].tolist()}) != 1:
             return None
         if counts.max() == 1:
             return None
@@ -94,7 +99,7 @@ class _Copies:
         return cls(elements, numbers)
 
 
-def _following(matrix: ClearMatrix, copies: _Copies | None, operand: Places) -> Iterator[Places]:
+def _following(matrix: Elements, copies: _Copies | None, operand: Places) -> Iterator[Places]:
     """What follows from a packing that has followed from another."""
     if copies:
         yield _repeated(copies, operand)
@@ -130,11 +135,11 @@ def _in_gaps(copies: _Copies, operand: Places) -> Iterator[Places]:
         yield Places(operand.slots, places, f"in gaps of {gap}")
 
 
-def _summed(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+def _summed(matrix: Elements, operand: Places) -> Iterator[Places]:
     """Each sum at the first of its terms, where every sum has one.
 
     Example:
-        >>> pairs = ClearMatrix(np.array([0, 0, 1, 1]), np.arange(4), np.ones(4))
+        >>> pairs = Elements(np.array([0, 0, 1, 1]), np.arange(4), np.ones(4))
         >>> next(_summed(pairs, Places(8, np.array([4, 5, 6, 7])))).places.tolist()
         [4, 6]
     """
@@ -145,11 +150,11 @@ def _summed(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
         yield Places(operand.slots, first, f"at the first of terms, {operand.name}")
 
 
-def _kept(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
+def _kept(matrix: Elements, operand: Places) -> Iterator[Places]:
     """Where the operand's elements lie, each of which counts for the element of its number.
 
     Example:
-        >>> full = ClearMatrix(*np.divmod(np.arange(4), 2), np.ones(4))
+        >>> full = Elements(*np.divmod(np.arange(4), 2), np.ones(4))
         >>> next(_kept(full, Places(8, np.array([0, 4])))).places.tolist()
         [0, 4]
     """
@@ -158,5 +163,5 @@ def _kept(matrix: ClearMatrix, operand: Places) -> Iterator[Places]:
         yield operand
 
 
-def _rows(matrix: ClearMatrix) -> int:
+def _rows(matrix: Elements) -> int:
     return int(matrix.rows.max()) + 1

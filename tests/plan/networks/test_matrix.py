@@ -1,0 +1,147 @@
+"""Matrices between images against their elements, and those of layers against the layers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from cloakwork.plan.networks.matrices import beside, matrix_of
+from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse, identity
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import layer_value
+
+
+def dense(matrix: Matrix) -> NDArray[np.float64]:
+    elements: NDArray[np.float64] = matrix.sparse().toarray()
+    return elements
+
+
+def made(seed: int, channels: tuple[int, int], pixels: tuple[int, int]) -> Matrix:
+    """A matrix of a few matrices between channels, some elements of which are 0."""
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(1, 4))
+    cells = generator.permutation(pixels[0] * pixels[1])[: generator.integers(1, 12)]
+    rows, columns = np.divmod(cells, pixels[1])
+    pairs = PixelPairs(rows, columns, generator.integers(0, count, len(rows)), pixels)
+    weights = generator.integers(-2, 3, (count, *channels)).astype(float)
+    return Matrix(tuple(map(Sparse, weights)), pairs)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.tuples(*[st.integers(1, 4)] * 3),
+    st.tuples(*[st.integers(1, 5)] * 3),
+)
+def test_products_sums_and_what_follows_from_them(
+    seed: int, channels: tuple[int, int, int], pixels: tuple[int, int, int]
+) -> None:
+    left = made(seed, channels[:2], pixels[:2])
+    right = made(seed + 1, channels[1:], pixels[1:])
+    other = made(seed + 2, channels[:2], pixels[:2])
+    np.testing.assert_array_equal(dense(left @ right), dense(left) @ dense(right))
+    np.testing.assert_array_equal(dense(left + other), dense(left) + dense(other))
+    np.testing.assert_array_equal(dense(left.scaled(-2.0)), -2 * dense(left))
+    assert left.shape == dense(left).shape
+    assert left.nonzeros == np.count_nonzero(dense(left))
+    vector = np.random.default_rng(seed).integers(-3, 4, left.shape[1]).astype(float)
+    np.testing.assert_array_equal(left.applied(vector), dense(left) @ vector)
+    np.testing.assert_array_equal(left.row_sums(), np.abs(dense(left)).sum(axis=1))
+
+
+def test_matrices_of_another_structure_lose_theirs() -> None:
+    convolution = made(5, (2, 3), (4, 6))
+    flat = Matrix.of(np.random.default_rng(0).integers(-2, 3, (5, 8)).astype(float))
+    np.testing.assert_array_equal(dense(flat @ convolution), dense(flat) @ dense(convolution))
+    other = Matrix.of(dense(convolution))
+    np.testing.assert_array_equal(dense(convolution + other), 2 * dense(convolution))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> tuple[g.ConvolutionLayer, g.Shape]:
+    def pair(least: int, most: int) -> g.Pair:
+        return draw(st.integers(least, most)), draw(st.integers(least, most))
+
+    groups, generator = draw(st.integers(1, 2)), np.random.default_rng(draw(st.integers(0, 99)))
+    inner, outer, kernel = draw(st.integers(1, 3)), draw(st.integers(1, 3)), pair(1, 3)
+    padding = pair(0, 2), pair(0, 2)
+    weight = generator.normal(size=(outer * groups, inner, *kernel))
+    bias = generator.normal(size=outer * groups)
+    layer = g.ConvolutionLayer(weight, bias, pair(1, 2), padding, pair(1, 2), groups)
+    height, width = pair(5, 7)
+    return layer, (inner * groups, height, width)
+
+
+@settings(deadline=None)
+@given(convolutions())
+def test_convolutions(convolution: tuple[g.ConvolutionLayer, g.Shape]) -> None:
+    layer, shape = convolution
+    image = np.random.default_rng(0).normal(size=(1, *shape))
+    expected = layer_value(layer, [image])
+    matrix, bias = matrix_of(g.Node("y", layer, (0,), expected.shape[1:]), shape)
+    assert len(matrix.channels) == layer.weight[0, 0].size
+    np.testing.assert_allclose(matrix.applied(image) + bias, expected.ravel(), atol=1e-12)
+    np.testing.assert_allclose(dense(matrix) @ image.ravel() + bias, expected.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_pools(counts: bool) -> None:
+    layer = g.AveragePool((3, 2), (2, 1), ((1, 1), (1, 0)), counts)
+    image = np.random.default_rng(0).normal(size=(1, 3, 5, 4))
+    expected = layer_value(layer, [image])
+    matrix, _ = matrix_of(g.Node("y", layer, (0,), expected.shape[1:]), (3, 5, 4))
+    np.testing.assert_allclose(matrix.applied(image), expected.ravel(), atol=1e-12)
+
+
+PADDED = np.pad(np.arange(24).reshape(2, 3, 4), ((0, 1), (1, 0), (0, 2)), constant_values=-1)
+
+
+@pytest.mark.parametrize(
+    ("indices", "shape", "is_structured"),
+    [
+        # Channels in another order, rows upside down, and an empty channel.
+        (np.arange(24).reshape(2, 3, 4)[[1, 0, 1], ::-1], (3, 3, 4), True),
+        (PADDED, (3, 4, 6), True),
+        (np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2), (3, 2, 4), False),
+        (np.full((2, 3, 4), -1), (2, 3, 4), False),
+        (np.arange(24), (24,), False),
+    ],
+)
+def test_elements_in_another_order(
+    indices: NDArray[np.int64], shape: g.Shape, is_structured: bool
+) -> None:
+    layer = g.Rearrange(indices.ravel(), shape)
+    matrix, _ = matrix_of(g.Node("y", layer, (0,), shape), (2, 3, 4))
+    assert matrix.is_structured == is_structured
+    image = np.random.default_rng(0).normal(size=(1, 2, 3, 4))
+    expected = layer_value(layer, [image])
+    np.testing.assert_array_equal(matrix.applied(image), expected.ravel())
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_images_beside_each_other(axis: int) -> None:
+    images = np.random.default_rng(0).normal(size=(2, 2, 3, 4))
+    placed = [beside([(2, 3, 4)] * 2, axis, number) for number in range(2)]
+    assert all(each.is_structured for each in placed)
+    found = sum(matrix.applied(image) for matrix, image in zip(placed, images, strict=True))
+    np.testing.assert_array_equal(found, np.concatenate([*images], axis=axis).ravel())
+
+
+def test_a_multiple_of_the_identity_is_one() -> None:
+    assert identity((2, 3, 4)).scaled(-0.5).multiple() == -0.5
+    assert (identity((2, 3, 4)) + identity((2, 3, 4))).multiple() == 2.0
+    scaled = g.Affine(np.array([1.0, 2.0]).reshape(2, 1, 1), np.zeros((1, 1, 1)))
+    assert matrix_of(g.Node("y", scaled, (0,), (2, 3, 4)), (2, 3, 4))[0].multiple() is None
+
+
+def test_a_wide_convolution_is_held_by_its_weights() -> None:
+    weight = np.random.default_rng(0).normal(size=(64, 64, 3, 3))
+    layer = g.ConvolutionLayer(weight, np.zeros(64), padding=((1, 1), (1, 1)))
+    matrix, _ = matrix_of(g.Node("y", layer, (0,), (64, 64, 64)), (64, 64, 64))
+    scaled = matrix.scaled(0.5) @ identity((64, 64, 64)) + matrix
+    assert sum(each.nnz for each in scaled.channels) == weight.size
+    # 190 of 192 pixels of a row meet the three taps of a row, and as many of a column.
+    assert scaled.nnz == 64 * 64 * 190 * 190
