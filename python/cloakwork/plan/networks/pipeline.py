@@ -83,10 +83,13 @@ def planned(
     # The same for every ring.
     slots = _SIMULATED_INPUTS * _SIMULATED_COPIES
     few_of = cache(lambda network: lowered_by_element(options.title, network, slots))
+    priced = cache(partial(_priced, options=options, few_of=few_of))
     by_element = partial(_by_element, few_of=few_of)
     tried = {
         log_n: [
-            (network, batch) for network in networks for batch in _batches(network, options, log_n)
+            _Way(network, log_n, batch)
+            for network in networks
+            for batch in _batches(network, options, log_n)
         ]
         for log_n in options.rings
     }
@@ -95,15 +98,25 @@ def planned(
         raise batch_refusal(options)
     best: list[NetworkPlan] = []
 
+    def plan(way: _Way, limit: float) -> NetworkPlan | None:
+        plan_by = by_element if way.is_by_element else _in_ring
+        return plan_by(way, priced(way), inputs_of, options, limit)
+
+    announce("choosing packings")
+    promising = _cheapest_if_all_serve([tried[log_n] for log_n in rings], priced)
+    if promising is not None:
+        found = _planned_at(priced(promising).price, partial(plan, promising, math.inf))
+        if found is not None:
+            return found
+
     def attempt(log_n: int) -> NetworkPlan:
         """The cheapest plan so far, in this ring or a smaller one."""
         announce(f"planning for rings of degree 2^{log_n}")
         cheaper, refusal = len(best), None
-        for network, batch in tried[log_n]:
-            limit = batch * price_of_one(best[-1]) if best else math.inf
-            plan_by = by_element if _is_by_element(network, log_n, batch) else _in_ring
+        for way in tried[log_n]:
+            limit = way.batch * price_of_one(best[-1]) if best else math.inf
             try:
-                found = plan_by(network, inputs_of, options, log_n, batch, limit)
+                found = plan(way, limit)
             except REFUSALS as error:
                 refusal = error.with_traceback(None)
                 continue
@@ -120,6 +133,70 @@ def planned(
             f"cannot compile {options.title} at a precision of {options.precision} bits: "
             f"{refusal}; ask for less precision, or scale weights or inputs down"
         ) from refusal
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A network that so many inputs share a run of in a ring."""
+
+    network: StagedNetwork
+    log_n: int
+    batch: int
+
+    @property
+    def is_by_element(self) -> bool:
+        return _is_by_element(self.network, self.log_n, self.batch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Priced:
+    """The packings of all stages, none where every element has a ciphertext, and the price."""
+
+    packings: tuple[Places, ...]
+    price: float
+
+
+def _priced(
+    way: _Way, *, options: NetworkOptions, few_of: Callable[[StagedNetwork], LoweredNetwork]
+) -> _Priced:
+    ring = _Ring.of(way, options)
+    costs = ring.costs()
+    if way.is_by_element:
+        return _Priced((), total_seconds(few_of(way.network).program, costs))
+    lanes = way.network.lanes(way.batch)
+    return _Priced(*chosen_packings(way.network, ring.slots // lanes, costs))
+
+
+def _cheapest_if_all_serve(
+    rings: Sequence[Sequence[_Way]], priced: Callable[[_Way], _Priced]
+) -> _Way | None:
+    """What the search over rings ends with if none of them is refused for its precision.
+
+    To know the price of a plan takes a small part of the time that its scale takes.
+    """
+    cheapest, least = None, math.inf
+    for ways in rings:
+        before, is_refused = cheapest, False
+        for way in ways:
+            try:
+                price = priced(way).price / way.batch
+            except REFUSALS:
+                is_refused = True
+                continue
+            if price < least:
+                cheapest, least = way, price
+        if cheapest is before is not None and not is_refused:
+            break
+    return cheapest
+
+
+def _planned_at(price: float, plan: Callable[[], NetworkPlan | None]) -> NetworkPlan | None:
+    """A plan of a price; None where it is refused, or costs more as its keys must be fewer."""
+    try:
+        found = plan()
+    except REFUSALS:
+        return None
+    return found if found is not None and found.price == price else None
 
 
 def price_of_one(plan: NetworkPlan) -> float:
@@ -210,6 +287,15 @@ class _Ring:
     log_n: int
     word_bits: int = LONGEST_WORD_BITS
 
+    @classmethod
+    def of(cls, way: _Way, options: NetworkOptions) -> _Ring:
+        """The ring of a way: of words of which one product of doubles makes one, if all are alike.
+
+        Of shorter ones transforms take more.
+        """
+        word_bits = DOUBLE_WORD_BITS if way.is_by_element else LONGEST_WORD_BITS
+        return cls(way.network, options, way.log_n, word_bits)
+
     @property
     def slots(self) -> int:
         """Slots of a ciphertext."""
@@ -238,20 +324,18 @@ class _Ring:
 
 
 def _in_ring(
-    network: StagedNetwork,
+    way: _Way,
+    priced: _Priced,
     inputs_of: Callable[[int], SimulatedInputs],
     options: NetworkOptions,
-    log_n: int,
-    batch: int,
     limit: float,
 ) -> NetworkPlan | None:
     """The plan for one ring; None where its price is no lower than a limit."""
-    ring, lanes = _Ring(network, options, log_n), network.lanes(batch)
-    width = network.width(lanes)
-    costs = ring.costs()
-    packings, price = chosen_packings(network, ring.slots // lanes, costs)
+    network, packings, price = way.network, priced.packings, priced.price
     if price >= limit:
         return None
+    ring, width = _Ring.of(way, options), network.width(network.lanes(way.batch))
+    costs = ring.costs()
     whole, _ = lowered(options.title, network, packings, ring.slots, costs)
     precise = _precise(whole, packings, inputs_of(width), ring, width)
     found = precise.lowered
@@ -261,34 +345,36 @@ def _in_ring(
     if price >= limit:
         return None
     return NetworkPlan(
-        found, precise.parameters, precise.bounds, precise.error, price, batch, width
+        found, precise.parameters, precise.bounds, precise.error, price, way.batch, width
     )
 
 
 def _by_element(
-    network: StagedNetwork,
+    way: _Way,
+    priced: _Priced,
     inputs_of: Callable[[int], SimulatedInputs],
     options: NetworkOptions,
-    log_n: int,
-    batch: int,
     limit: float,
     few_of: Callable[[StagedNetwork], LoweredNetwork],
 ) -> NetworkPlan | None:
     """The plan for one ring whose slots are an input each; None as of `_in_ring`.
 
-    Every slot computes alike, so that a few tell the errors of all. Words are the longest of which
-    one product of doubles makes one: of shorter ones transforms take more.
+    Every slot computes alike, so that a few tell the errors of all.
     """
-    ring = _Ring(network, options, log_n, DOUBLE_WORD_BITS)
-    few = few_of(network)
-    price = total_seconds(few.program, ring.costs())
-    if price >= limit:
+    if priced.price >= limit:
         return None
+    ring, few = _Ring.of(way, options), few_of(way.network)
     inputs = replace(inputs_of(_SIMULATED_INPUTS), copies=_SIMULATED_COPIES)
     precise = _precise(few, (), inputs, ring, few.program.slots)
-    whole = lowered_by_element(options.title, network, ring.slots)
+    whole = lowered_by_element(options.title, way.network, ring.slots)
     return NetworkPlan(
-        whole, precise.parameters, precise.bounds, precise.error, price, batch, ring.slots
+        whole,
+        precise.parameters,
+        precise.bounds,
+        precise.error,
+        priced.price,
+        way.batch,
+        ring.slots,
     )
 
 
