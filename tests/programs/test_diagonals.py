@@ -92,8 +92,8 @@ def test_they_apply_as_the_matrix_does(
     diagonals = SparseDiagonals(SLOTS, sources, targets, weights)
     vector = np.random.default_rng(seed).normal(size=SLOTS)
     np.testing.assert_allclose(diagonals.applied(vector), matrix @ vector, atol=1e-12)
-    babies = {step: np.roll(vector, -step) for step in range(baby_steps)}
-    made = diagonals.applied_to_babies(babies, baby_steps)
+    babies = np.stack([np.roll(vector, -step) for step in range(baby_steps)])
+    made = diagonals.applied_to_babies(np.arange(baby_steps), babies, baby_steps)
     np.testing.assert_allclose(made, matrix @ vector, atol=1e-12)
 
 

@@ -340,20 +340,18 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         return self._sum(vector, self.numbers, np.zeros_like(self.numbers))
 
     def applied_to_babies(
-        self, babies: Mapping[int, NDArray[np.float64]], baby_steps: int
+        self, steps: NDArray[np.int64], babies: NDArray[np.float64], baby_steps: int
     ) -> NDArray[np.float64]:
-        """The transform of a vector of which the baby steps were made, its diagonals never dense.
+        """The transform of a vector that is rotated by these baby steps, a row for each.
 
         Example:
             >>> swap = SparseDiagonals(4, np.array([0, 1]), np.array([1, 0]))
             >>> vector = np.array([5.0, 6.0, 7.0, 8.0])
-            >>> swap.applied_to_babies({1: np.roll(vector, -1)}, 2).tolist()
+            >>> swap.applied_to_babies(np.array([1]), np.roll(vector, -1)[np.newaxis], 2).tolist()
             [6.0, 5.0, 0.0, 0.0]
         """
-        numbers = self._given
-        steps, kept = numbers % baby_steps, sorted(babies)
-        vectors = np.concatenate([babies[step] for step in kept])
-        return self._sum(vectors, numbers - steps, np.searchsorted(kept, steps))
+        taken = self._given % baby_steps
+        return self._sum(babies.ravel(), self._given - taken, np.searchsorted(steps, taken))
 
     def _sum(
         self, vectors: NDArray[np.float64], rotations: NDArray[np.int64], of: NDArray[np.int64]

@@ -25,6 +25,9 @@ from cloakwork.programs.layout import MAX_SLOTS, Layout, power_of_two
 from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.phases import PhasePlace
 
+# Places for each element up to which they are marked, which is faster than sorting elements.
+_MARKED = 16
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
@@ -51,8 +54,7 @@ class Places:
     name: str = ""
 
     def __post_init__(self) -> None:
-        distinct = np.unique(self.places).shape == self.places.shape
-        if not (distinct and len(self.places) and self.places.min() >= 0):
+        if not (len(self.places) and self.places.min() >= 0 and _are_distinct(self.places)):
             raise InvalidLayoutError(
                 "cannot pack: expected a place from 0 on of its own for every element, got "
                 f"{self.places.size} places"
@@ -117,6 +119,15 @@ class Places:
         """
         parts = [vector.real for vector in vectors], [vector.imag for vector in vectors]
         return np.concatenate([self.unpack(part, batch // 2) for part in parts])
+
+
+def _are_distinct(places: NDArray[np.int64]) -> bool:
+    """Whether no number from 0 on comes twice."""
+    if places.max() < _MARKED * len(places):
+        marks = np.zeros(int(places.max()) + 1, dtype=np.bool_)
+        marks[places] = True
+        return bool(np.count_nonzero(marks) == len(places))
+    return len(np.unique(places)) == len(places)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence, Set
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +34,9 @@ def results(
         >>> results(program, [np.array([1.0, -2.0])])[0].tolist()
         [2.0, -4.0]
     """
-    values = _values(program, ClearBackend(noise), ClearKey(noise), inputs)
-    return _outputs(program, values)
-
-
-def _outputs(program: SlotProgram, values: Mapping[int, ClearVector]) -> list[Vector]:
-    return [
-        values[number].slots
-        for number, operation in enumerate(program.operations)
-        if isinstance(operation, Output)
-    ]
+    outputs = {n for n, each in enumerate(program.operations) if isinstance(each, Output)}
+    values = _values(program, ClearBackend(noise), ClearKey(noise), inputs, outputs)
+    return [values[number].slots for number in sorted(outputs)]
 
 
 def extremes(
@@ -69,8 +63,9 @@ def extremes(
         [[-2.0, 0.5, 0.5]]
     """
     found = np.empty((len(runs), len(ranges), 3))
+    kept = {value for each in ranges for value in each.values}
     for inputs, rows in zip(runs, found, strict=True):
-        values = _values(program, ClearBackend(), ClearKey(), inputs)
+        values = _values(program, ClearBackend(), ClearKey(), inputs, kept)
         for each, row in zip(ranges, rows, strict=True):
             row[:] = each.received([values[value].slots for value in each.values], width)
     least, greatest, nearest = np.moveaxis(found, -1, 0)
@@ -78,8 +73,14 @@ def extremes(
 
 
 def _values(
-    program: SlotProgram, backend: ClearBackend, key: ClearKey, inputs: Sequence[Vector]
+    program: SlotProgram,
+    backend: ClearBackend,
+    key: ClearKey,
+    inputs: Sequence[Vector],
+    kept: Set[int],
 ) -> dict[int, ClearVector]:
+    """The values that are kept; others are as long as operations use them."""
+    uses = Counter(operand for each in program.operations for operand in {*each.operands})
     waiting, sharing = iter(inputs), sharing_transforms(program)
     values: dict[int, ClearVector] = {}
     for number, operation in enumerate(program.operations):
@@ -95,4 +96,8 @@ def _values(
                 values[number] = backend.shared_linear(values[operand], diagonals, steps, shared_by)
             case _:
                 values[number] = applied(operation, program, backend, values)
+        uses.subtract({*operation.operands})
+        for done in {number, *operation.operands} - kept:
+            if not uses[done]:
+                values.pop(done, None)
     return values

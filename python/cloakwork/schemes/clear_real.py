@@ -8,7 +8,7 @@ error of the size that it would have on ciphertexts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.polynomial import chebyshev, polynomial
 from numpy.typing import NDArray
 
 from cloakwork._native import BootstrappingParameters, Parameters
+from cloakwork.base.itself import Itself
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.bsgs import split
@@ -103,6 +104,7 @@ class ClearBackend(Backend[ClearVector]):
     def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
         self._generator = np.random.default_rng(None if noise is None else [noise.seed, 1])
+        self._shared: dict[Itself[ClearVector], _Shared] = {}
 
     @_outgrowing
     def add(self, left: ClearVector, right: ClearVector) -> ClearVector:
@@ -170,26 +172,40 @@ class ClearBackend(Backend[ClearVector]):
         def deviation(model: NoiseModel, scale: float) -> float:
             return model.baby_step(scale, value.level, len(diagonals), moving, shared_by)
 
-        baby = {
-            step: self._baby(value, step, deviation) for step in {d % baby_steps for d in diagonals}
-        }
-        total = _transformed_babies(baby, baby_steps, diagonals)
-        product = ClearVector(
-            total + self._encoding_errors(value, diagonals), value.level, waiting=True
-        )
+        shared = self._shared_with_others(value, shared_by)
+        babies = self._babies(value, {d % baby_steps for d in diagonals}, deviation, shared)
+        total = _transformed_babies(babies, baby_steps, diagonals)
+        errors = self._encoding_errors(value, shared.sizes_of(value, diagonals))
+        product = ClearVector(total + errors, value.level, waiting=True)
         # Giant steps work at the scale of products, where all of them add next to nothing.
         return self._with_error(product, NoiseModel.rotation)
 
-    def _encoding_errors(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
-        """Those of all diagonals together: each meets the value rotated by its number."""
-        squares = np.zeros(len(value.slots))
-        rotations = _Rotations(np.abs(value.slots) ** 2)
-        for d in diagonals:
-            squares += rotations.by(d)
+    def _shared_with_others(self, value: ClearVector, shared_by: int) -> _Shared:
+        """What transforms of a value share, until the last of them has it."""
+        found = self._shared.pop(Itself(value), None) or _Shared(shared_by)
+        found.uses -= 1
+        if found.uses > 0:
+            self._shared[Itself(value)] = found
+        return found
+
+    def _babies(
+        self, value: ClearVector, steps: set[int], deviation: _Deviation, shared: _Shared
+    ) -> _Babies:
+        """A value rotated by baby steps, once for all transforms that the engine shares them by."""
+        key = frozenset(steps), float(self._size(value, deviation))
+        found = shared.babies.get(key)
+        if found is None:
+            made = {step: self._baby(value, step, deviation) for step in steps}
+            kept = sorted(made)
+            found = _Babies(np.asarray(kept), np.stack([made[step] for step in kept]))
+            shared.babies[key] = found
+        return found
+
+    def _encoding_errors(self, value: ClearVector, sizes: Vector) -> Vector:
         one = self._with_error(
             ClearVector(np.zeros_like(value.slots), value.level), NoiseModel.encoding
         )
-        return one.slots * np.sqrt(squares)
+        return one.slots * sizes
 
     def _baby(self, value: ClearVector, step: int, deviation: _Deviation) -> Vector:
         if step == 0:
@@ -284,10 +300,14 @@ class ClearBackend(Backend[ClearVector]):
         """The value with an error of a deviation that follows from its scale."""
         if self._noise is None:
             return value
-        scale = self._noise.scale(value.level, waiting=value.waiting)
-        size = self._noise.times * deviation(self._noise, scale)
-        errors = _errors_like(value.slots, size, self._generator)
+        errors = _errors_like(value.slots, self._size(value, deviation), self._generator)
         return ClearVector(value.slots + errors, value.level, value.waiting)
+
+    def _size(self, value: ClearVector, deviation: _Deviation) -> float | NDArray[np.float64]:
+        """A deviation at a value's scale."""
+        assert self._noise is not None
+        scale = self._noise.scale(value.level, waiting=value.waiting)
+        return self._noise.times * deviation(self._noise, scale)
 
 
 def _errors_like(
@@ -322,20 +342,45 @@ def _transformed(slots: Vector, diagonals: Mapping[int, Vector]) -> Vector:
     return total
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Babies:
+    """A value rotated by some steps, rising, a row each."""
+
+    steps: NDArray[np.int64]
+    rows: NDArray[Any]
+
+
+@dataclass(slots=True, eq=False)
+class _Shared:
+    """What so many transforms of one value share: its baby steps, and what their errors grow by."""
+
+    uses: int
+    babies: dict[tuple[frozenset[int], float], _Babies] = field(default_factory=dict)
+    sizes: dict[tuple[int, ...], Vector] = field(default_factory=dict)
+
+    def sizes_of(self, value: ClearVector, diagonals: Mapping[int, Vector]) -> Vector:
+        """Of the errors of all diagonals: each meets the value rotated by its number."""
+        numbers = tuple(diagonals)
+        if numbers not in self.sizes:
+            squares = np.zeros(len(value.slots))
+            rotations = _Rotations(np.abs(value.slots) ** 2)
+            for d in numbers:
+                squares += rotations.by(d)
+            self.sizes[numbers] = np.sqrt(squares)
+        return self.sizes[numbers]
+
+
 def _transformed_babies(
-    babies: Mapping[int, Vector], baby_steps: int, diagonals: Mapping[int, Vector]
+    babies: _Babies, baby_steps: int, diagonals: Mapping[int, Vector]
 ) -> Vector:
     """A transform, given what its baby steps made of a vector."""
+    steps, rows = babies.steps, babies.rows
     if isinstance(diagonals, SparseDiagonals):
-        steps, vectors = list(babies), np.stack([*babies.values()])
         return _of_both_parts(
-            lambda rows: diagonals.applied_to_babies(
-                dict(zip(steps, rows, strict=True)), baby_steps
-            ),
-            vectors,
+            lambda part: diagonals.applied_to_babies(steps, part, baby_steps), rows
         )
-    rotations = {step: _Rotations(baby) for step, baby in babies.items()}
-    total = np.zeros_like(next(iter(babies.values())))
+    rotations = dict(zip(steps.tolist(), map(_Rotations, rows), strict=True))
+    total: Vector = np.zeros_like(rows[0])
     for d, diagonal in diagonals.items():
         total += diagonal * rotations[d % baby_steps].by(d - d % baby_steps)
     return total

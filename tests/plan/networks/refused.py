@@ -33,11 +33,12 @@ def one_refused(
     staged: list[ReferenceType[StagedNetwork]] = []
     in_ring = planner._in_ring
 
-    def in_all_but_the_first(network: StagedNetwork, *rest: Any) -> NetworkPlan | None:
+    def in_all_but_the_first(tried: Any, *rest: Any) -> NetworkPlan | None:
+        network: StagedNetwork = getattr(tried, "network", tried)
         staged.append(ref(network))
         if len(staged) == 1:
             raise InvalidParametersError("this ring is refused")
-        plan: NetworkPlan | None = in_ring(network, *rest)
+        plan: NetworkPlan | None = in_ring(tried, *rest)
         return plan
 
     monkeypatch.setattr(planner, "_in_ring", in_all_but_the_first)

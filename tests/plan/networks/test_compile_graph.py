@@ -30,7 +30,7 @@ from cloakwork.plan.networks.bootstrapped import bootstrapped
 from cloakwork.plan.networks.compile_graph import compile_graph
 from cloakwork.plan.networks.depth import parameters_of_levels
 from cloakwork.plan.networks.errors.simulated_inputs import SimulatedInputs
-from cloakwork.plan.networks.lower import NetworkPlan, _operands_of_nonlinear
+from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, _operands_of_nonlinear
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.reals.expected import ClearRun
 from cloakwork.programs.ir import layers as g
@@ -362,7 +362,8 @@ def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.Monkey
     graph, options = small(), NetworkOptions(insecure=True, log_n=10, batch=2)
     with without_collector():
         compile_graph(graph, images(graph), options)
-        assert [each() for each in staged] == [None, None]
+        # The cheapest by itself, and all once it is refused.
+        assert [each() for each in staged] == [None, None, None]
 
 
 def test_finding_what_is_not_linear_keeps_no_program(compiled: cw.Program) -> None:
@@ -375,3 +376,20 @@ def test_finding_what_is_not_linear_keeps_no_program(compiled: cw.Program) -> No
         del program
         assert found
         assert kept() is None
+
+
+def test_the_scale_is_searched_for_in_the_cheapest_ring_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched: list[int] = []
+    precise = pipeline._precise
+
+    def counted(whole: LoweredNetwork, *rest: Any) -> Any:
+        searched.append(whole.program.slots)
+        return precise(whole, *rest)
+
+    monkeypatch.setattr(pipeline, "_precise", counted)
+    graph = small()
+    made = compile_graph(graph, images(graph), NetworkOptions(insecure=True))
+    assert isinstance(made.body, SlotProgram)
+    assert searched == [made.body.slots]

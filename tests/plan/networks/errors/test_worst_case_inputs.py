@@ -32,16 +32,17 @@ def reached(graph: g.Graph, samples: np.ndarray) -> WorstCaseInputs:
 
 
 @pytest.mark.parametrize("make", [smooth, *slow(lola)])
-def test_all_that_is_tried_is_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
+def test_the_worst_are_accepted_by_a_client(make: Callable[[], g.Graph]) -> None:
     graph = make()
     samples = np.random.default_rng(2).uniform(0, 1, (40, *graph.inputs[0].shape))
     found = reached(graph, samples)
     made = compile_graph(graph, samples, NetworkOptions(log_n=14, insecure=True))
-    for inputs in found.worst, found.tried:
-        bound = made.inputs[0].bound
-        assert np.abs(inputs).max() <= bound * (1 + 1e-12)
-        assert unfit(made, np.clip(inputs, -bound, bound)) == []
-    assert len(found.tried) > len(samples)
+    bound = made.inputs[0].bound
+    assert np.abs(found.worst).max() <= bound * (1 + 1e-12)
+    assert unfit(made, np.clip(found.worst, -bound, bound)) == []
+    # All but a few have moved on from the samples.
+    is_sample = (found.worst[:, np.newaxis] == samples.reshape(1, len(samples), -1)).all(axis=2)
+    assert np.count_nonzero(is_sample.any(axis=1)) < len(found.worst) / 2
 
 
 @pytest.mark.parametrize("samples", [[[0.5]], [[-1.0], [2.0]], [[3.0], [3.5]]])
@@ -72,4 +73,3 @@ def test_inputs_that_none_is_accepted_of_are_taken_as_they_are() -> None:
     narrow = g.PolynomialLayer((0.0, 1.0, 0.0, 1.0), "chebyshev", -0.1, 0.1)
     found = reached(network((3,), narrow), np.full((2, 3), 0.5))
     assert found.worst.tolist() == [[0.5] * 3]
-    assert not len(found.tried)

@@ -39,12 +39,10 @@ class WorstCaseInputs:
     Args:
         worst: Accepted inputs, the ones with the largest errors in their results first, as
             `joined_rows` makes them.
-        tried: All accepted inputs of the search.
         usual: Of the calibration's inputs some of all kinds, in the same order.
     """
 
     worst: g.Array
-    tried: g.Array
     usual: g.Array
 
 
@@ -75,7 +73,7 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
     starts = np.concatenate([calibration.outermost, calibration.spread[::stride]])
     starts = starts[_accepted(graph, starts)]
     if not len(starts):
-        return WorstCaseInputs(calibration.outermost, starts, calibration.outermost)
+        return WorstCaseInputs(calibration.outermost, calibration.outermost)
     growth = _growth(graph, starts, errors)
     usual = starts[np.argsort(-growth)]
     bounds = element_bounds(graph)
@@ -83,38 +81,32 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
     directions = np.concatenate([starts - starts.mean(axis=0), aligned])
     starts = np.concatenate([starts, np.repeat(starts[:1], len(aligned), axis=0)])
     growth = np.concatenate([growth, np.repeat(growth[:1], len(aligned))])
-    tried = [starts]
     for _ in range(_ROUNDS):
-        ends, accepted = _line_ends(graph, starts, directions)
-        tried += accepted
+        ends = _line_ends(graph, starts, directions)
         starts = np.concatenate([starts, ends])
         growth = np.concatenate([growth, _growth(graph, ends, errors)])
         order = np.argsort(-growth)[:_STARTS]
         starts, growth = starts[order], growth[order]
         directions = _random_directions(starts.shape, generator) * bounds
-    return WorstCaseInputs(starts, np.concatenate(tried), usual)
+    return WorstCaseInputs(starts, usual)
 
 
-def _line_ends(
-    graph: g.Graph, starts: g.Array, directions: g.Array
-) -> tuple[g.Array, list[g.Array]]:
-    """The last accepted input of each line, and the accepted inputs that were tried before it."""
+def _line_ends(graph: g.Graph, starts: g.Array, directions: g.Array) -> g.Array:
+    """The last accepted input of each line."""
     bounds = element_bounds(graph)
     sizes = np.abs(directions / bounds).max(axis=1, keepdims=True, initial=0.0)
     steps = 2 * directions / np.where(sizes > 0, sizes, 1.0)
     near, far = np.zeros_like(sizes), np.ones_like(sizes)
     middle, ends = far, starts
-    tried: list[g.Array] = []
     for _ in range(_HALVINGS):
         # A line that has come to a bound of the input goes on along it.
         inputs = np.clip(starts + middle * steps, -bounds, bounds)
         accepted = _accepted(graph, inputs)
-        tried.append(inputs[accepted])
         within = accepted[:, np.newaxis]
         ends = np.where(within, inputs, ends)
         near, far = np.where(within, middle, near), np.where(within, far, middle)
         middle = (near + far) / 2
-    return ends, tried
+    return ends
 
 
 def _random_directions(shape: g.Shape, generator: np.random.Generator) -> g.Array:
