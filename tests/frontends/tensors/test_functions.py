@@ -544,3 +544,11 @@ def test_a_gap_may_be_as_wide_as_the_range(gap: float) -> None:
 def test_a_gap_that_no_composition_is_steep_enough_for_is_refused_at_once() -> None:
     with pytest.raises(ActivationFitError, match=r"nothing comes within .* or a wider gap"):
         cw.greater(SESSION.encrypt([1.0], bound=1), 0, 1e-12)
+
+
+@pytest.mark.parametrize(("low", "high"), [(20.0, 30.0), (-30.0, -20.0)])
+def test_functions_far_from_where_they_bend_are_one_number(low: float, high: float) -> None:
+    program = cw.compile(lambda x: 100 * np.tanh(x) + x, cw.Spec((2,), low=low, high=high))
+    x = np.array([low, high])
+    assert program.error is not None
+    assert np.abs(program.run_clear(x) - 100 * np.tanh(x) - x).max() < program.error < 2**-19

@@ -117,6 +117,27 @@ def test_levels(asked: Request, depth: int) -> None:
     assert depth_of(lowered.program) == depth
 
 
+@pytest.mark.parametrize(
+    ("function", "low", "high", "value"),
+    [
+        ("sigmoid", 40, 80, 1.0),
+        ("sigmoid", -80, -40, 0.0),
+        ("tanh", -30, -20, -1.0),
+        ("exp", -60, -40, 0.0),
+        ("reciprocal", -(2**24), -(2**22), -(2**-23) * 1.25),
+    ],
+)
+def test_what_is_one_number_within_the_error_takes_no_level(
+    function: str, low: float, high: float, value: float
+) -> None:
+    found = chosen(Request(function, low, high, 2.0**-21))
+    x = Source("x", (2,))
+    result = found.way(x)
+    made = values_of([result], {x: np.array([low, high])})[result]
+    assert found.depth == 0
+    assert np.abs(made - value).max() < found.error + 2**-30 < 2**-22
+
+
 def test_a_wide_range_is_iterated_and_a_narrow_one_is_not() -> None:
     assert "Goldschmidt" in chosen(Request("reciprocal", 1.0, 5000.0, 2.0**-20)).name
     assert "Goldschmidt" not in chosen(Request("reciprocal", 1.0, 1.5, 2.0**-20)).name
