@@ -165,6 +165,16 @@ def test_steps_that_leave_range_level_or_errors_are_refused() -> None:
         cw.compile(lambda mean, x: 0.5 * mean + 0.5 * x, cw.state((4,)), (4,), **RING)
     with pytest.raises(InvalidProgramError, match="functions"):
         cw.compile(lambda y, x: cw.sigmoid(x) + 0 * y, cw.state((4,)), (4,), **RING)
+    states = cw.state((4,), bound=50, steps=5), cw.state((4,), bound=50, steps=5)
+    with pytest.raises(InvalidProgramError, match="whole numbers other than 0"):
+        cw.compile(lambda y, x: 0 * y + x, states[0], (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="no step reads its state 'y'; leave that"):
+        cw.compile(lambda y, x: x, states[0], (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="no step reads its state 'b'; leave that"):
+        cw.compile(lambda a, b, x: (a + x, a), *states, (4,), **RING)
+    before = cw.compile(lambda x: 1 * x, (4,), **RING)
+    with pytest.raises(InvalidProgramError, match="results of other programs, x, beside"):
+        cw.compile(add, states[0], cw.result(before), **RING)
     with pytest.raises(InvalidArgumentError, match="the next states first"):
         cw.compile(lambda total, x: (total + x).sum(), cw.state((4,), bound=5), (4,), **RING)
     for initial in (2.0, np.nan, "x", None, [0.5]):

@@ -15,7 +15,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.kept_bits import bits_are_renewed
 from cloakwork.programs.slots import Output, SlotProgram
-from cloakwork.runtime.after import ROUNDING, After
+from cloakwork.runtime.after import ROUNDING, After, tensors_in
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.schemes.base import ReadLimits
 
@@ -120,6 +120,12 @@ def misfit(program: Program) -> str:
         return _misfit_of_bits(program, body)
     if body.numbers != "real":
         return "it is over integers, whose noise no step takes back; keep state over reals or bits"
+    if program.after:
+        names = ", ".join(link.input for link in program.after)
+        return (
+            f"it takes results of other programs, {names:.40}, beside its state; keep a state of "
+            "what clients encrypt, and take its result and theirs by a program that follows"
+        )
     if program.ranges or program.error is not None:
         return (
             "it has functions, whose errors at each step depend on all numbers before; keep state "
@@ -127,7 +133,13 @@ def misfit(program: Program) -> str:
         )
     if len({each.steps for each in program.kept}) > 1:
         return "its states last for several numbers of steps; give all the same steps="
+    read = {port.name for port, _ in tensors_in(program)}
     for link in links_of(program):
+        if link.input not in read:
+            return (
+                f"no step reads its state {link.input!r:.40}; leave that argument out, and return "
+                "what it would become among the other results"
+            )
         reason = link.misfit(program)
         if reason:
             return reason
@@ -135,8 +147,8 @@ def misfit(program: Program) -> str:
         if lacking > 0:
             return (
                 f"the result {link.result!r:.40} stands {lacking} levels below where the step "
-                f"reads {link.input!r:.40}; multiply neither state nor what is added to it by "
-                "more than whole numbers, or multiply in a program that follows"
+                f"reads {link.input!r:.40}; multiply state and what is added to it by nothing but "
+                "whole numbers other than 0, or multiply in a program that follows"
             )
     return _outgrown(program, body)
 
