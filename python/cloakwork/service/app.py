@@ -216,7 +216,7 @@ class _Server:
         assert job.results is not None
         receipt = Receipt.signed(self._signing, job.request, job.results, version("cloakwork"))
         headers = {**_of(job), "cloakwork-receipt": receipt.text()}
-        results = self._store.job_file(job.id, "results")
+        results = self._store.job_file(job.name, "results")
         return FileResponse(results, headers=headers, media_type=_BYTES)
 
     async def cancel(self, request: Request, user: str) -> Response:
@@ -235,9 +235,9 @@ class _Server:
 
     def _waiting(self, job: Job) -> Response:
         """Where the results of a job will be, and when to ask for them."""
-        told = {"job": job.id, "state": job.state, "seconds": job.seconds}
+        told = {"job": job.name, "state": job.state, "seconds": job.seconds}
         seconds = (self._jobs.seconds_before(job) + job.seconds) / self._settings.workers
-        headers = {"location": f"/v1/jobs/{job.id}", "retry-after": f"{math.ceil(seconds)}"}
+        headers = {"location": f"/v1/jobs/{job.name}", "retry-after": f"{math.ceil(seconds)}"}
         return JSONResponse(told, 202, headers={**headers, **_of(job)})
 
     def _seconds_of(self, name: str) -> float:

@@ -27,7 +27,7 @@ class Job:
     """One run that is asked for.
 
     Args:
-        id: What it is called: the hash of its user and its request.
+        name: What it is called: the hash of its user and its request.
         user: Whose it is.
         program: The name of the program.
         keys: The hash of the evaluation keys.
@@ -39,7 +39,7 @@ class Job:
         problem: Why it failed.
     """
 
-    id: str
+    name: str
     user: str
     program: str
     keys: str
@@ -86,9 +86,9 @@ class Jobs:
         >>> import tempfile
         >>> jobs = Jobs(Path(tempfile.mkdtemp()) / "jobs.sqlite", most=2)
         >>> first = jobs.accept("ada", "scores", "k", request="r1", seconds=2.0)
-        >>> jobs.accept("ada", "scores", "k", request="r1", seconds=2.0).id == first.id
+        >>> jobs.accept("ada", "scores", "k", request="r1", seconds=2.0).name == first.name
         True
-        >>> jobs.next().id == first.id, jobs.next() is None
+        >>> jobs.next().name == first.name, jobs.next() is None
         (True, True)
     """
 
@@ -141,7 +141,7 @@ class Jobs:
             self._base.execute(
                 "update jobs set state = 'running', started = ?, attempts = attempts + 1"
                 " where id = ?",
-                (time.time(), found.id),
+                (time.time(), found.name),
             )
         return found
 
@@ -178,7 +178,7 @@ class Jobs:
             "select coalesce(sum(seconds), 0) from jobs where state = 'running' or"
             " (state = 'queued' and made < (select made from jobs where id = ?))"
         )
-        return float(self._base.execute(query, (job.id,)).fetchone()[0])
+        return float(self._base.execute(query, (job.name,)).fetchone()[0])
 
     def counts(self) -> dict[str, int]:
         """How many jobs there are by state."""

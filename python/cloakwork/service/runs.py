@@ -65,11 +65,11 @@ class Runs:
 
     async def cancel(self, job: Job) -> None:
         """End a job, whether it waits or runs."""
-        process = self._running.get(job.id)
-        self._jobs.end(job.id, problem_of(_cancelled(job)))
+        process = self._running.get(job.name)
+        self._jobs.end(job.name, problem_of(_cancelled(job)))
         if process is not None:
             process.kill()
-        self._store.remove_job(job.id)
+        self._store.remove_job(job.name)
         await self.changed()
 
     async def _work(self) -> None:
@@ -105,30 +105,30 @@ class Runs:
             files = self._files(job)
         except NotServedError as error:
             # Its keys were removed meanwhile.
-            self._jobs.end(job.id, problem_of(error))
+            self._jobs.end(job.name, problem_of(error))
             return
-        self._running[job.id] = process
+        self._running[job.name] = process
         try:
             answer = await _asked(process, files)
         finally:
-            del self._running[job.id]
-        now = self._jobs.find(job.user, job.id)
+            del self._running[job.name]
+        now = self._jobs.find(job.user, job.name)
         if now is None or now.is_over:
             # It was cancelled.
             return
         if answer is not None:
-            self._jobs.end(job.id, **json.loads(answer))
+            self._jobs.end(job.name, **json.loads(answer))
         elif now.attempts < self._attempts:
-            self._jobs.requeue(job.id)
+            self._jobs.requeue(job.name)
         else:
-            self._jobs.end(job.id, problem_of(_killed(job)))
+            self._jobs.end(job.name, problem_of(_killed(job)))
 
     def _files(self, job: Job) -> bytes:
         files = {
             "program": str(self._store.program_file(job.program)),
             "keys": [str(each) for each in self._store.key_files(job.user, job.keys)],
-            "inputs": str(self._store.job_file(job.id, "inputs")),
-            "results": str(self._store.job_file(job.id, "results")),
+            "inputs": str(self._store.job_file(job.name, "inputs")),
+            "results": str(self._store.job_file(job.name, "results")),
         }
         return json.dumps(files).encode() + b"\n"
 
@@ -136,8 +136,8 @@ class Runs:
         """Remove jobs whose results nobody fetched."""
         while True:
             for job in self._jobs.expired(time.time() - self._kept_seconds):
-                self._jobs.remove(job.id)
-                self._store.remove_job(job.id)
+                self._jobs.remove(job.name)
+                self._store.remove_job(job.name)
             await asyncio.sleep(_EVERY)
 
 
