@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from cloakwork.programs.layout import Layout
 from cloakwork.programs.places import BatchPlaces
 from cloakwork.runtime.after import After
 from cloakwork.schemes.base import ReadLimits
+from tests.system.random_rows import random_circuit
 from tests.system.rows import row
 from tests.thoroughness import slow
 
@@ -304,6 +306,37 @@ def test_refusals_say_what_would_do() -> None:
         evaluators[1].run([several, sent])
     both = evaluators[1].run([several, clients[1].encrypt(w=[x, x])])
     assert clients[1].decrypt(both).shape == (2, 4)
+
+
+def test_programs_that_compute_the_same_are_one() -> None:
+    one, other = (cw.compile(lambda x: x * x, (3,), **RING) for _ in range(2))
+    with pytest.raises(InvalidArgumentError, match="let one program compute both results"):
+        cw.compile(lambda u, v: u - 2 * v, cw.result(one), cw.result(other), **RING)
+    bits = [cw.boolean.above(cw.Port("v", "signed", 4), 0).compile() for _ in range(2)]
+    ports = tuple(cw.Port(name, "bits", 1) for name in "ab")
+    circuit = random_circuit(random.Random(0), ports, cw.Port("y", "bits", 1))
+    with pytest.raises(InvalidArgumentError, match="let one program compute both results"):
+        circuit.compile(after=dict(zip("ab", map(cw.result, bits), strict=True)))
+    both = cw.compile(lambda u, v: u - 2 * v, cw.result(one), cw.result(one), **RING)
+    one, both = cw.together(one, both)
+    client, evaluator = one.keygen()
+    last = client.serving(both)
+    server = evaluator.serving(both, last.evaluation_keys(one))
+    x = np.array([0.5, -0.25, 1])
+    runs = [evaluator.run(client.encrypt(each)) for each in (x, -x / 2)]
+    with pytest.raises(InputNameError, match="got u, v twice; give what one run of <lambda>"):
+        server.run(runs)
+    assert np.abs(last.decrypt(server.run(runs[0])) + x * x).max() < 2.0**-15
+
+
+def test_circuits_that_decide_the_same_on_one_tensor_are_one() -> None:
+    above = [cw.exactly(lambda v: cw.boolean.above(v, 0.125), bits=8, fraction=6) for _ in range(2)]
+    program = cw.compile(
+        lambda x: above[0](x) * 0.5 + above[1](x), (4,), precision=8, log_n=12, insecure=True
+    )
+    assert len(program.parts) == 3
+    found = program.run([0.5, -0.5, 1, 0])
+    assert np.abs(found - [1.5, 0, 1.5, 0]).max() < 2.0**-7
 
 
 def test_programs_of_other_parameters_are_brought_together_first() -> None:

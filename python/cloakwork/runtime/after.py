@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from cloakwork.errors import ParametersMismatchError, ValueOutOfRangeError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    ParametersMismatchError,
+    ValueOutOfRangeError,
+)
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import Following, whole_program
 from cloakwork.programs.layout import Layout, in_strides
@@ -36,6 +40,27 @@ class ResultOf(Protocol):
 
     @property
     def result(self) -> str: ...
+
+
+def require_told_apart(results: Iterable[object], action: str) -> None:
+    """Refuse results of several programs that compute the same, which runs cannot tell apart.
+
+    Args:
+        results: What is given for inputs, of which some are results.
+        action: What is attempted.
+
+    Raises:
+        InvalidArgumentError: There are such.
+    """
+    known: dict[str, Program] = {}
+    for each in results:
+        program = each.program if isinstance(each, ResultOf) else None
+        if program is not None and known.setdefault(program.fingerprint, program) is not program:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected results of programs that differ, got those of two that "
+                f"compute the same, {program.name}, and such are one program with one run; let one "
+                "program compute both results, of inputs of its own for each"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -645,7 +645,10 @@ class Evaluator(KeyHolder):
         names = ", ".join(port.name for port in self.program.inputs if port.name in within)
         all_names = ", ".join(port.name for port in self.program.inputs)
         before = [each for each in self.program.after if each.input in within]
-        if several:
+        if several and before:
+            first = before[0].program.name
+            reason = f"got {names} twice; give what one run of {first} made, which is all of them"
+        elif several:
             reason = f"got {names} twice; leave one of them out"
         elif before and self.program.scheme.encrypts:
             first = before[0].program.name

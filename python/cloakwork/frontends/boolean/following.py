@@ -14,7 +14,13 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.port import BIT_KINDS, Port
-from cloakwork.runtime.after import After, ResultOf, programs_before, shape_of
+from cloakwork.runtime.after import (
+    After,
+    ResultOf,
+    programs_before,
+    require_told_apart,
+    shape_of,
+)
 from cloakwork.runtime.leaving import Leaving, fits, require_modulus, slots_of
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bridged import takes_numbers
@@ -35,6 +41,7 @@ def links_of_inputs(gates: GateProgram, after: object, action: str) -> tuple[Aft
             f"cannot {action}: expected results by the names of inputs, as "
             f"after={{'a': cloakwork.result(first)}}, got {shown(after)}"
         )
+    require_told_apart(after.values(), action)
     ports = {port.name: port for port in gates.inputs}
     links: list[After] = []
     for name, each in after.items():

@@ -9,7 +9,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.inputs import Declared
 from cloakwork.plan.circuits.following import range_of_exact
-from cloakwork.runtime.after import Result
+from cloakwork.runtime.after import Result, require_told_apart
 
 
 def taking_results(
@@ -32,6 +32,7 @@ def taking_results(
             f"cannot {action}: expected results over integers by the names of inputs, as "
             f"after={{'a': cloakwork.result(first)}}, got {shown(after)}"
         )
+    require_told_apart(after.values(), action)
     inputs = dict(declared)
     for name, result in after.items():
         if name not in declared:

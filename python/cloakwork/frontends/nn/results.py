@@ -11,7 +11,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.plan.networks.following import InputResult
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.programs.spec import PlacedSpec
-from cloakwork.runtime.after import Result, ResultOf
+from cloakwork.runtime.after import Result, ResultOf, require_told_apart
 from cloakwork.runtime.program import Program
 
 _ACTION = "compile a network"
@@ -46,6 +46,7 @@ def following_results(
     """
     results: dict[str, InputResult] = {}
     given: Mapping[str, Any] = after if isinstance(after, Mapping) else {"": after}
+    require_told_apart(given.values(), _ACTION)
     for name, each in given.items():
         is_result = isinstance(each, PlacedSpec) and isinstance(each, ResultOf)
         if not is_result or not isinstance(each.program, Program):

@@ -40,7 +40,7 @@ from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.magnitudes import program_in_units
 from cloakwork.programs.ir.tensors import TensorFunction
 from cloakwork.programs.spec import Spec
-from cloakwork.runtime.after import Result
+from cloakwork.runtime.after import Result, require_told_apart
 from cloakwork.runtime.costs import Costs, comparable
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.device.devices import CPU, device_name, open_device
@@ -180,6 +180,7 @@ def compile(
         return compile(step, *specs, log_n=ring, **_beside_loops(asked_for, spare))
 
     given: Sequence[Any] = specs
+    require_told_apart(given, "compile")
     asked_log_n = log_n
     bits = [each for each in given if isinstance(each, Result) and each.port.is_bits]
     if bits and log_n is None:
