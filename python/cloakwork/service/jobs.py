@@ -97,7 +97,8 @@ class Jobs:
         # The event loop's thread alone asks.
         self._base = sqlite3.connect(path, isolation_level=None)
         self._base.execute("pragma journal_mode=wal")
-        self._base.execute("pragma synchronous=full")
+        # What is lost with the machine's power is run again, and has the same results.
+        self._base.execute("pragma synchronous=normal")
         self._base.execute(_TABLE)
 
     def accept(self, user: str, program: str, keys: str, *, request: str, seconds: float) -> Job:
@@ -118,11 +119,14 @@ class Jobs:
                 f"cannot run {program}: expected at most {self._most} jobs of a user's at once, "
                 "got one more; ask again when one of them has ended"
             )
+        # An accepted job is on the disk.
+        self._base.execute("pragma synchronous=full")
         self._base.execute(
             "insert or replace into jobs (id, user, program, keys, request, state, seconds, made)"
             " values (?, ?, ?, ?, ?, 'queued', ?, ?)",
             (name, user, program, keys, request, seconds, time.time()),
         )
+        self._base.execute("pragma synchronous=normal")
         found = self.find(user, name)
         assert found is not None
         return found
