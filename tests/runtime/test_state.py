@@ -124,8 +124,10 @@ def test_a_state_of_another_key_program_or_step_is_refused(tmp_path: Path) -> No
     with pytest.raises(InputNameError, match="stays with the evaluator"):
         client.encrypt(total=np.ones(4), x=np.ones(4))
     plain, server = cw.compile(lambda x: x, (4,), **RING).keygen()
-    with pytest.raises(InvalidArgumentError, match="expected no state"):
+    with pytest.raises(InvalidArgumentError, match="expected no state, as the program keeps none"):
         server.run(plain.encrypt(x=np.ones(4)), state=state)
+    with pytest.raises(InvalidArgumentError, match="keeps none, got a step, 1; leave it out"):
+        server.run(plain.encrypt(x=np.ones(4)), step=1)
     with pytest.raises(InvalidArgumentError, match="keeps state"):
         plain.start()
     assert state.step == 0

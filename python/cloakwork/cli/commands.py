@@ -17,6 +17,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _INSECURE = click.option(
     "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
 )
+# Advice of the library, and as the command line takes it.
+_INSECURE_WORDS = "read it with insecure=True", "give --insecure"
 _PASSPHRASE_FD = click.option(
     "--passphrase-fd", type=int, help="A file descriptor with the passphrase of the client's file."
 )
@@ -42,7 +44,7 @@ def status_of(arguments: list[str] | None) -> int:
     except click.Abort:
         return INTERRUPTED
     except (CloakworkError, OSError) as error:
-        return _refused("cloakwork", str(error))
+        return _refused("cloakwork", str(error).replace(*_INSECURE_WORDS))
     return status or 0
 
 
@@ -184,7 +186,7 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
     "--serving",
     type=_FILE,
     multiple=True,
-    help="Another program for the same keys, brought together with PROGRAM.",
+    help="Another program, or interface, for the same keys, brought together with PROGRAM.",
 )
 @click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
 @_PASSPHRASE_FD
@@ -210,7 +212,7 @@ def keygen(
     A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.key_files import evaluator_of, load_for_clients  # noqa: PLC0415
+    from cloakwork.cli.key_files import evaluator_of, keys_of, load_for_clients  # noqa: PLC0415
     from cloakwork.cli.outputs import (  # noqa: PLC0415
         require_new_key,
         require_replaceable,
@@ -221,8 +223,6 @@ def keygen(
 
     if (evaluator is None) == (keys is None):
         raise click.UsageError("expected one of --evaluator and --keys.")
-    if serving and evaluator is None:
-        raise click.UsageError("--serving goes with --evaluator.")
     asked: dict[str, tuple[Path | None, type[Saved], Callable[[cw.Client], Saved]]] = {
         "--client": (client, cw.Client, lambda made: made),
         "--evaluator": (
@@ -230,7 +230,7 @@ def keygen(
             cw.Evaluator,
             lambda made: evaluator_of(made, serving, insecure),
         ),
-        "--keys": (keys, cw.EvaluationKeys, cw.Client.evaluation_keys),
+        "--keys": (keys, cw.EvaluationKeys, lambda made: keys_of(made, serving, insecure)),
         "--public-key": (public_key, cw.Encryptor, cw.Client.public_key),
     }
     files = {option: path for option, (path, _, _) in asked.items() if path is not None}
@@ -310,13 +310,17 @@ def encrypt(
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.cli.key_files import load_encrypting, serving  # noqa: PLC0415
-    from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
+    from cloakwork.cli.outputs import (  # noqa: PLC0415
+        require_new_state,
+        require_replaceable,
+        require_separate,
+    )
 
     if first_state is not None:
         if inputs is not None or output is not None or folder is not None:
             raise click.UsageError("--first-state goes without INPUTS and where to write them.")
         require_separate({"--first-state": first_state}, [key])
-        require_replaceable(first_state, cw.EncryptedState)
+        require_new_state(first_state)
         client = serving(load_encrypting(key, insecure, passphrase_fd), served, insecure)
         if not isinstance(client, cw.Client):
             raise click.UsageError("--first-state takes a client's file, not that of a public key.")
@@ -341,7 +345,7 @@ def encrypt(
 
 @cloakwork.command()
 @click.argument("evaluator", type=_FILE)
-@click.argument("inputs", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("inputs", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
 @click.option("--threads", type=int, help="Operations at once; all cores by default.")
 @click.option("--memory-limit", type=int, help="Bytes that the ciphertexts may take.")
@@ -371,10 +375,12 @@ def run(
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.cluster import run_on  # noqa: PLC0415
     from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
-    from cloakwork.cli.key_files import require_layers, serving  # noqa: PLC0415
+    from cloakwork.cli.key_files import require_layers, require_profiled, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.runtime.saved import Saved, save_all  # noqa: PLC0415
 
+    if not inputs and state is None:
+        raise click.UsageError("Missing argument 'INPUTS...', or '--state' of a step without any.")
     stays = options["folder"] is not None and any(path.is_dir() for path in inputs)
     if output is None and not stays:
         raise click.UsageError(
@@ -386,6 +392,8 @@ def run(
         require_replaceable(output, cw.Encrypted)
     insecure = options["insecure"]
     loaded = serving(cw.load(evaluator, cw.Evaluator, insecure=insecure), served, insecure)
+    if options["profile"]:
+        require_profiled(loaded.program)
     if options["memory_limit"] is not None:
         loaded.memory_limit = options["memory_limit"]
     if options["cache_bytes"] is not None:

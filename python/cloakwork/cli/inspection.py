@@ -22,6 +22,8 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load, program_of
 from cloakwork.runtime.program import KIND as PROGRAM_KIND
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.rekeying import KIND as REKEYING_KIND
+from cloakwork.runtime.state import KIND as STATE_KIND
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits
 
@@ -67,8 +69,13 @@ def inspected(path: Path) -> str:
         lines += [f"holds     {_KEYS[kind]}"]
         lines += [f"security  {read_scheme(fields.within('scheme'), _ANY)}"]
         lines += [f"key       {fields.data('key_id').hex()}"]
-    elif kind == ENCRYPTED_KIND:
+    elif kind in (ENCRYPTED_KIND, STATE_KIND):
         lines += _encrypted(fields)
+        lines += [f"step      {fields.raw('step')}"] if kind == STATE_KIND else []
+    elif kind == REKEYING_KIND:
+        lines += ["holds     the old secret key, encrypted under the new one"]
+        lines += [f"security  {read_scheme(fields.within('scheme'), _ANY)}"]
+        lines += [f"{end:<9} key {fields.data(f'{end}_id').hex()}" for end in ("from", "to")]
     elif kind == TENSOR_KIND:
         lines += [f"key       {fields.data('key_id').hex()}"]
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.runtime import container
 from cloakwork.runtime.client import ENCRYPTOR_KIND, Client, Encryptor
 from cloakwork.runtime.client import KIND as CLIENT_KIND
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.interface import KIND as INTERFACE_KIND
 from cloakwork.runtime.interface import Interface
@@ -78,6 +79,23 @@ def serving(
     return holder.serving(load(program, Program, insecure=insecure))
 
 
+def keys_of(client: Client, others: Sequence[Path], insecure: bool) -> EvaluationKeys:
+    """The evaluation keys of a client's program and of others, or of their interfaces.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> client, _ = cw.compile(lambda x: x.sum(), (4,)).keygen()
+        >>> sorted(keys_of(client, [], insecure=False).names)
+        ['rotation 1', 'rotation 2']
+    """
+    made, served = client.evaluation_keys(), [client.program]
+    for path in others:
+        program = load_for_clients(path, insecure)
+        made.extend(client.serving(program).evaluation_keys(*served))
+        served.append(program)
+    return made
+
+
 def evaluator_of(client: Client, others: Sequence[Path], insecure: bool) -> Evaluator:
     """An evaluator of a client's program and of others, with the keys of all, each once.
 
@@ -109,6 +127,16 @@ def load_for_clients(path: Path, insecure: bool) -> Program | Interface:
     if container.kind_of(path) == INTERFACE_KIND:
         return load(path, Interface, insecure=insecure)
     return load(path, Program, insecure=insecure)
+
+
+def require_profiled(program: Program) -> None:
+    """Refuse to print what a run took whose steps are not measured one by one."""
+    if program.row or program.repeated is not None:
+        several = "a row of them" if program.row else "one that is repeated"
+        raise InvalidArgumentError(
+            f"cannot run {program.name} with --profile: expected one program that runs once, got "
+            f"{several}; leave --profile out"
+        )
 
 
 def require_layers(program: Program) -> None:

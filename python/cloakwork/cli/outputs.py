@@ -74,6 +74,22 @@ def require_new_key(path: Path) -> None:
         )
 
 
+def require_new_state(path: Path) -> None:
+    """Refuse to write the first state where a file is, such as a later one.
+
+    Example:
+        >>> require_new_state(Path(__file__))
+        Traceback (most recent call last):
+        cloakwork.errors.NotReplaceableError: ... and a state that is replaced is lost; ...
+    """
+    _require_place(path)
+    if not _is_empty(path):
+        raise NotReplaceableError(
+            f"cannot write {path}: expected a new file, got {_described(_kind(path))}, and a state "
+            "that is replaced is lost; name another file, or remove this one"
+        )
+
+
 def require_not_of_cloakwork(path: Path) -> None:
     """Refuse to write results or a picture over a program, a key or ciphertexts."""
     _require_place(path)

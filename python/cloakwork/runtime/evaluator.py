@@ -387,11 +387,16 @@ class Evaluator(KeyHolder):
         kept = program.kept if program.scheme.encrypts else ()
         if not kept and state is None and step is None:
             return
-        if not kept or not isinstance(state, EncryptedState):
-            expected = "the state that start() or the run before made" if kept else "no state"
+        if not kept:
+            given = f"a step, {shown(step)}" if state is None else shown(state)
             raise InvalidArgumentError(
-                f"cannot {action}: expected {expected}, got {shown(state)}; give it by state= to "
-                "programs that keep one, and to no others"
+                f"cannot {action}: expected no state, as the program keeps none, got {given}; "
+                "leave it out"
+            )
+        if not isinstance(state, EncryptedState):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected the state that start() or the run before made, got "
+                f"{shown(state)}; give it by state="
             )
         self._require_own(state, "inputs", action)
         if set(state.ports) != {each.input for each in kept}:
