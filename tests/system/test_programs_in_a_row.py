@@ -16,10 +16,12 @@ from cloakwork.base.record import Fields
 from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
+    InvalidParametersError,
     InvalidProgramError,
     KeyMismatchError,
     MalformedBytesError,
     ParametersMismatchError,
+    PrecisionLostError,
     ProgramMismatchError,
     ShapeMismatchError,
 )
@@ -373,3 +375,36 @@ def test_specs_that_do_not_serve_are_refused() -> None:
     ):
         with pytest.raises(InvalidProgramError, match=reason):
             cw.Program(two.scheme, two.body, two.packing, after=(link,))
+
+
+def _powers(x: Any) -> Any:
+    return np.exp(x)
+
+
+def test_results_that_their_errors_leave_nothing_of_are_refused() -> None:
+    first = cw.compile(_powers, (4,), precision=8, log_n=11, insecure=True)
+    taken = cw.result(first)
+    # Of 1.7 at most, 2^-8 is within 8 bits or so; 50 times as much is not.
+    with pytest.raises(InvalidParametersError, match="than 8 bits of them are right"):
+        cw.compile(lambda y: cw.within(50 * (y - 1), -0.5, 0.5), taken, log_n=11, insecure=True)
+    with pytest.raises(InvalidParametersError, match="compile what it follows with about"):
+        cw.compile(lambda y: np.tanh(y - y.mean()) * 0.001, taken, log_n=11, insecure=True)
+
+
+def test_results_smaller_than_what_the_row_is_off_by_are_not_given_out() -> None:
+    first = cw.compile(_powers, (4,), precision=8, log_n=11, insecure=True)
+    second = cw.compile(lambda y: 3000 * (y - 1), cw.result(first), log_n=11, insecure=True)
+    first, second = cw.together(first, second, insecure=True)
+    client, evaluator = first.keygen()
+    last = client.serving(second)
+    server = evaluator.serving(second, last.evaluation_keys(first))
+    assert second.error is not None
+    assert 2 < second.error < 16
+    small = server.run(evaluator.run(client.encrypt([0.0001, -0.0001, 0.0003, 0.0])))
+    with pytest.raises(PrecisionLostError, match="states errors of up to 8"):
+        last.decrypt(small)
+    with pytest.raises(PrecisionLostError, match="compile what it follows with more precision"):
+        last.decrypt_for_others(small, statistical_bits=5, decryptions=4)
+    x = np.array([0.5, -0.5, 1.0, -1.0])
+    found = last.decrypt(server.run(evaluator.run(client.encrypt(x))))
+    assert np.abs(found - 3000 * (np.exp(x) - 1)).max() < second.error

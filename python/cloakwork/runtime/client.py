@@ -665,6 +665,8 @@ class Client(_Encrypting):
                 f"results exceeds {bound:g}, so that nothing of them would be right; compile it "
                 "anew, or get it again from whoever compiled it"
             )
+        if stated is not None and program.after and not self._gives_zeros:
+            _require_more_than_carried(arrays, stated, bound, action)
         if stated is not None and asked is None:
             # It is of polynomials, too; of noise it is what simulations show, which is far less
             # than the worst that ciphertexts know of themselves.
@@ -861,3 +863,16 @@ class Client(_Encrypting):
         encryptor = Encryptor(program, program.scheme.public_key(self._key), self._key_id)
         self._ledger.enrol(encryptor.maker)
         return encryptor
+
+
+def _require_more_than_carried(
+    arrays: Sequence[NDArray[np.float64]], error: float, bound: float, action: str
+) -> None:
+    """Refuse results of a row that are smaller than their errors, of which no ciphertext knows."""
+    largest = max(map(largest_magnitude, arrays))
+    if error > max(min(1.0, bound), largest):
+        raise PrecisionLostError(
+            f"cannot {action}: expected results that exceed their errors, got none above "
+            f"{largest:.3g}, where the program states errors of up to {error:.3g} by what the "
+            "results that it takes are off by; compile what it follows with more precision"
+        )

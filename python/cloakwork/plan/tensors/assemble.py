@@ -72,6 +72,8 @@ def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Progra
     )
     packing = _packing(plan, function, outputs)
     error_bound = error = carried + noise if is_stated else None
+    if is_placed:
+        _require_more_than_carried(outputs, carried + noise, task)
     return Program(
         _scheme(plan, task), plan.lowered.program, packing, error=error, error_bound=error_bound
     )
@@ -100,6 +102,8 @@ def program_with_functions(
             f"{refusal}; the bounds of the inputs decide what is compared at {', '.join(decided)}: "
             "it comes out the same for all numbers"
         ) from refusal
+    if any(isinstance(spec, PlacedSpec) for spec in function.specs):
+        _require_more_than_carried(outputs, near.error + noise, task)
     return Program(
         _scheme(plan, task),
         body,
@@ -164,6 +168,19 @@ def _require_more_than_noise(outputs: Sequence[Port], function: TensorFunction, 
         )
     if 0 < bound * 2.0**precision < 2.0**MIN_RIGHT_BITS:
         raise refusal_of_noise(title, bound, precision)
+
+
+def _require_more_than_carried(outputs: Sequence[Port], error: float, task: Task) -> None:
+    """Refuse results that are smaller than what the results that they are made of are off by."""
+    bound = max(port.bound for port in outputs)
+    if 0 < bound < error * 2.0**MIN_RIGHT_BITS:
+        raise InvalidParametersError(
+            f"cannot compile {task.title}: its results are at most {bound:g}, and by what the "
+            f"results that it takes are off by they are off by up to {error:.2g}, so that fewer "
+            f"than {MIN_RIGHT_BITS} bits of them are right; compile what it follows with about "
+            f"{math.ceil(math.log2(error / bound)) + MIN_RIGHT_BITS} bits more, or compute both in "
+            "one function"
+        )
 
 
 def refusal_of_noise(title: str, bound: float, precision: int) -> InvalidParametersError:
