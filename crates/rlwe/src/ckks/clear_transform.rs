@@ -62,25 +62,35 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     /// ```
     pub fn applied(&self, vectors: &[f64], of: &[usize]) -> Result<Vec<f64>> {
         self.check(vectors, of)?;
+        if let Some(patterns) = self.patterns {
+            let terms = self.terms(of);
+            let groups: Vec<&[Term]> = terms.chunk_by(Term::stands_with).collect();
+            return Ok(self.total(groups.len(), |range| {
+                let mut sums = system_memory::filled(0.0, self.slots);
+                for &terms in &groups[range] {
+                    add_terms(&mut sums, vectors, terms, patterns);
+                }
+                sums
+            }));
+        }
+        Ok(self.total(self.counts.len(), |diagonals| self.sum(diagonals, vectors, of)))
+    }
+
+    /// The total of sums over parts of so many things.
+    fn total(&self, count: usize, sum: impl Fn(Range<usize>) -> Vec<f64> + Sync) -> Vec<f64> {
         // As many parts on any machine: sums are rounded in the same order.
-        let share = self.counts.len().div_ceil(PARTS).max(1);
-        let starts: Vec<usize> = (0..self.counts.len()).step_by(share).collect();
+        let share = count.div_ceil(PARTS).max(1);
+        let starts: Vec<usize> = (0..count).step_by(share).collect();
         let parts: Vec<Vec<f64>> = parallel::over(starts)
             .shared()
-            .map(|start| {
-                let diagonals = start..self.counts.len().min(start + share);
-                match self.patterns {
-                    Some(patterns) => self.sum_of_patterns(diagonals, vectors, of, patterns),
-                    None => self.sum(diagonals, vectors, of),
-                }
-            })
+            .map(|start| sum(start..count.min(start + share)))
             .collect();
         let mut parts = parts.into_iter();
         let mut sums = parts.next().unwrap_or_else(|| system_memory::filled(0.0, self.slots));
         for part in parts {
             sums.iter_mut().zip(part).for_each(|(sum, more)| *sum += more);
         }
-        Ok(sums)
+        sums
     }
 
     /// The sum of the products of some diagonals.
@@ -114,32 +124,26 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
         sums
     }
 
-    /// [`Self::sum`] where elements stand in the slots of patterns.
-    fn sum_of_patterns(
-        &self,
-        diagonals: Range<usize>,
-        vectors: &[f64],
-        of: &[usize],
-        patterns: &Patterns,
-    ) -> Vec<f64> {
-        let slots = self.slots;
-        let mut sums = system_memory::filled(0.0, slots);
-        let mut end = self.counts[..diagonals.start].iter().sum::<usize>();
-        for diagonal in diagonals {
-            let span = end..end + self.counts[diagonal];
-            end = span.end;
-            let vector = &vectors[of[diagonal] * slots..][..slots];
-            let turn = self.rotations[diagonal].rem_euclid(slots as i64) as usize;
-            for element in span {
-                let weight = self.weight(element);
-                let number = self.pattern_of.map_or(0, |of| of[element] as usize);
-                for run in patterns.runs(number) {
-                    let target = (self.targets[element].into() as usize + run.start) & (slots - 1);
-                    add_run(&mut sums, vector, weight, (target, turn, run.len));
-                }
+    /// All elements, those of long patterns side by side that stand in the same slots.
+    fn terms(&self, of: &[usize]) -> Vec<Term> {
+        let mut terms = Vec::with_capacity(self.targets.len());
+        for (diagonal, &count) in self.counts.iter().enumerate() {
+            let turn = self.rotations[diagonal].rem_euclid(self.slots as i64) as usize;
+            for element in terms.len()..terms.len() + count {
+                terms.push(Term {
+                    pattern: self.pattern_of.map_or(0, |of| of[element] as usize),
+                    target: self.targets[element].into() as usize,
+                    vector: of[diagonal] * self.slots,
+                    turn,
+                    weight: self.weight(element),
+                });
             }
         }
-        sums
+        // Of short patterns sorting would take longer than what it saves.
+        if self.patterns.is_some_and(Patterns::are_long) {
+            terms.sort_by_key(|term| (term.pattern, term.target));
+        }
+        terms
     }
 
     fn weight(&self, element: usize) -> f64 {
@@ -189,19 +193,55 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     }
 }
 
-/// Adds a weight times slots of a vector to as many slots from a target on, all modulo the slots.
-fn add_run(
-    sums: &mut [f64],
-    vector: &[f64],
+/// An element that stands in the slots of a pattern.
+#[derive(Debug, Clone, Copy)]
+struct Term {
+    pattern: usize,
+    /// The slot that the pattern is counted from.
+    target: usize,
+    /// Where the vector that is multiplied begins.
+    vector: usize,
+    /// How much further the slots of the vector are.
+    turn: usize,
     weight: f64,
-    (mut target, turn, mut left): (usize, usize, usize),
+}
+
+impl Term {
+    fn stands_with(&self, other: &Self) -> bool {
+        (self.pattern, self.target) == (other.pattern, other.target)
+    }
+}
+
+/// Adds terms that stand in the same slots.
+fn add_terms(sums: &mut [f64], vectors: &[f64], terms: &[Term], patterns: &Patterns) {
+    let (fours, rest) = terms.as_chunks::<4>();
+    for run in patterns.runs(terms[0].pattern) {
+        let start = (terms[0].target + run.start) & (sums.len() - 1);
+        fours.iter().for_each(|terms| add_run(sums, vectors, terms, (start, run.len)));
+        rest.iter().for_each(|&term| add_run(sums, vectors, &[term], (start, run.len)));
+    }
+}
+
+/// Adds terms to as many slots from one on, all modulo the slots; several together take their
+/// memory to the sums once.
+fn add_run<const N: usize>(
+    sums: &mut [f64],
+    vectors: &[f64],
+    terms: &[Term; N],
+    (mut target, mut left): (usize, usize),
 ) {
     let slots = sums.len();
     while left > 0 {
-        let source = (target + turn) & (slots - 1);
-        let count = left.min(slots - target).min(slots - source);
-        let (sums, values) = (&mut sums[target..][..count], &vector[source..][..count]);
-        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += weight * value);
+        let sources = terms.map(|term| (target + term.turn) & (slots - 1));
+        let ends = sources.iter().fold(target, |most, &source| most.max(source));
+        let count = left.min(slots - ends);
+        let values: [&[f64]; N] = std::array::from_fn(|number| {
+            &vectors[terms[number].vector + sources[number]..][..count]
+        });
+        for (slot, sum) in sums[target..][..count].iter_mut().enumerate() {
+            *sum = (terms.iter().zip(&values))
+                .fold(*sum, |sum, (term, values)| sum + term.weight * values[slot]);
+        }
         target = (target + count) & (slots - 1);
         left -= count;
     }

@@ -3,6 +3,9 @@
 
 use crate::{Error, Result};
 
+/// Steps of a long pattern.
+const LONG: usize = 64;
+
 /// Sets of slots in which elements of diagonals stand, counted from their own, modulo all slots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Patterns {
@@ -64,6 +67,11 @@ impl Patterns {
             of.len() == elements && of.iter().all(|&number| (number as usize) < self.steps.len())
         });
         are_known && self.steps.iter().flatten().all(|&step| (step as usize) < slots)
+    }
+
+    /// Whether a pattern has so many steps that elements which share it are worth finding.
+    pub(super) fn are_long(&self) -> bool {
+        self.steps.iter().map(Vec::len).sum::<usize>() >= LONG * self.len()
     }
 
     /// The steps of a pattern.
