@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.tokens import Tokens
+from cloakwork.service.access import AccessTokens
 from tests.cli.command import Cloakwork
 
 
@@ -32,9 +32,9 @@ def test_a_token_is_of_a_user(tmp_path: Path) -> None:
     token = Cloakwork(tmp_path)("token", "ada", "--token-file", str(tokens)).strip()
     assert token not in tokens.read_text()
     assert tokens.stat().st_mode & 0o077 == 0
-    assert Tokens.read(tokens).user_of(f"Bearer {token}") == "ada"
+    assert AccessTokens.read(tokens).user_of(f"Bearer {token}") == "ada"
     told = Cloakwork(tmp_path).refusal("token", "a b", "--token-file", str(tokens))
     assert "letters, digits" in told
     tokens.write_text("ada\n")
     with pytest.raises(cw.errors.InvalidArgumentError, match="in line 1"):
-        Tokens.read(tokens)
+        AccessTokens.read(tokens)

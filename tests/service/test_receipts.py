@@ -14,7 +14,7 @@ import cloakwork as cw
 from cloakwork._native import SigningKey
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError, ProgramMismatchError
 from cloakwork.service.agreed import AgreedEvaluator
-from cloakwork.service.receipts import Receipt
+from cloakwork.service.receipts import SignedReceipt
 from tests.cli.command import Cloakwork
 from tests.service.serving import Serving, put
 
@@ -51,18 +51,18 @@ def test_an_audit_runs_again_and_compares(servings: list[Serving], tmp_path: Pat
     assert "the same results" in Cloakwork(tmp_path)("audit", *given)
     client.encrypt(np.zeros(16)).save(paths["inputs"])
     assert "expected the program, evaluation keys" in Cloakwork(tmp_path).refusal("audit", *given)
-    lying = Receipt.signed(SigningKey.generate(), receipt.request, "0" * 64, receipt.version)
+    lying = SignedReceipt.signed(SigningKey.generate(), receipt.request, "0" * 64, receipt.version)
     with pytest.raises(AnswerMismatchError, match="expected those of hash 000000000000"):
         lying.audit(NORM, [paths["keys"]], sent)
 
 
 def test_a_receipt_is_its_signers() -> None:
-    made = Receipt.signed(SigningKey.generate(), "ab", "cd", "1")
+    made = SignedReceipt.signed(SigningKey.generate(), "ab", "cd", "1")
     with pytest.raises(AnswerMismatchError, match="expected the signature"):
-        Receipt.read(replace(made, results="ce").text())
+        SignedReceipt.read(replace(made, results="ce").text())
     for text in ("", "AAAA", "\u00e9", made.text()[:-8]):
         with pytest.raises(MalformedBytesError, match="expected one of a server"):
-            Receipt.read(text)
+            SignedReceipt.read(text)
 
 
 def test_a_server_that_signs_by_another_key_is_named(servings: list[Serving]) -> None:

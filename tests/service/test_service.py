@@ -26,9 +26,9 @@ from cloakwork.errors import (
     RunCancelledError,
     ServerUnreachableError,
 )
+from cloakwork.service.access import new_token
 from cloakwork.service.jobs import Jobs
 from cloakwork.service.remote import RemoteJob, Server
-from cloakwork.service.tokens import new_token
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
 

@@ -575,7 +575,7 @@ def token(user: str, token_file: Path, days: int) -> None:
     """Print a token for a user of a server, which keeps its hash alone."""
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415
 
-    from cloakwork.service.tokens import new_token  # noqa: PLC0415
+    from cloakwork.service.access import new_token  # noqa: PLC0415
 
     click.echo(new_token(token_file, user, datetime.now(UTC) + timedelta(days=days)))
 
@@ -591,8 +591,8 @@ def audit(
 ) -> None:
     """Run again what a server signed, and compare the results byte by byte."""
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.service.receipts import Receipt  # noqa: PLC0415
+    from cloakwork.service.receipts import SignedReceipt  # noqa: PLC0415
 
-    read = Receipt.read(receipt.read_text().strip())
+    read = SignedReceipt.read(receipt.read_text().strip())
     read.audit(cw.load(program, cw.Program, insecure=insecure), keys, cw.load(inputs, cw.Encrypted))
     click.echo(f"the same results; signed by {read.signer}")

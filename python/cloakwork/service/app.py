@@ -25,13 +25,13 @@ from cloakwork.errors import (
 from cloakwork.explain.estimate import estimate
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.program import Program
-from cloakwork.service.jobs import FAILED, Job, Jobs, job_name, request_of
+from cloakwork.service.access import AccessTokens
+from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
-from cloakwork.service.receipts import Receipt
+from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.runs import Runs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
-from cloakwork.service.tokens import Tokens
 
 # What a sender says of evaluation keys.
 _OF_KEYS = ("key_id", "program")
@@ -107,7 +107,9 @@ class _Server:
             settings.folder, insecure=settings.insecure, most_key_bytes=settings.most_key_bytes
         )
         self._jobs = Jobs(settings.folder / "jobs.sqlite", most=settings.most_jobs)
-        self._tokens = Tokens() if settings.tokens is None else Tokens.read(settings.tokens)
+        self._tokens = (
+            AccessTokens() if settings.tokens is None else AccessTokens.read(settings.tokens)
+        )
         self._signing = self._store.signing_key()
         self._seconds: dict[str, float] = {}
         self.runs = Runs(
@@ -214,7 +216,9 @@ class _Server:
         if job.state == FAILED:
             return _problem(job.problem)
         assert job.results is not None
-        receipt = Receipt.signed(self._signing, job.request, job.results, version("cloakwork"))
+        receipt = SignedReceipt.signed(
+            self._signing, job.request, job.results, version("cloakwork")
+        )
         headers = {**_of(job), "cloakwork-receipt": receipt.text()}
         results = self._store.job_file(job.name, "results")
         return FileResponse(results, headers=headers, media_type=_BYTES)
@@ -224,7 +228,7 @@ class _Server:
         await self.runs.cancel(self._job(request, user))
         return Response(status_code=204)
 
-    def _job(self, request: Request, user: str) -> Job:
+    def _job(self, request: Request, user: str) -> ServedJob:
         name = request.path_params["job"]
         found = self._jobs.find(user, name)
         if found is None:
@@ -233,7 +237,7 @@ class _Server:
             )
         return found
 
-    def _waiting(self, job: Job) -> Response:
+    def _waiting(self, job: ServedJob) -> Response:
         """Where the results of a job will be, and when to ask for them."""
         told = {"job": job.name, "state": job.state, "seconds": job.seconds}
         seconds = (self._jobs.seconds_before(job) + job.seconds) / self._settings.workers
@@ -260,7 +264,7 @@ class _Server:
         return b"".join(blocks)
 
 
-def _of(job: Job) -> dict[str, str]:
+def _of(job: ServedJob) -> dict[str, str]:
     """What binds an answer to its request."""
     return {"cloakwork-request": job.request}
 

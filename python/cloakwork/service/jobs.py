@@ -23,7 +23,7 @@ create table if not exists jobs (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ServedJob:
     """One run that is asked for.
 
     Args:
@@ -101,7 +101,9 @@ class Jobs:
         self._base.execute("pragma synchronous=normal")
         self._base.execute(_TABLE)
 
-    def accept(self, user: str, program: str, keys: str, *, request: str, seconds: float) -> Job:
+    def accept(
+        self, user: str, program: str, keys: str, *, request: str, seconds: float
+    ) -> ServedJob:
         """A job; the one that is there already where the same was asked before.
 
         One that failed is begun anew.
@@ -131,11 +133,11 @@ class Jobs:
         assert found is not None
         return found
 
-    def find(self, user: str, name: str) -> Job | None:
+    def find(self, user: str, name: str) -> ServedJob | None:
         """A job of a user; None where there is none."""
         return self._one("id = ? and user = ?", name, user)
 
-    def next(self) -> Job | None:
+    def next(self) -> ServedJob | None:
         """The job to run now, which runs from then on: users take turns. None where none waits."""
         found = self._one(
             "state = 'queued' order by (select coalesce(max(other.started), 0) from jobs other"
@@ -172,11 +174,11 @@ class Jobs:
         """Forget a job."""
         self._base.execute("delete from jobs where id = ?", (name,))
 
-    def expired(self, before: float) -> Sequence[Job]:
+    def expired(self, before: float) -> Sequence[ServedJob]:
         """Jobs that ended before a moment."""
         return self._several("ended < ?", before)
 
-    def seconds_before(self, job: Job) -> float:
+    def seconds_before(self, job: ServedJob) -> float:
         """How long all that wait before a job, and run, take by their estimates."""
         query = (
             "select coalesce(sum(seconds), 0) from jobs where state = 'running' or"
@@ -193,14 +195,14 @@ class Jobs:
         query = f"select count(*) from jobs where {where}"
         return int(self._base.execute(query, values).fetchone()[0])
 
-    def _one(self, where: str, *values: object) -> Job | None:
+    def _one(self, where: str, *values: object) -> ServedJob | None:
         found = self._several(where, *values)
         return found[0] if found else None
 
-    def _several(self, where: str, *values: object) -> list[Job]:
+    def _several(self, where: str, *values: object) -> list[ServedJob]:
         query = (
             "select id, user, program, keys, request, state, seconds, attempts, results, problem"
             f" from jobs where {where}"
         )
         found = self._base.execute(query, values).fetchall()
-        return [replace(Job(*row), problem=row[-1] and json.loads(row[-1])) for row in found]
+        return [replace(ServedJob(*row), problem=row[-1] and json.loads(row[-1])) for row in found]

@@ -16,13 +16,13 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.program import Program
 from cloakwork.service.jobs import request_of
-from cloakwork.service.store import blocks_of, digest_of
+from cloakwork.service.store import blocks_of, hash_of
 
 _TAG = b"cloakwork receipt 1\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class SignedReceipt:
     """That a request has these results, as a server says.
 
     Args:
@@ -33,8 +33,8 @@ class Receipt:
         signature: By Ed25519, in hexadecimal digits.
 
     Example:
-        >>> made = Receipt.signed(SigningKey.generate(), "ab", "cd", "1.0")
-        >>> Receipt.read(made.text()) == made
+        >>> made = SignedReceipt.signed(SigningKey.generate(), "ab", "cd", "1.0")
+        >>> SignedReceipt.read(made.text()) == made
         True
     """
 
@@ -102,7 +102,7 @@ class Receipt:
         """
         from cloakwork.runtime.load import load  # noqa: PLC0415
 
-        digests = ",".join(sorted(digest_of(blocks_of(each)) for each in keys))
+        digests = ",".join(sorted(hash_of(blocks_of(each)) for each in keys))
         if request_of(program.fingerprint, digests, inputs.to_bytes()) != self.request:
             raise AnswerMismatchError(
                 "cannot audit: expected the program, evaluation keys and inputs that the receipt "

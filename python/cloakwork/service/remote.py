@@ -27,8 +27,8 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.jobs import request_of
 from cloakwork.service.problems import error_of
-from cloakwork.service.receipts import Receipt
-from cloakwork.service.store import blocks_of, digest_of
+from cloakwork.service.receipts import SignedReceipt
+from cloakwork.service.store import blocks_of, hash_of
 
 if TYPE_CHECKING:
     from httpx import Client as Connection
@@ -189,7 +189,7 @@ class Server:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "keys"
             keys.save(path)
-            digest = digest_of(blocks_of(path))
+            digest = hash_of(blocks_of(path))
             for attempt in _attempts():
                 here = self._asked("HEAD", f"/v1/keys/{digest}").headers
                 if here.get("upload-complete") == "?1":
@@ -289,7 +289,7 @@ class RemoteJob:
 
     def __init__(self, server: Server, name: str, request: str) -> None:
         self._server, self.name, self._request = server, name, request
-        self.receipt: Receipt | None = None
+        self.receipt: SignedReceipt | None = None
 
     def results(self) -> Encrypted:
         """Its results, once they are there.
@@ -307,13 +307,13 @@ class RemoteJob:
                 self.receipt = self._receipt(found)
                 return Encrypted.from_bytes(found.content)
 
-    def _receipt(self, answer: Response) -> Receipt:
+    def _receipt(self, answer: Response) -> SignedReceipt:
         """What the server signs of the results.
 
         Raises:
             AnswerMismatchError: It is of others, or signed by another.
         """
-        receipt = Receipt.read(answer.headers.get("cloakwork-receipt", ""))
+        receipt = SignedReceipt.read(answer.headers.get("cloakwork-receipt", ""))
         if (receipt.request, receipt.signer) != (self._request, self._server.signer):
             raise AnswerMismatchError(
                 f"cannot take an answer: expected a receipt of the request {self._request[:12]} "

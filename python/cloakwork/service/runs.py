@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cloakwork.errors import NotServedError, RunCancelledError, WorkerFailedError
-from cloakwork.service.jobs import Job, Jobs
+from cloakwork.service.jobs import Jobs, ServedJob
 from cloakwork.service.problems import problem_of
 from cloakwork.service.store import Store
 
@@ -63,7 +63,7 @@ class Runs:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait_for(is_so), seconds)
 
-    async def cancel(self, job: Job) -> None:
+    async def cancel(self, job: ServedJob) -> None:
         """End a job, whether it waits or runs."""
         process = self._running.get(job.name)
         self._jobs.end(job.name, problem_of(_cancelled(job)))
@@ -87,7 +87,7 @@ class Runs:
                 process.kill()
                 await process.wait()
 
-    async def _next(self) -> Job:
+    async def _next(self) -> ServedJob:
         """The next job, once there is one."""
         async with self._wake:
             while (job := self._jobs.next()) is None:
@@ -100,7 +100,7 @@ class Runs:
             sys.executable, "-m", _MODULE, *insecure, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
         )
 
-    async def _run(self, job: Job, process: Process) -> None:
+    async def _run(self, job: ServedJob, process: Process) -> None:
         try:
             files = self._files(job)
         except NotServedError as error:
@@ -123,7 +123,7 @@ class Runs:
         else:
             self._jobs.end(job.name, problem_of(_killed(job)))
 
-    def _files(self, job: Job) -> bytes:
+    def _files(self, job: ServedJob) -> bytes:
         files = {
             "program": str(self._store.program_file(job.program)),
             "keys": [str(each) for each in self._store.key_files(job.user, job.keys)],
@@ -155,11 +155,11 @@ async def _asked(process: Process, line: bytes) -> bytes | None:
     return None
 
 
-def _cancelled(job: Job) -> RunCancelledError:
+def _cancelled(job: ServedJob) -> RunCancelledError:
     return RunCancelledError(f"cannot run {job.program}: the job was cancelled; ask for it again")
 
 
-def _killed(job: Job) -> WorkerFailedError:
+def _killed(job: ServedJob) -> WorkerFailedError:
     return WorkerFailedError(
         f"cannot run {job.program}: its process was killed, for memory perhaps, {job.attempts + 1} "
         "times; ask again later, or the operator for more memory"

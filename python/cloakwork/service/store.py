@@ -157,7 +157,7 @@ class Store:
         """
         path = self._keys(user, digest)
         part = _part(path)
-        if digest_of(blocks_of(part)) != digest:
+        if hash_of(blocks_of(part)) != digest:
             part.unlink()
             raise UploadMismatchError(
                 f"cannot take evaluation keys: expected the hash {digest[:12]}, got bytes of "
@@ -219,11 +219,11 @@ def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
             yield block
 
 
-def digest_of(blocks: Iterable[bytes]) -> str:
+def hash_of(blocks: Iterable[bytes]) -> str:
     """The hash of bytes that come piece by piece.
 
     Example:
-        >>> digest_of([b"a", b"b"])[:8]
+        >>> hash_of([b"a", b"b"])[:8]
         'fb8e20fc'
     """
     made = hashlib.sha256()

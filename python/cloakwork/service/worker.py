@@ -20,7 +20,7 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.service.problems import problem_of
-from cloakwork.service.store import blocks_of, digest_of
+from cloakwork.service.store import blocks_of, hash_of
 
 # Evaluators that stay in memory for the next run.
 _KEPT = 2
@@ -41,7 +41,7 @@ class Worker:
         """Run a program on inputs, all of them files; write the results to one, return its hash."""
         made = self._evaluator(program, keys).run(load(inputs, Encrypted))
         container.write(Path(results), made._kind, made._record())
-        return digest_of(blocks_of(Path(results)))
+        return hash_of(blocks_of(Path(results)))
 
     def _evaluator(self, program: str, keys: list[str]) -> Evaluator:
         known = (program, *keys)

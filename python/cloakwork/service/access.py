@@ -21,13 +21,13 @@ ANYONE = "anyone"
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Hashed:
     user: str
     digest: str
     until: datetime
 
 
-class Tokens:
+class AccessTokens:
     """The tokens that a server accepts.
 
     Args:
@@ -37,11 +37,11 @@ class Tokens:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "tokens"
         >>> token = new_token(path, "ada", datetime(2100, 1, 1, tzinfo=UTC))
-        >>> Tokens.read(path).user_of(f"Bearer {token}")
+        >>> AccessTokens.read(path).user_of(f"Bearer {token}")
         'ada'
     """
 
-    def __init__(self, known: Sequence[_Known] | None = None) -> None:
+    def __init__(self, known: Sequence[_Hashed] | None = None) -> None:
         self._known = known
 
     @classmethod
@@ -51,11 +51,11 @@ class Tokens:
         Raises:
             InvalidArgumentError: A line is something else.
         """
-        found: list[_Known] = []
+        found: list[_Hashed] = []
         for number, line in enumerate(path.read_text().splitlines(), 1):
             try:
                 user, digest, until = line.split()
-                found.append(_Known(user, bytes.fromhex(digest).hex(), _moment(until)))
+                found.append(_Hashed(user, bytes.fromhex(digest).hex(), _moment(until)))
             except ValueError:
                 raise InvalidArgumentError(
                     f"cannot read tokens of {path}: expected a user, a hash and a time in line "
