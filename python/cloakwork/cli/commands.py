@@ -409,7 +409,8 @@ def run(
     )
     saved: dict[Path, Saved] = {} if output is None else {output: results}
     if state is not None and kept is not None:
-        saved[state] = kept
+        # A link to it stays, and leads to the next one.
+        saved[state.resolve()] = kept
     save_all(saved, {})
     if results.place is not None:
         click.echo(f"results   {results.place}")

@@ -135,9 +135,7 @@ def write_all(contents: Mapping[Path, Content]) -> None:
     Raises:
         CloakworkError, OSError: What `write` raises.
     """
-    # A link stays, and leads to what is written.
-    targets = {Path(os.path.realpath(path)): each for path, each in contents.items()}
-    with _written({path: each.write_into for path, each in targets.items()}) as partials:
+    with _written({path: each.write_into for path, each in contents.items()}) as partials:
         _name(partials)
 
 
