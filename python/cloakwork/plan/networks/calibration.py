@@ -91,8 +91,17 @@ def calibrate(
             "cannot calibrate the network: expected samples, got none; give some of the inputs "
             "that it was trained on (an iterator runs only once)"
         )
-    outermost = np.unique(np.stack([*seen.rows.values(), spread.retained[0]]), axis=0)
+    outermost = _different([*seen.rows.values(), spread.retained[0]])
     return Calibration(seen.lows, seen.highs, spread.seen, outermost, np.stack(spread.retained))
+
+
+def _different(rows: Sequence[g.Array]) -> g.Array:
+    """Rows in order, each once: as `np.unique` gives them, which takes seconds of long ones."""
+    found: list[g.Array] = []
+    for row in sorted(rows, key=lambda row: row.tolist()):
+        if not found or not np.array_equal(found[-1], row):
+            found.append(row)
+    return np.stack(found)
 
 
 @dataclass(slots=True, eq=False)

@@ -22,6 +22,8 @@ _EXCESS = 2.0**-20
 _DRAWS = 4
 # Errors that a deviation is estimated from: of a few, all may be small by chance.
 _NOISY_RESULTS = 16
+# So many results say as much in two draws, of which one finds the largest errors.
+_MANY_RESULTS, _FEWEST = 1 << 16, 2
 # How far off the deviation of so many numbers is itself, in bits.
 DRAWN_BITS = math.log2(1 + 1 / math.sqrt(2 * _NOISY_RESULTS))
 # Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
@@ -83,7 +85,8 @@ def expected_error(
 def _drawn(readable: Readable, runs: Sequence[ClearRun], noise: NoiseModel, least: int) -> _Array:
     """Errors of the results of some runs, one draw of each run in a row."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
-    draws, copies = max(least, -(-_NOISY_RESULTS // runs[0].results.size)), runs[0].copies
+    size, copies = runs[0].results.size, runs[0].copies
+    draws = max(min(least, _FEWEST) if size >= _MANY_RESULTS else least, -(-_NOISY_RESULTS // size))
     repeats = -(-draws // copies)
 
     def errors(seed: int, run: ClearRun) -> _Array:

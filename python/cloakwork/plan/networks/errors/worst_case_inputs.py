@@ -105,6 +105,8 @@ def _line_ends(graph: g.Graph, starts: g.Array, directions: g.Array) -> g.Array:
         within = accepted[:, np.newaxis]
         ends = np.where(within, inputs, ends)
         near, far = np.where(within, middle, near), np.where(within, far, middle)
+        if np.array_equal(near, far):
+            break
         middle = (near + far) / 2
     return ends
 
@@ -122,6 +124,8 @@ def _accepted(graph: g.Graph, rows: g.Array) -> NDArray[np.bool_]:
 
     def are_within(part: g.Array) -> NDArray[np.bool_]:
         within = np.asarray((np.abs(part) <= bounds).all(axis=1))
+        if not ranges:
+            return within
         with np.errstate(over="ignore", invalid="ignore"):
             for (low, high), made in zip(ranges, values(graph, part), strict=True):
                 numbers = made.reshape(len(part), -1)
