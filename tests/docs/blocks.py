@@ -31,7 +31,9 @@ PAGES = [
 
 _FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 # What differs between machines and runs: durations, sizes of caches and processes, speeds.
-_MEASURED = re.compile(r"\d[\d.]* ?(?:ns|us|ms|s|min|bytes|KiB|MiB|GiB|inputs a second)\b")
+_MEASURED = re.compile(
+    r"\d[\d.]* ?(?:ns|us|ms|s|min|bytes|KiB|MiB|GiB|inputs a second|times as much|of the cost)\b"
+)
 _AS_PRINTED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _SECONDS = 300
 

@@ -57,7 +57,7 @@ def _refused(command: str, message: str) -> int:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(package_name="cloakwork")
+@click.version_option(package_name="cloakwork", hidden=True)
 @click.pass_context
 def cloakwork(context: click.Context) -> None:
     """\b
@@ -559,16 +559,18 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
-    """Run programs for others, who reach this machine by cloakwork.connect.
+    """Run programs for others; cloakwork token and audit go with it.
 
-    The programs are FOLDER/programs/NAME.cw; the folder keeps keys and jobs, too.
+    They reach this machine by cloakwork.connect. The programs are FOLDER/programs/NAME.cw; the
+    folder keeps keys and jobs, too.
     """
     from cloakwork.cli.serving import serve_at  # noqa: PLC0415
 
     serve_at(folder, host, port, insecure=insecure, **options)
 
 
-@cloakwork.command()
+# The screen of commands names it, and the next, beside serve.
+@cloakwork.command(hidden=True)
 @click.argument("user")
 @click.option("--token-file", type=_FILE, required=True, help="Where its hash is added.")
 @click.option("--days", type=click.IntRange(1, 3650), default=365, show_default=True)
@@ -581,7 +583,7 @@ def token(user: str, token_file: Path, days: int) -> None:
     click.echo(new_token(token_file, user, datetime.now(UTC) + timedelta(days=days)))
 
 
-@cloakwork.command()
+@cloakwork.command(hidden=True)
 @click.argument("receipt", type=_FILE)
 @click.argument("program", type=_FILE)
 @click.argument("inputs", type=_FILE)
