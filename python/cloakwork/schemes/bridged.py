@@ -119,7 +119,7 @@ class _Bridged(Scheme):
     plain_bits: Tfhe
 
     @property
-    def _plain(self) -> Any:
+    def plain(self) -> Any:
         """This side's scheme by itself."""
         return getattr(self, f"plain_{self.half}")
 
@@ -159,12 +159,12 @@ class _Bridged(Scheme):
                 "none; have the client make them by evaluation_keys, with the programs that are "
                 "served already"
             )
-        self._plain.require_keys(self._own(keys), body)
+        self.plain.require_keys(self._own(keys), body)
 
     def encrypt(
         self, key: Any, vectors: Mapping[int, Any], body: Any, bounds: Sequence[float] | None
     ) -> dict[int, Any]:
-        made: dict[int, Any] = self._plain.encrypt(self._own(key), vectors, body, bounds)
+        made: dict[int, Any] = self.plain.encrypt(self._own(key), vectors, body, bounds)
         return made
 
     def decrypt(
@@ -175,7 +175,7 @@ class _Bridged(Scheme):
         expected: Sequence[Any] | None = None,
         flooding: Flooding | None = None,
     ) -> Decrypted:
-        made: Decrypted = self._plain.decrypt(self._own(secret), values, body, expected, flooding)
+        made: Decrypted = self.plain.decrypt(self._own(secret), values, body, expected, flooding)
         return made
 
     def key_parts(self, keys: KeyPair) -> Iterator[tuple[frozenset[str], KeyPair]]:
@@ -192,7 +192,7 @@ class _Bridged(Scheme):
 
     def dump(self, item: Any) -> Record:
         if not isinstance(item, SecretPair | PublicPair | KeyPair):
-            return dict(self._plain.dump(item))
+            return dict(self.plain.dump(item))
         made: dict[str, Any] = {}
         if item.slots is not None:
             made["slots"] = self.plain_slots.dump(item.slots)

@@ -147,3 +147,41 @@ def test_integers_follow_others_under_parameters_of_tests() -> None:
     second = determinant.compile(**ring, after={"m": cw.result(first)})
     program = cw.in_a_row(first, second, insecure=True)
     assert program.run([[1, 0], [-1, 1]]) == 2
+
+
+def test_decisions_in_a_function_stand_beside_programs_over_reals() -> None:
+    small: dict[str, Any] = {"precision": 10, "log_n": 12, "insecure": True}
+    above = cw.exactly(lambda v: cw.boolean.above(v, 0.125), bits=8, fraction=6)
+    decided = cw.compile(lambda x, y: above(x) * y, (4,), (4,), **small)
+    following = cw.compile(lambda z: z + 1, cw.result(decided), **small)
+    row = cw.in_a_row(decided, following, insecure=True)
+    x, y = np.array([0.5, -0.5, 0.25, 0]), np.array([0.25, 0.5, -0.75, 1])
+    expected = np.where(x > 0.125, y, 0)
+    assert np.abs(row.run_clear(x, y) - expected - 1).max() < 2.0**-9
+    squared = cw.compile(lambda z: z * z, (4,), log_n=12, insecure=True)
+    one, other = cw.together(decided, squared, insecure=True)
+    assert len({part.scheme.key_set for each in (one, other) for part in each.parts}) == 1
+    assert np.abs(one.run_clear(x, y) - expected).max() < 2.0**-9
+    assert np.abs(other.run_clear(x) - x * x).max() < 2.0**-9
+
+
+def test_a_constant_in_the_middle_of_a_row_says_how_far_it_is_off() -> None:
+    small: dict[str, Any] = {"log_n": 11, "insecure": True}
+    first = cw.compile(lambda x: x * x, (3,), **small)
+    second = cw.compile(lambda y: y * 0 + 0.5, cw.result(first), **small)
+    assert 0 < (second.error or 0) < 2.0**-16
+    third = cw.compile(lambda y, z: y + z, cw.result(second), (3,), **small)
+    row = cw.in_a_row(first, second, third, insecure=True)
+    found = row.run_clear(np.ones(3), np.array([0.25, 0, -0.25]))
+    assert np.abs(found - [0.75, 0.5, 0.25]).max() < (row.error or 0)
+
+
+def test_integers_too_large_for_bits_say_which_numbers_they_may_be() -> None:
+    @cw.circuit(a=cw.scalar(), b=cw.scalar())
+    def product(a: Any, b: Any) -> Any:
+        return a * b
+
+    first = product.compile(bits=6, log_n=11, insecure=True)
+    decided = cw.boolean.above(cw.Port("v", "signed", 6), 3)
+    with pytest.raises(InvalidArgumentError, match=r"narrower ranges of the inputs of product"):
+        decided.compile(after={"v": cw.result(first)}, insecure=True)

@@ -21,7 +21,7 @@ from cloakwork.runtime.after import (
     require_told_apart,
     shape_of,
 )
-from cloakwork.runtime.leaving import Leaving, fits, require_modulus, slots_of
+from cloakwork.runtime.leaving import Leaving, fits, range_of, require_modulus, slots_of
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bridged import takes_numbers
 from cloakwork.schemes.tfhe import Tfhe
@@ -68,10 +68,14 @@ def links_of_inputs(gates: GateProgram, after: object, action: str) -> tuple[Aft
 def _require_held(wanted: Port, given: Port, first: Program, action: str) -> None:
     """Refuse a result over reals or integers that an input over bits does not hold."""
     if not fits(first, given, wanted):
+        least, greatest = range_of(first, given)
+        rounded = ", with the noise by which they are rounded" if given.kind == "real" else ""
         raise InvalidArgumentError(
             f"cannot {action}: expected an input of the shape {shape_of(first, given)} that holds "
-            f"{given} of {first.name} in up to {MOST_BITS} bits, and the noise with which reals "
-            f"are rounded, got {wanted}; declare it so, with more bits or fewer after the point"
+            f"{given.name} of {first.name}, numbers from {least:g} to {greatest:g}{rounded}, in up "
+            f"to {MOST_BITS} bits, got {wanted}; declare it with more bits or fewer after the "
+            f"point, or narrower ranges of the inputs of {first.name}, from which those of its "
+            "results follow"
         )
     slots_of(first, given.name)
     if first.scheme.exact:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import is_
 from types import MappingProxyType
 from typing import Any
 
@@ -171,6 +172,10 @@ def _together(programs: Sequence[Program], insecure: bool) -> Mapping[str, Progr
     for kind in (slots, bits) if several else (programs,):
         if len({each.scheme.name for each in kind}) <= 1:
             continue
+        apart = _apart(programs)
+        if any(apart[each.fingerprint] is not each for each in programs):
+            found = _together([*apart.values()], insecure)
+            return {name: found[each.fingerprint] for name, each in apart.items()}
         raise _refusal(
             programs,
             "one scheme, or programs over bits that follow those over slots",
@@ -185,6 +190,22 @@ def _together(programs: Sequence[Program], insecure: bool) -> Mapping[str, Progr
     if bits:
         made = _bits_together(bits, lifts, made)
     return _bridged(programs, made) if slots and bits else made
+
+
+def _apart(programs: Sequence[Program]) -> dict[str, Program]:
+    """Programs, each with a scheme of its own alone, by what they were."""
+    made: dict[str, Program] = {}
+    for each in _in_order(programs):
+        is_beside = isinstance(each.scheme, BridgedReals | BridgedIntegers | BridgedBits)
+        after = tuple(
+            link if known is link.program else replace(link, program=known)
+            for link in each.after
+            for known in [made.get(link.program.fingerprint, link.program)]
+        )
+        own = each.scheme.plain if is_beside else each.scheme
+        is_same = own is each.scheme and all(map(is_, after, each.after))
+        made[each.fingerprint] = each if is_same else replace(each, scheme=own, after=after)
+    return made
 
 
 def _are_together(programs: Sequence[Program]) -> bool:

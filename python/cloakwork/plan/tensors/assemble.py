@@ -65,8 +65,10 @@ def program_in_slots(plan: Plan, function: TensorFunction, task: Task) -> Progra
     carried = max(each.largest_error for each in intervals) if is_placed else 0.0
     noise, ports = 2.0**-task.precision, _results(plan, task)
     _require_more_than_noise(ports, function, task)
-    # Along samples errors are smaller than ciphertexts know of themselves.
-    is_stated = carried or task.samples
+    # Along samples errors are smaller than ciphertexts know of themselves; what follows others
+    # knows none of itself, a constant neither.
+    follows = any(isinstance(spec, PlacedSpec) and spec.error for spec in function.specs)
+    is_stated = follows or carried or task.samples
     outputs = tuple(
         _narrowed(port, interval, noise) for port, interval in zip(ports, intervals, strict=True)
     )
