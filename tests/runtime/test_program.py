@@ -281,7 +281,9 @@ def test_a_loaded_program_is_the_one_saved(family: Family, tmp_path: Path) -> No
     )
     assert loaded.value_bounds == program.value_bounds
     assert loaded.threads == program.threads
-    assert timeless(cw.explain(loaded)) == timeless(cw.explain(program))
+    # Why it was planned as it was is not in the file.
+    planned = replace(program, way="")
+    assert timeless(cw.explain(loaded)) == timeless(cw.explain(planned))
     assert same(loaded.run_clear(**family.arguments), family.expected, 1e-9)
     client, evaluator = loaded.keygen()
     assert family.is_right(client.decrypt(evaluator.run(client.encrypt(**family.arguments))))

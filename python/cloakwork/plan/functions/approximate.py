@@ -24,7 +24,7 @@ _ROUNDS = 8
 # Of a function that nothing comes near enough to.
 _FEWER = (1, 2, 4, 8, 16)
 # What a function is taken of, where users write no name for it.
-_ROOT = ", x being what the root is of: the sum of squares, written out, in place of a norm,"
+_ROOT = ", x being what the root is of (of a norm the sum of squares, written out),"
 _OPERANDS = {"sqrt": _ROOT, "rsqrt": _ROOT, "reciprocal": ", x being the divisor,"}
 _LEAST_NEAR = 2.0**-3
 # Functions that have so many bits right add nothing to an error.
