@@ -102,19 +102,18 @@ class Server:
     def __init__(self, connection: Connection, limits: ReadLimits, signer: str | None) -> None:
         self._connection, self._limits, self.signer = connection, limits, signer
         try:
-            found = self._asked("GET", "/v1/programs").json()
+            found = self._asked("GET", "/v1/programs")
+            self.programs = tuple(each["name"] for each in _told(found, "programs", "name"))
+            self._require_signer(_field(found, "signer"))
         except BaseException:
             self.close()
             raise
-        self.programs: tuple[str, ...] = tuple(str(each["name"]) for each in found["programs"])
-        self._require_signer(str(found["signer"]))
 
     def _require_signer(self, told: str) -> None:
         """Refuse a server that signs by another key than it should."""
         if self.signer is None:
             self.signer = told
         elif self.signer != told:
-            self.close()
             raise AnswerMismatchError(
                 f"cannot connect: expected a server that signs by {self.signer[:12]}, got one that "
                 f"signs by {told[:12]}; ask its operator which key is right"
@@ -174,7 +173,8 @@ class Server:
         of = {"key-id": key_id, "program": served.fingerprint}
         if given is not None:
             return [self._sent(given, of)]
-        found = self._asked("GET", f"/v1/keys?key_id={key_id}").json()["keys"]
+        answer = self._asked("GET", f"/v1/keys?key_id={key_id}")
+        found = _told(answer, "keys", "digest", "program")
         there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
         if served.fingerprint in there:
             return digests
@@ -194,7 +194,7 @@ class Server:
                 here = self._asked("HEAD", f"/v1/keys/{digest}").headers
                 if here.get("upload-complete") == "?1":
                     break
-                start = int(here["upload-offset"])
+                start = _offset(here.get("upload-offset", ""), path.stat().st_size)
                 headers = {"upload-offset": f"{start}", "upload-complete": "?1", **of}
                 # Another connection may not have been given up on there.
                 with attempt(UploadMismatchError, ServerUnreachableError):
@@ -270,7 +270,7 @@ class RemoteEvaluator:
         path = f"/v1/programs/{self._name}/jobs?keys={self._keys}"
         answer = self._server._asked("POST", path, content=data)
         _require_same(answer, wanted)
-        return RemoteJob(self._server, answer.json()["job"], wanted)
+        return RemoteJob(self._server, _field(answer, "job"), wanted)
 
     def __repr__(self) -> str:
         return f"RemoteEvaluator({self._name!r}, {self._server._connection.base_url})"
@@ -328,6 +328,50 @@ class RemoteJob:
         self._server._asked("DELETE", f"/v1/jobs/{self.name}")
 
 
+def _field(answer: Response, name: str) -> str:
+    """A text of an answer.
+
+    Raises:
+        AnswerMismatchError: It has none of the name.
+    """
+    try:
+        found = answer.json()[name]
+    except (ValueError, KeyError, TypeError):
+        found = None
+    if not isinstance(found, str):
+        raise _strange(answer)
+    return found
+
+
+def _told(answer: Response, name: str, *fields: str) -> list[dict[str, str]]:
+    """A list of an answer, of records whose fields are texts.
+
+    Raises:
+        AnswerMismatchError: It has none of the name.
+    """
+    try:
+        found = [{field: each[field] for field in fields} for each in answer.json()[name]]
+    except (ValueError, KeyError, TypeError):
+        raise _strange(answer) from None
+    if not all(isinstance(text, str) for each in found for text in each.values()):
+        raise _strange(answer)
+    return found
+
+
+def _offset(text: str, size: int) -> int:
+    """How many bytes of a file a server says that it has.
+
+    Raises:
+        AnswerMismatchError: It says something else.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= size):
+        raise AnswerMismatchError(
+            f"cannot send evaluation keys: expected up to {size} bytes to be there, got "
+            f"{text!r:.30}; look whether the URL is that of a server of Cloakwork"
+        )
+    return int(text)
+
+
 def _require_same(answer: Response, request: str) -> None:
     """Refuse an answer to another request."""
     told = answer.headers.get("cloakwork-request")
@@ -344,9 +388,13 @@ def _refusal(answer: Response) -> Exception:
         error = error_of(answer.json())
     except ValueError:
         error = None
-    return error or AnswerMismatchError(
-        f"cannot take an answer: expected one of a server of Cloakwork, got status "
-        f"{answer.status_code}; look whether the URL is right"
+    return error or _strange(answer)
+
+
+def _strange(answer: Response) -> AnswerMismatchError:
+    return AnswerMismatchError(
+        f"cannot take an answer: expected one of a server of Cloakwork, got something else with "
+        f"status {answer.status_code}; look whether the URL is right"
     )
 
 
