@@ -253,6 +253,16 @@ def test_uploads_go_on_where_they_ended(serving: Serving) -> None:
     assert connection.head(f"/v1/keys/{digest}").headers["upload-offset"] == "0"
 
 
+def test_keys_are_named_once(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    evaluator, sent = server.evaluator("norm", client), client.encrypt(np.ones(16))
+    for keys in (f"{evaluator._keys},{evaluator._keys}", ",".join(map(str, range(65)))):
+        evaluator._keys = keys
+        with pytest.raises(InvalidArgumentError, match="each once"):
+            evaluator.run(sent)
+
+
 def test_an_answer_to_another_request_is_named(serving: Serving) -> None:
     server = _as(serving, "ada")
     client = server.interface("norm").client()

@@ -11,7 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cloakwork._native import SigningKey
-from cloakwork.errors import NotServedError, QuotaError, UploadMismatchError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    NotServedError,
+    QuotaError,
+    UploadMismatchError,
+)
 from cloakwork.runtime import container
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
@@ -20,6 +25,8 @@ from cloakwork.runtime.storage import DirectFile, named_full_disk
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BLOCK = 1 << 20
+# Of the evaluation keys of one client.
+_MOST_SETS = 64
 
 
 class Store:
@@ -94,9 +101,16 @@ class Store:
         """Where evaluation keys are, by their hashes with commas between.
 
         Raises:
+            InvalidArgumentError: One is named twice, or there are too many.
             NotServedError: Some are not here.
         """
-        return [self.keys(user, each) for each in digests.split(",")]
+        several = digests.split(",")
+        if len(set(several)) < len(several) or len(several) > _MOST_SETS:
+            raise InvalidArgumentError(
+                f"cannot run: expected up to {_MOST_SETS} sets of evaluation keys, each once, got "
+                f"{len(several)}; name those of one client"
+            )
+        return [self.keys(user, each) for each in several]
 
     def received(self, user: str, digest: str) -> tuple[int, bool]:
         """How many bytes of evaluation keys are here, and whether these are all.
