@@ -243,7 +243,7 @@ def test_what_is_compared_the_same_for_all_numbers_is_refused() -> None:
 @pytest.mark.parametrize(
     ("function", "operand"),
     [
-        (lambda x: x / np.linalg.norm(x), "the sum of squares, written out, in place of a norm"),
+        (lambda x: x / np.linalg.norm(x), "of a norm the sum of squares, written out"),
         (lambda x: x / x.sum(), "x being the divisor"),
     ],
 )
