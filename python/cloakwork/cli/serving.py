@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -51,12 +52,14 @@ def serve_at(
         ssl_keyfile=tls_key,
         log_level="warning",
     )
-    socket = config.bind_socket()
+    bound = config.bind_socket()
+    # An answer is head and body, and one would wait for the other's acknowledgement: 40 ms.
+    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Whoever reads the line may ask at once.
-    socket.listen(config.backlog)
+    bound.listen(config.backlog)
     protocol = "https" if config.is_ssl else "http"
-    click.echo(f"serving at {protocol}://{host}:{socket.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[socket])
+    click.echo(f"serving at {protocol}://{host}:{bound.getsockname()[1]}")
+    uvicorn.Server(config).run(sockets=[bound])
 
 
 def _is_here(host: str) -> bool:
