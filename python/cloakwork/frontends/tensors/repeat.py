@@ -301,7 +301,10 @@ class _Tracing:
     def _ranges(self) -> tuple[list[tuple[float, float]], list[bool]]:
         """The range of each state in all steps, and whether it is for clients to check."""
         starts = [self.trace.interval_of(each.node()).ends for each in self.first]
-        for (low, high), given in zip(self._at_first() or starts, self.given, strict=True):
+        observed = self.trace.observed
+        # Of samples there is no need of a margin: clients refuse what leaves the range.
+        firsts = starts if observed is None else [observed.seen(each.node()) for each in self.first]
+        for (low, high), given in zip(firsts, self.given, strict=True):
             if given is not None and not (given[0] <= low and high <= given[1]):
                 raise InvalidArgumentError(
                     f"cannot {_ACTION}: expected a first state from {given[0]:g} to {given[1]:g}, "
@@ -315,21 +318,9 @@ class _Tracing:
             return now, [True] * len(now)
         states = self._sources("state")
         following = self._traced(states, now)
-        if self.trace.observed is not None:
+        if observed is not None:
             return self._seen(states, following), [True] * len(now)
         return self._followed(states, following, now)
-
-    def _at_first(self) -> list[tuple[float, float]]:
-        """The ranges of the first states on samples, beyond which clients refuse; none without."""
-        if self.trace.observed is None:
-            return []
-        nodes = [each.node() for each in self.first]
-        several = self.trace.observed.numbers_of(nodes)
-        arrays = [[values[node] for values in several] for node in nodes]
-        return [
-            (min(float(one.min()) for one in each), max(float(one.max()) for one in each))
-            for each in arrays
-        ]
 
     def _followed(
         self,

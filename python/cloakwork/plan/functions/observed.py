@@ -156,7 +156,7 @@ class Observed:
         if not isinstance(remade, Apply):
             return remade
         function = FUNCTIONS[remade.function]
-        ends = _widened_where_defined(function, *self._seen(remade.operand), self._margin)
+        ends = _widened_where_defined(function, *self.seen(remade.operand), self._margin)
         narrow = self._within(remade.operand, *ends)
         if function.jumps and remade.gap is None:
             remade = replace(remade, closest=self._closest_to_zero(remade.operand))
@@ -165,7 +165,7 @@ class Observed:
     def narrowed(self, node: Node) -> Node:
         """A node that is said to be in the range that it has on the samples, with the margin."""
         made = self.ranged(node)
-        return self._within(made, *widened(*self._seen(made), self._margin))
+        return self._within(made, *widened(*self.seen(made), self._margin))
 
     def _within(self, node: Node, low: float, high: float) -> Node:
         """A node that is said to be in a range; itself where it is known to be."""
@@ -183,7 +183,7 @@ class Observed:
         self._made[node] = node
         if isinstance(node, Source | Within) or are_truths(node):
             return node
-        low, high = widened(*self._seen(node), self._margin)
+        low, high = widened(*self.seen(node), self._margin)
         known_low, known_high = self._interval_of(node).ends
         if max(-low, high) > _WORTH * max(-known_low, known_high):
             return node
@@ -207,8 +207,8 @@ class Observed:
         least = min((float(each.min()) for each in away if each.size), default=None)
         return None if least is None else least / (1 + self._margin)
 
-    def _seen(self, node: Node) -> tuple[float, float]:
+    def seen(self, node: Node) -> tuple[float, float]:
         """The least and the greatest number of a node on the samples."""
-        arrays = [values[node] for values in self._values]
+        arrays = [values_of([node], values)[node] for values in self._values]
         low, high = min(each.min() for each in arrays), max(each.max() for each in arrays)
         return float(low), float(high)

@@ -29,7 +29,7 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.raised_levels import with_raised_levels
 from cloakwork.programs.slots import SlotProgram
-from cloakwork.runtime.after import programs_before
+from cloakwork.runtime.after import After, programs_before
 from cloakwork.runtime.executor import estimated_results
 from cloakwork.runtime.leaving import Leaving, leaves_exactly
 from cloakwork.runtime.program import Program
@@ -197,15 +197,20 @@ def _apart(programs: Sequence[Program]) -> dict[str, Program]:
     made: dict[str, Program] = {}
     for each in _in_order(programs):
         is_beside = isinstance(each.scheme, BridgedReals | BridgedIntegers | BridgedBits)
-        after = tuple(
-            link if known is link.program else replace(link, program=known)
-            for link in each.after
-            for known in [made.get(link.program.fingerprint, link.program)]
-        )
+        after = _links_to(made, each)
         own = each.scheme.plain if is_beside else each.scheme
         is_same = own is each.scheme and all(map(is_, after, each.after))
         made[each.fingerprint] = each if is_same else replace(each, scheme=own, after=after)
     return made
+
+
+def _links_to(made: Mapping[str, Program], program: Program) -> tuple[After, ...]:
+    """What a program follows, as it is now; by what they were."""
+    now = (made.get(link.program.fingerprint, link.program) for link in program.after)
+    return tuple(
+        link if one is link.program else replace(link, program=one)
+        for link, one in zip(program.after, now, strict=True)
+    )
 
 
 def _are_together(programs: Sequence[Program]) -> bool:
@@ -341,11 +346,8 @@ def _moved(
         if isinstance(body, SlotProgram):
             body = with_raised_levels(body, lifts[each.fingerprint])
         # Those of another kind are as they were until all are brought together.
-        after = tuple(
-            replace(link, program=made.get(link.program.fingerprint, link.program))
-            for link in each.after
-        )
-        same = all(one.program is two.program for one, two in zip(after, each.after, strict=True))
+        after = _links_to(made, each)
+        same = all(map(is_, after, each.after))
         if same and body is each.body and each.scheme.key_set == scheme.key_set:
             made[each.fingerprint] = each
         else:
