@@ -13,7 +13,6 @@ bytes as the file beside its header. Files whose arrays would have more are fill
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import io
 import json
@@ -22,7 +21,6 @@ import os
 import secrets
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +45,8 @@ from cloakwork.errors import (
     NotReplaceableError,
     PassphraseError,
 )
-from cloakwork.runtime.storage import DirectFile, named_reading, named_writing, sync_folder
+from cloakwork.runtime.storage import DirectFile, named_reading, named_writing
+from cloakwork.runtime.whole_files import name_for_good, require_regular, written_whole
 
 VERSION = 8
 _HEADER = "header.json"
@@ -83,7 +82,6 @@ _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _OF_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError)
 _DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
 # What writes a file.
-_Write: TypeAlias = Callable[[DirectFile], None]
 # What reads the secret bytes of a member, by the header.
 _Secret: TypeAlias = Callable[[zipfile.ZipInfo, Mapping[str, Any]], SecretBytes | None]
 
@@ -135,8 +133,8 @@ def write_all(contents: Mapping[Path, Content]) -> None:
     Raises:
         CloakworkError, OSError: What `write` raises.
     """
-    with _written({path: each.write_into for path, each in contents.items()}) as partials:
-        _name(partials)
+    with written_whole({path: each.write_into for path, each in contents.items()}) as partials:
+        name_for_good(partials)
 
 
 def write_new(contents: Mapping[Path, Content]) -> None:
@@ -146,13 +144,13 @@ def write_new(contents: Mapping[Path, Content]) -> None:
         NotReplaceableError: A file is there.
         CloakworkError, OSError: What `write` raises.
     """
-    with _written({path: each.write_into for path, each in contents.items()}) as partials:
+    with written_whole({path: each.write_into for path, each in contents.items()}) as partials:
         taken: list[Path] = []
         try:
             for target in partials:
                 _take_name(target)
                 taken.append(target)
-            _name(partials)
+            name_for_good(partials)
         except BaseException:
             for target in taken:
                 os.unlink(target)
@@ -169,60 +167,6 @@ def _take_name(target: Path) -> None:
                 f"cannot write {target}: expected a new file, got one of this name, and what is "
                 "replaced is lost; name another file, or remove this one"
             ) from error
-
-
-def _name(partials: Mapping[Path, str]) -> None:
-    """Give files their names, for good."""
-    for target, partial in partials.items():
-        with named_writing(target):
-            os.replace(partial, target)
-    for folder in {target.parent for target in partials}:
-        sync_folder(folder)
-
-
-@contextmanager
-def _written(contents: Mapping[Path, _Write]) -> Iterator[dict[Path, str]]:
-    """Files whole and on the disk, beside their places under names that no others have.
-
-    What is not given another name is removed.
-    """
-    partials: dict[Path, str] = {}
-    try:
-        for target, write_into in contents.items():
-            require_regular(target)
-            with named_writing(target):
-                # Its mode is 0600.
-                descriptor, partials[target] = tempfile.mkstemp(".partial", dir=target.parent)
-                with DirectFile(descriptor, "wb") as file:
-                    write_into(file)
-                    # A name may outlast a loss of power that the bytes it names do not.
-                    os.fsync(file.fileno())
-        yield partials
-    finally:
-        for partial in partials.values():
-            with suppress(FileNotFoundError):
-                os.unlink(partial)
-
-
-def require_regular(path: Path) -> None:
-    """Refuse to replace what is no file of bytes, such as a device or a pipe.
-
-    Raises:
-        NotReplaceableError: Such is there.
-        FileAccessError: A folder is there, or the path cannot be looked up.
-    """
-    with named_writing(path):
-        try:
-            mode = os.stat(path).st_mode
-        except FileNotFoundError:
-            return
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):
-        raise NotReplaceableError(
-            f"cannot write {path}: expected a new file, or one to replace, got a device, a pipe or "
-            "a socket; name a file"
-        )
 
 
 def change_entries(
@@ -261,8 +205,8 @@ def change_entries(
                 archive.filelist.extend(members)
                 archive.writestr(_undated(_HEADER), json.dumps(head))
 
-        with _written({target: copy}) as partials:
-            _name(partials)
+        with written_whole({target: copy}) as partials:
+            name_for_good(partials)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from cloakwork.errors import (
     UntrustedInputsError,
 )
 from cloakwork.runtime import container
+from cloakwork.runtime.whole_files import require_regular
 from cloakwork.schemes.base import MAX_DECRYPTIONS, MAX_STATISTICAL_BITS, Flooding
 
 _ENTRY = "ledger"
@@ -222,7 +223,7 @@ def require_no_key(path: Path) -> None:
         NotReplaceableError: Such a file is there, or a device, a pipe or a socket.
         FileAccessError: What is there cannot be opened.
     """
-    container.require_regular(path)
+    require_regular(path)
     if _given_in(path) is not None:
         raise _key_lost(path, "a client's or session's file")
 
