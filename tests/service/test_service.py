@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+import uvicorn
 
 import cloakwork as cw
 from cloakwork.errors import (
@@ -27,8 +32,10 @@ from cloakwork.errors import (
     ServerUnreachableError,
 )
 from cloakwork.service.access import new_token
+from cloakwork.service.app import app
 from cloakwork.service.jobs import Jobs
 from cloakwork.service.remote import RemoteJob, Server
+from cloakwork.service.settings import Settings
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
 
@@ -111,6 +118,16 @@ def test_the_same_inputs_are_one_job(serving: Serving) -> None:
     first, second = evaluator.submit(sent), evaluator.submit(sent)
     assert first.name == second.name
     assert first.results().to_bytes() == second.results().to_bytes()
+
+
+def test_the_same_inputs_at_once_are_one_job(serving: Serving) -> None:
+    server = _as(serving, "ada")
+    client = server.interface("norm").client()
+    evaluator, sent = server.evaluator("norm", client), client.encrypt(np.ones(16))
+    with ThreadPoolExecutor(8) as threads:
+        jobs = [*threads.map(evaluator.submit, [sent] * 8)]
+    assert len({job.name for job in jobs}) == 1
+    assert abs(client.decrypt(jobs[0].results()) - 16) < 2.0**-8
 
 
 def test_nobody_sees_what_is_anothers(serving: Serving) -> None:
@@ -300,6 +317,29 @@ def test_whatever_is_asked_is_answered_by_a_refusal(serving: Serving) -> None:
             headers=headers,
         )
         assert found.status_code < 500, (found.request.method, found.request.url, headers)
+
+
+def test_a_job_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+    put(tmp_path, norm=_programs()["norm"])
+    # Nor does one that was being taken when a server ended, long ago.
+    left = tmp_path / "jobs" / "left"
+    left.mkdir(parents=True)
+    os.utime(left, (0, 0))
+    settings = Settings(tmp_path, most_jobs=0, insecure=True)
+    own = uvicorn.Server(uvicorn.Config(partial(app, settings), factory=True, log_level="warning"))
+    bound = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=own.run, args=([bound],))
+    thread.start()
+    address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+    with cw.connect(address, insecure=True) as server:
+        client = server.interface("norm").client()
+        evaluator = server.evaluator("norm", client)
+        with pytest.raises(QuotaError, match="at most 0 jobs"):
+            evaluator.run(client.encrypt(np.ones(16)))
+    own.should_exit = True
+    thread.join()
+    bound.close()
+    assert not [*(tmp_path / "jobs").iterdir()]
 
 
 def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ class _Server:
         self._tokens = (
             AccessTokens() if settings.tokens is None else AccessTokens.read(settings.tokens)
         )
+        self._version = version("cloakwork")
         self._signing = self._store.signing_key()
         self._seconds: dict[str, float] = {}
         self.runs = Runs(
@@ -195,11 +196,12 @@ class _Server:
         await asyncio.to_thread(_require_inputs, inputs, program)
         seconds = await asyncio.to_thread(self._seconds_of, name)
         wanted = request_of(program.fingerprint, keys, inputs)
-        known = self._jobs.find(user, job_name(user, wanted))
+        own = job_name(user, wanted)
+        known = self._jobs.find(user, own)
         if known is None or known.state == FAILED:
+            self._jobs.require_room(user, name)
             # They are there before anyone may look for them.
-            path = self._store.job_file(job_name(user, wanted), "inputs")
-            await asyncio.to_thread(self._store.keep, path, inputs)
+            await asyncio.to_thread(self._store.keep_inputs, own, inputs)
         job = self._jobs.accept(user, name, keys, request=wanted, seconds=seconds)
         await self.runs.changed()
         return self._waiting(job)
@@ -216,9 +218,7 @@ class _Server:
         if job.state == FAILED:
             return _problem(job.problem)
         assert job.results is not None
-        receipt = SignedReceipt.signed(
-            self._signing, job.request, job.results, version("cloakwork")
-        )
+        receipt = SignedReceipt.signed(self._signing, job.request, job.results, self._version)
         headers = {**_of(job), "cloakwork-receipt": receipt.text()}
         results = self._store.job_file(job.name, "results")
         return FileResponse(results, headers=headers, media_type=_BYTES)

@@ -115,12 +115,7 @@ class Jobs:
         known = self.find(user, name)
         if known is not None and known.state != FAILED:
             return known
-        waiting = self._count("user = ? and state in ('queued', 'running')", user)
-        if waiting >= self._most:
-            raise QuotaError(
-                f"cannot run {program}: expected at most {self._most} jobs of a user's at once, "
-                "got one more; ask again when one of them has ended"
-            )
+        self.require_room(user, program)
         # An accepted job is on the disk.
         self._base.execute("pragma synchronous=full")
         self._base.execute(
@@ -132,6 +127,19 @@ class Jobs:
         found = self.find(user, name)
         assert found is not None
         return found
+
+    def require_room(self, user: str, program: str) -> None:
+        """Refuse a further job of a user who has as many as may wait.
+
+        Raises:
+            QuotaError: The user has.
+        """
+        waiting = self._count("user = ? and state in ('queued', 'running')", user)
+        if waiting >= self._most:
+            raise QuotaError(
+                f"cannot run {program}: expected at most {self._most} jobs of a user's at once, "
+                "got one more; ask again when one of them has ended"
+            )
 
     def find(self, user: str, name: str) -> ServedJob | None:
         """A job of a user; None where there is none."""
@@ -173,6 +181,10 @@ class Jobs:
     def remove(self, name: str) -> None:
         """Forget a job."""
         self._base.execute("delete from jobs where id = ?", (name,))
+
+    def has(self, name: str) -> bool:
+        """Whether there is a job of any user."""
+        return bool(self._count("id = ?", name))
 
     def expired(self, before: float) -> Sequence[ServedJob]:
         """Jobs that ended before a moment."""

@@ -13,10 +13,9 @@ from typing import Self
 from cloakwork._native import SigningKey, verify
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
-from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.program import Program
 from cloakwork.service.jobs import request_of
-from cloakwork.service.store import blocks_of, hash_of
+from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 _TAG = b"cloakwork receipt 1\n"
 
@@ -100,19 +99,15 @@ class SignedReceipt:
         Raises:
             AnswerMismatchError: It is of something else, or the server's results were others.
         """
-        from cloakwork.runtime.load import load  # noqa: PLC0415
-
         digests = ",".join(sorted(hash_of(blocks_of(each)) for each in keys))
         if request_of(program.fingerprint, digests, inputs.to_bytes()) != self.request:
             raise AnswerMismatchError(
                 "cannot audit: expected the program, evaluation keys and inputs that the receipt "
                 "is of, got others; give those that the server had"
             )
-        insecure = bool(program.warning)
-        first, *further = (load(each, EvaluationKeys, insecure=insecure) for each in keys)
-        for each in further:
-            first.extend(each)
-        self.require_results(program.evaluator(first).run(inputs).to_bytes())
+        # Whoever loaded the program has decided on it.
+        evaluator = evaluator_of_files(program, keys, insecure=bool(program.warning))
+        self.require_results(evaluator.run(inputs).to_bytes())
 
     def _told(self) -> tuple[str, str, str, str]:
         return self.request, self.results, self.version, self.signer

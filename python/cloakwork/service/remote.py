@@ -7,9 +7,9 @@ import os
 import ssl
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
@@ -202,14 +202,26 @@ class Server:
                     break
         return digest
 
-    def _asked(self, method: str, path: str, **options: Any) -> Response:
+    def _asked(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
         """An answer, asked for again where the connection is lost: twice does what once does."""
         for attempt in _attempts():
             with attempt(ServerUnreachableError):
-                return self._once(method, path, options.get("content"), options.get("headers"))
+                return self._once(method, path, content, headers)
         raise AssertionError("the last attempt raises")
 
-    def _once(self, method: str, path: str, content: Any = None, headers: Any = None) -> Response:
+    def _once(
+        self,
+        method: str,
+        path: str,
+        content: bytes | Iterator[bytes] | None,
+        headers: Mapping[str, str] | None,
+    ) -> Response:
         import httpx  # noqa: PLC0415
 
         try:

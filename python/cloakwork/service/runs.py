@@ -133,11 +133,15 @@ class Runs:
         return json.dumps(files).encode() + b"\n"
 
     async def _clean(self) -> None:
-        """Remove jobs whose results nobody fetched."""
+        """Remove jobs whose results nobody fetched, and files of such as were not accepted."""
         while True:
-            for job in self._jobs.expired(time.time() - self._kept_seconds):
+            before = time.time() - self._kept_seconds
+            for job in self._jobs.expired(before):
                 self._jobs.remove(job.name)
                 self._store.remove_job(job.name)
+            for name in self._store.jobs_before(before):
+                if not self._jobs.has(name):
+                    self._store.remove_job(name)
             await asyncio.sleep(_EVERY)
 
 

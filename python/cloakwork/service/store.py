@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,10 +18,13 @@ from cloakwork.errors import (
     UploadMismatchError,
 )
 from cloakwork.runtime import container
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
+from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import DirectFile, named_full_disk
+from cloakwork.runtime.whole_files import name_for_good, write_whole
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _BLOCK = 1 << 20
@@ -56,7 +59,7 @@ class Store:
         path = self.folder / "signing.key"
         if not path.exists():
             made = SigningKey.generate().to_bytes()
-            self.keep(path, made)
+            write_whole(path, made)
             made[:] = bytes(len(made))
         path.chmod(0o600)
         with DirectFile(path) as file:
@@ -177,8 +180,11 @@ class Store:
                 f"cannot take evaluation keys: expected the hash {digest[:12]}, got bytes of "
                 "another; send them again from the first byte on"
             )
-        self.keep(_note(path), json.dumps(dict(of)).encode())
-        _settle(part, path)
+        with named_full_disk(str(path), "free some"):
+            write_whole(_note(path), json.dumps(dict(of)).encode())
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+        name_for_good({path: str(part)})
 
     def key_sets(self, user: str, key_id: str) -> list[dict[str, str]]:
         """The evaluation keys of a user that are of a secret key: their hashes and programs."""
@@ -195,14 +201,21 @@ class Store:
         for each in (path, _part(path), _note(path)):
             each.unlink(missing_ok=True)
 
-    def keep(self, path: Path, data: bytes | bytearray) -> None:
-        """Write a file whole, or not at all."""
+    def keep_inputs(self, job: str, data: bytes) -> None:
+        """Write the inputs of a job, for good.
+
+        Raises:
+            StorageFullError: There is no space left.
+        """
+        path = self.job_file(job, "inputs")
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        fresh = path.with_suffix(".new")
         with named_full_disk(str(path), "free some"):
-            fresh.touch(mode=0o600)
-            fresh.write_bytes(data)
-            _settle(fresh, path)
+            write_whole(path, data)
+
+    def jobs_before(self, moment: float) -> list[str]:
+        """The names of jobs of which nothing was written since a moment."""
+        found = (self.folder / "jobs").iterdir()
+        return [each.name for each in found if each.stat().st_mtime < moment]
 
     def job_file(self, job: str, name: str) -> Path:
         """Where the inputs or the results of a job are."""
@@ -259,11 +272,20 @@ def _note(path: Path) -> Path:
     return path.with_suffix(".json")
 
 
-def _settle(part: Path, path: Path) -> None:
-    """Give a file its name once all of it is on the disk."""
-    descriptor = os.open(part, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    part.rename(path)
+def evaluator_of_files(program: Program, keys: Sequence[Path], *, insecure: bool) -> Evaluator:
+    """An evaluator of a program with the evaluation keys of all of some files.
+
+    Args:
+        program: The program.
+        keys: The files.
+        insecure: Whether keys may be of parameters below 128-bit security.
+
+    Raises:
+        MalformedBytesError: A file is damaged, or holds something else.
+        KeyMismatchError: They are of several secret keys.
+        MissingKeyError: The program needs others.
+    """
+    made, *further = (load(each, EvaluationKeys, insecure=insecure) for each in keys)
+    for each in further:
+        made.extend(each)
+    return program.evaluator(made)

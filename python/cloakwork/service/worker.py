@@ -15,12 +15,11 @@ from typing import Any
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime import container
 from cloakwork.runtime.encrypted import Encrypted
-from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.service.problems import problem_of
-from cloakwork.service.store import blocks_of, hash_of
+from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 # Evaluators that stay in memory for the next run.
 _KEPT = 2
@@ -48,13 +47,10 @@ class Worker:
         if known not in self._evaluators:
             while len(self._evaluators) >= _KEPT:
                 self._evaluators.popitem(last=False)
-            loaded, *further = (
-                load(each, EvaluationKeys, insecure=self._insecure) for each in keys
-            )
-            for each in further:
-                loaded.extend(each)
             whole = load(program, Program, insecure=self._insecure)
-            self._evaluators[known] = whole.evaluator(loaded)
+            files = [Path(each) for each in keys]
+            made = evaluator_of_files(whole, files, insecure=self._insecure)
+            self._evaluators[known] = made
         self._evaluators.move_to_end(known)
         return self._evaluators[known]
 
