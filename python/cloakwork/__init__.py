@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
     from cloakwork.service.agreed import Servers
-    from cloakwork.service.remote import connect
+    from cloakwork.service.remote import aconnect, connect
 
     __version__: str
 
@@ -72,6 +72,7 @@ _PLACES = {
     "SessionEvaluator": "frontends.tensors.session",
     "Spec": "programs.spec",
     "Tensor": "frontends.tensors.tensor",
+    "aconnect": "service.remote",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
@@ -119,6 +120,7 @@ __all__ = [
     "SessionEvaluator",
     "Spec",
     "Tensor",
+    "aconnect",
     "boolean",
     "circuit",
     "cluster",

@@ -631,6 +631,13 @@ class ServerUnreachableError(CloakworkError, ConnectionError):
     """
 
 
+class UntrustedServerError(CloakworkError, ConnectionError):
+    """The certificate of a server does not follow from those that are trusted, or is another's.
+
+    Raised by what `connect` gives. Give the certificate of the server's authority, or mend the URL.
+    """
+
+
 class AccessDeniedError(CloakworkError, PermissionError):
     """A server does not know the token, or it has expired.
 

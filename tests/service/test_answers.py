@@ -23,6 +23,7 @@ BYTES = container.to_bytes(INTERFACE._kind, INTERFACE._record())
 CLIENT = INTERFACE.client()
 SENT = CLIENT.encrypt(np.ones(16))
 HASH = "0" * 64
+OCTETS = {"content-type": "application/octet-stream"}
 
 
 def _right(request: httpx.Request) -> httpx.Response:
@@ -31,7 +32,7 @@ def _right(request: httpx.Request) -> httpx.Response:
         case "/v1/programs":
             return httpx.Response(200, json={"programs": [{"name": "norm"}], "signer": HASH})
         case "/v1/programs/norm":
-            return httpx.Response(200, content=BYTES)
+            return httpx.Response(200, content=BYTES, headers=OCTETS)
         case "/v1/keys":
             own = {"digest": HASH, "program": PROGRAM.fingerprint}
             return httpx.Response(200, json={"keys": [own]})
@@ -48,7 +49,7 @@ def _ask(answer: Callable[[httpx.Request], httpx.Response]) -> Any:
 
 
 def test_what_is_damaged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.service.remote._PAUSE", 0.0)
+    monkeypatch.setattr("cloakwork.service.asynchronous.PAUSES", (0.0, None))
     with pytest.raises(cw.errors.AnswerMismatchError, match="expected one to the request"):
         _ask(_right)
     for seed in range(part(600)):
@@ -66,7 +67,9 @@ def test_what_is_damaged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
             for _ in range(draw.choice([1, 3, 50])):
                 data[draw.randrange(len(data))] = draw.randrange(256)
             status = draw.choice([200, 200, 202, 404, 500])
-            return httpx.Response(status, content=bytes(data[: draw.choice([None, 0, 9])]))
+            told = bytes(data[: draw.choice([None, 0, 9])])
+            kind = {"content-type": right.headers["content-type"]}
+            return httpx.Response(status, content=told, headers=kind)
 
         with pytest.raises(CloakworkError):
             _ask(answer)

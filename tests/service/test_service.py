@@ -33,8 +33,9 @@ from cloakwork.errors import (
 )
 from cloakwork.service.access import new_token
 from cloakwork.service.app import app
+from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob
 from cloakwork.service.jobs import Jobs
-from cloakwork.service.remote import RemoteJob, Server
+from cloakwork.service.remote import RemoteEvaluator, RemoteJob, Server
 from cloakwork.service.settings import Settings
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
@@ -82,6 +83,11 @@ def _as(serving: Serving, user: str) -> Server:
     return serving.connect(token=(serving.folder / user).read_text())
 
 
+def _with_keys(server: Server, evaluator: RemoteEvaluator, keys: str) -> RemoteEvaluator:
+    """An evaluator of norm that names other keys, or is of another server."""
+    return RemoteEvaluator(AsyncEvaluator(server._server, "norm", evaluator.interface, keys))
+
+
 def test_programs_of_all_kinds_run_elsewhere(serving: Serving) -> None:
     server = _as(serving, "ada")
     assert server.programs == ("above", "doubled", "multiplied", "norm")
@@ -101,12 +107,12 @@ def test_programs_of_all_kinds_run_elsewhere(serving: Serving) -> None:
 def test_keys_are_sent_once_and_extended(serving: Serving) -> None:
     server = _as(serving, "ada")
     client = server.interface("doubled").client()
-    assert server.evaluator("doubled", client)._keys.count(",") == 0
+    assert server.evaluator("doubled", client)._evaluator.keys.count(",") == 0
     other = client.serving(server.interface("norm"))
     evaluator = server.evaluator("norm", other)
-    assert evaluator._keys.count(",") == 1
+    assert evaluator._evaluator.keys.count(",") == 1
     again = server.evaluator("norm", other)
-    assert again._keys == evaluator._keys
+    assert again._evaluator.keys == evaluator._evaluator.keys
     x = np.linspace(0, 1, 16)
     assert abs(other.decrypt(again.run(other.encrypt(x))) - x @ x) < 2.0**-10
 
@@ -136,11 +142,9 @@ def test_nobody_sees_what_is_anothers(serving: Serving) -> None:
     evaluator = ada.evaluator("norm", client)
     job = evaluator.submit(client.encrypt(np.ones(16)))
     with pytest.raises(NotServedError, match="there is none of the name"):
-        RemoteJob(bob, job.name, "").results()
+        RemoteJob(AsyncJob(bob._server, job.name, "", 1000)).results()
     with pytest.raises(NotServedError, match="are not here"):
-        evaluator.__class__(bob, "norm", evaluator.interface, evaluator._keys).run(
-            client.encrypt(np.ones(16))
-        )
+        _with_keys(bob, evaluator, evaluator._evaluator.keys).run(client.encrypt(np.ones(16)))
     assert job.results().role == "outputs"
     for token in (None, "guessed", (serving.folder / "old").read_text()):
         with pytest.raises(AccessDeniedError, match="has not expired"):
@@ -274,10 +278,10 @@ def test_keys_are_named_once(serving: Serving) -> None:
     server = _as(serving, "ada")
     client = server.interface("norm").client()
     evaluator, sent = server.evaluator("norm", client), client.encrypt(np.ones(16))
-    for keys in (f"{evaluator._keys},{evaluator._keys}", ",".join(map(str, range(65)))):
-        evaluator._keys = keys
+    own = evaluator._evaluator.keys
+    for keys in (f"{own},{own}", ",".join(map(str, range(65)))):
         with pytest.raises(InvalidArgumentError, match="each once"):
-            evaluator.run(sent)
+            _with_keys(server, evaluator, keys).run(sent)
 
 
 def test_an_answer_to_another_request_is_named(serving: Serving) -> None:
@@ -287,11 +291,11 @@ def test_an_answer_to_another_request_is_named(serving: Serving) -> None:
     first = evaluator.submit(client.encrypt(np.ones(16)))
     second = evaluator.submit(client.encrypt(np.zeros(16)))
     with pytest.raises(AnswerMismatchError, match="expected one to the request"):
-        RemoteJob(server, second.name, first._request).results()
+        RemoteJob(AsyncJob(server._server, second.name, first._job.request, 1 << 20)).results()
 
 
 def test_nobody_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.service.remote._PAUSE", 0.0)
+    monkeypatch.setattr("cloakwork.service.asynchronous.PAUSES", (0.0, None))
     with pytest.raises(ServerUnreachableError, match="see whether it is there"):
         cw.connect("http://127.0.0.1:9")
     with pytest.raises(InvalidArgumentError, match="expected a URL"):

@@ -1,0 +1,275 @@
+"""What a client and a server say to one another, for callers that do something else meanwhile.
+
+Callers that wait have the same by `remote`, over a connection that is never suspended.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Self
+
+from cloakwork.base.arguments import shown
+from cloakwork.errors import (
+    AnswerMismatchError,
+    InvalidArgumentError,
+    ServerUnreachableError,
+    UploadMismatchError,
+)
+from cloakwork.programs.slots import SlotProgram, State
+from cloakwork.runtime import container
+from cloakwork.runtime.client import Client
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
+from cloakwork.runtime.interface import Interface
+from cloakwork.schemes.base import ReadLimits, levels_of, value_count
+from cloakwork.service.answers import Answer
+from cloakwork.service.connection import Connection, Request
+from cloakwork.service.jobs import request_of
+from cloakwork.service.receipts import SignedReceipt
+from cloakwork.service.store import blocks_of, hash_of
+
+# After how many seconds a request is sent again that got no answer; the last one is not.
+PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0, None)
+_WAIT = 20
+_WAITING = 202
+_MOST_INTERFACE = 1 << 30
+# What results take beside the bytes of ciphertexts: for each, and in all.
+_BESIDE_EACH, _BESIDE = 1 << 12, 1 << 20
+
+
+class AsyncServer:
+    """Programs on another machine; `aconnect` makes one, and `async with` connects it.
+
+    Args:
+        connection: The connection.
+        limits: Which programs are accepted.
+        signer: The public key that it has to sign by; None for whichever it says.
+    """
+
+    def __init__(self, connection: Connection, limits: ReadLimits, signer: str | None) -> None:
+        self.connection, self._limits, self.signer = connection, limits, signer
+        self.programs: tuple[str, ...] = ()
+
+    async def open(self) -> None:
+        """Connect; `async with` does it by itself.
+
+        Raises:
+            CloakworkError: What `connect` raises.
+        """
+        try:
+            found = await self.asked(Request("GET", "/v1/programs"))
+            self.programs = tuple(each["name"] for each in found.told("programs", "name"))
+            self._require_signer(found.field("signer"))
+        except BaseException:
+            await self.close()
+            raise
+
+    def _require_signer(self, told: str) -> None:
+        """Refuse a server that signs by another key than it should."""
+        if self.signer is None:
+            self.signer = told
+        elif self.signer != told:
+            raise AnswerMismatchError(
+                f"cannot connect: expected a server that signs by {self.signer[:12]}, got one that "
+                f"signs by {told[:12]}; ask its operator which key is right"
+            )
+
+    async def close(self) -> None:
+        """Close the connection; `async with` does it by itself."""
+        await self.connection.close()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def interface(self, name: str) -> Interface:
+        """What a client needs of a program, and no more; see `Server.interface`."""
+        request = Request("GET", f"/v1/programs/{name}", most=_MOST_INTERFACE)
+        data = (await self.asked(request)).octets()
+        return Interface.from_fields(container.read_bytes(data, Interface._kind), self._limits)
+
+    async def evaluator(
+        self, name: str, client: Client, keys: EvaluationKeys | None = None
+    ) -> AsyncEvaluator:
+        """The evaluator of a program for a client, whose evaluation keys are sent once.
+
+        Keys are made beside the event loop; see `Server.evaluator`.
+        """
+        if not isinstance(client, Client):
+            raise InvalidArgumentError(
+                f"cannot make an evaluator of {name}: expected a client of its interface, got "
+                f"{shown(client)}; make one by server.interface({name!r}).client()"
+            )
+        served = await self.interface(name)
+        # In one order, so that the same request is the same job.
+        digests = ",".join(sorted(await self._registered(served, client, keys)))
+        return AsyncEvaluator(self, name, served, digests)
+
+    async def _registered(
+        self, served: Interface, client: Client, given: EvaluationKeys | None
+    ) -> list[str]:
+        """The hashes of a client's evaluation keys, with those of a program among them."""
+        key_id = client._key_id.hex()
+        of = {"key-id": key_id, "program": served.fingerprint}
+        if given is not None:
+            return [await self._sent(given, of)]
+        answer = await self.asked(Request("GET", f"/v1/keys?key_id={key_id}"))
+        found = answer.told("keys", "digest", "program")
+        there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
+        if served.fingerprint in there:
+            return digests
+        others = [await self.interface(each) for each in self.programs]
+        known = [each for each in others if each.fingerprint in there]
+        keys = await self.connection.aside(lambda: client.serving(served).evaluation_keys(*known))
+        return [*digests, await self._sent(keys, of)]
+
+    async def _sent(self, keys: EvaluationKeys, of: Mapping[str, str]) -> str:
+        """The hash of evaluation keys, which are on the server from then on."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "keys"
+
+            def saved() -> str:
+                keys.save(path)
+                return hash_of(blocks_of(path))
+
+            digest = await self.connection.aside(saved)
+            for pause in PAUSES:
+                here = await self.asked(Request("HEAD", f"/v1/keys/{digest}"))
+                if here.headers.get("upload-complete") == "?1":
+                    return digest
+                try:
+                    await self._append(path, digest, here.offset(path.stat().st_size), of)
+                    return digest
+                except (UploadMismatchError, ServerUnreachableError):
+                    # Another connection may not have been given up on there.
+                    if pause is None:
+                        raise
+                    await self.connection.pause(pause)
+        raise AssertionError("the last attempt raises")
+
+    async def _append(self, path: Path, digest: str, start: int, of: Mapping[str, str]) -> None:
+        """Send what a server lacks of evaluation keys."""
+        headers = {"upload-offset": f"{start}", "upload-complete": "?1", **of}
+        request = Request("PATCH", f"/v1/keys/{digest}", lambda: blocks_of(path, start), headers)
+        (await self.connection.ask(request)).require_success()
+
+    async def asked(self, request: Request) -> Answer:
+        """An answer, asked for again where the connection is lost: twice does what once does."""
+        for pause in PAUSES:
+            try:
+                found = await self.connection.ask(request)
+                found.require_success()
+                return found
+            except ServerUnreachableError:
+                if pause is None:
+                    raise
+                await self.connection.pause(pause)
+        raise AssertionError("the last attempt raises")
+
+
+class AsyncEvaluator:
+    """Runs a program on another machine, as `Evaluator` does here.
+
+    Args:
+        server: Where.
+        name: What the program is called there.
+        interface: What is known of it here.
+        keys: The hashes of the evaluation keys.
+    """
+
+    def __init__(self, server: AsyncServer, name: str, interface: Interface, keys: str) -> None:
+        self._server, self._name, self.keys = server, name, keys
+        self.interface = interface
+
+    async def run(self, inputs: Encrypted) -> Encrypted:
+        """Run the program, and await its results; see `RemoteEvaluator.run`.
+
+        A task that is cancelled meanwhile ends nothing there: the same inputs are the same job.
+        """
+        job = await self.submit(inputs)
+        return await job.results()
+
+    async def submit(self, inputs: Encrypted) -> AsyncJob:
+        """Ask for a run, and do not await it; see `RemoteEvaluator.submit`."""
+        if not isinstance(inputs, Encrypted):
+            raise InvalidArgumentError(
+                f"cannot run {self._name}: expected what a client encrypted, got {shown(inputs)}; "
+                "give what client.encrypt returns"
+            )
+        data = inputs.to_bytes()
+        wanted = request_of(self.interface.fingerprint, self.keys, data)
+        path = f"/v1/programs/{self._name}/jobs?keys={self.keys}"
+        answer = await self._server.asked(Request("POST", path, data))
+        answer.require_of(wanted)
+        most = _most_bytes(self.interface, inputs.runs)
+        return AsyncJob(self._server, answer.field("job"), wanted, most)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._name!r}, {self._server.connection.url})"
+
+
+class AsyncJob:
+    """A run on another machine.
+
+    Args:
+        server: Where.
+        name: What it is called there.
+        request: The hash of what was asked for.
+        most: How many bytes its results may have.
+
+    Its `receipt` is what the server signs of the results, once these are here.
+    """
+
+    def __init__(self, server: AsyncServer, name: str, request: str, most: int) -> None:
+        self._server, self.name, self.request, self._most = server, name, request, most
+        self.receipt: SignedReceipt | None = None
+
+    async def results(self) -> Encrypted:
+        """Its results, once they are there; see `RemoteJob.results`.
+
+        A task that is cancelled meanwhile ends nothing there; `cancel` does.
+        """
+        headers = {"wait-seconds": f"{_WAIT}"}
+        request = Request("GET", f"/v1/jobs/{self.name}", headers=headers, most=self._most)
+        while True:
+            found = await self._server.asked(request)
+            found.require_of(self.request)
+            if found.status != _WAITING:
+                self.receipt = self._receipt(found)
+                return Encrypted.from_bytes(found.octets())
+
+    def _receipt(self, answer: Answer) -> SignedReceipt:
+        """What the server signs of the results.
+
+        Raises:
+            AnswerMismatchError: It is of others, or signed by another.
+        """
+        receipt = SignedReceipt.read(answer.headers.get("cloakwork-receipt", ""))
+        if (receipt.request, receipt.signer) != (self.request, self._server.signer):
+            raise AnswerMismatchError(
+                f"cannot take an answer: expected a receipt of the request {self.request[:12]} "
+                f"signed by {self._server.signer:.12}, got one of {receipt.request[:12]} signed by "
+                f"{receipt.signer[:12]}; ask another server"
+            )
+        receipt.require_results(answer.content)
+        return receipt
+
+    async def cancel(self) -> None:
+        """End it."""
+        await self._server.asked(Request("DELETE", f"/v1/jobs/{self.name}"))
+
+
+def _most_bytes(interface: Interface, runs: int) -> int:
+    """How many bytes results of a program may have."""
+    body, scheme = interface.body, interface.scheme
+    if isinstance(body, SlotProgram):
+        levels = levels_of(body, "outputs")
+        each = max((scheme.bytes_at(State(level)) for level in levels), default=0)
+    else:
+        each = scheme.value_bytes
+    return _BESIDE + runs * value_count(body, "outputs") * (each + _BESIDE_EACH)
