@@ -159,7 +159,7 @@ def test_wrong_use_is_named(serving: Serving) -> None:
         server.interface("nothing")
     with pytest.raises(ProgramMismatchError, match="inputs encrypted for it"):
         evaluator.run(evaluator.run(client.encrypt(np.ones(16))))
-    with pytest.raises(InvalidArgumentError, match="what a client encrypted"):
+    with pytest.raises(InvalidArgumentError, match="what encrypt gave, or a list"):
         evaluator.run(np.ones(16))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="a client of its interface"):
         server.evaluator("norm", evaluator)  # type: ignore[arg-type]

@@ -586,16 +586,25 @@ def token(user: str, token_file: Path, days: int) -> None:
 @cloakwork.command(hidden=True)
 @click.argument("receipt", type=_FILE)
 @click.argument("program", type=_FILE)
-@click.argument("inputs", type=_FILE)
+@click.argument("inputs", type=_FILE, nargs=-1, required=True)
 @click.option("--keys", type=_FILE, multiple=True, required=True, help="The evaluation keys.")
+@click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
 @_INSECURE
 def audit(
-    receipt: Path, program: Path, inputs: Path, keys: tuple[Path, ...], insecure: bool
+    receipt: Path,
+    program: Path,
+    inputs: tuple[Path, ...],
+    keys: tuple[Path, ...],
+    clear: Path | None,
+    insecure: bool,
 ) -> None:
     """Run again what a server signed, and compare the results byte by byte."""
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.service.receipts import SignedReceipt  # noqa: PLC0415
 
     read = SignedReceipt.read(receipt.read_text().strip())
-    read.audit(cw.load(program, cw.Program, insecure=insecure), keys, cw.load(inputs, cw.Encrypted))
+    loaded = cw.load(program, cw.Program, insecure=insecure)
+    known = None if clear is None else read_inputs(clear, loaded.inputs)
+    read.audit(loaded, keys, [cw.load(each, cw.Encrypted) for each in inputs], known)
     click.echo(f"the same results; signed by {read.signer}")

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from cloakwork._native import SigningKey, verify
 from cloakwork.base.record import Fields, Limits, Record, digest_of, record_of
 from cloakwork.errors import (
+    InvalidArgumentError,
     MalformedBytesError,
     MissingDependencyError,
     SignatureError,
@@ -357,6 +358,21 @@ class Encrypted(Saved):
         count = "" if self.count is None else f", {self.count} evaluations"
         warning = f"; {self.warning}" if self.warning else ""
         return f"Encrypted({self.role} {names:.60}{count}, {self.nbytes} bytes{warning})"
+
+
+def encrypted_inputs(given: object, action: str, *, least: int = 1) -> list[Encrypted]:
+    """What is given to a run, as a list: what one client has encrypted, or several have.
+
+    Raises:
+        InvalidArgumentError: It is something else, or there are fewer.
+    """
+    several: list[Any] = list(given) if isinstance(given, list | tuple) else [given]
+    if len(several) < least or not all(isinstance(each, Encrypted) for each in several):
+        got = type(given).__name__ if several else "an empty list"
+        raise InvalidArgumentError(
+            f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"
+        )
+    return several
 
 
 def _read_signature(fields: Fields) -> Signature | None:

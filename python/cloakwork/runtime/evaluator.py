@@ -26,11 +26,11 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.repeated import Step
 from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.clear_inputs import clear_inputs
 from cloakwork.runtime.costs import work_of
-from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.encrypted import Encrypted, encrypted_inputs
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.executor import MAX_THREADS
 from cloakwork.runtime.held_memory import held_memory
@@ -39,6 +39,7 @@ from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.on_device import require_device
 from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.repeated import bounds_of_step, run_steps
+from cloakwork.runtime.row import require_plain
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
 from cloakwork.runtime.state import EncryptedState, next_run
 from cloakwork.schemes.base import BitRun
@@ -279,10 +280,10 @@ class Evaluator(KeyHolder):
         profile = asked or Profile()
         cancel = optional(cancel, threading.Event, "cancel", action)
         if program.row:
-            self._require_plain(action, clear=clear, on=on, state=state, step=step)
+            require_plain(action, clear=clear, on=on, state=state, step=step)
             profile.clear()
             return self._run_row(inputs, threads, profile, cancel, action)
-        known = self._clear_inputs(clear, action)
+        known = clear_inputs(program, clear, action)
         self._require_state(state, step, action)
         several = self._several(inputs, known, action, state)
         rekeyed_inputs = max(each.rekeyed for each in several)
@@ -312,15 +313,6 @@ class Evaluator(KeyHolder):
         results.rekeyed_inputs = rekeyed_inputs
         self._keep(state, results, action)
         return results
-
-    def _require_plain(self, action: str, **given: object) -> None:
-        """Refuse what the run of a row does not take."""
-        names = [name for name, value in given.items() if value is not None]
-        if names:
-            raise InvalidArgumentError(
-                f"cannot {action}: expected encrypted inputs for a row of programs, which runs "
-                f"here, got {names[0]}= beside them; leave it out"
-            )
 
     def _run_row(
         self,
@@ -494,33 +486,6 @@ class Evaluator(KeyHolder):
         """Take in further evaluation keys of the same secret key."""
         self._backend.extend_keys(further)
 
-    def _clear_inputs(self, clear: Mapping[str, Any] | None, action: str) -> dict[int, Any]:
-        """The bits of inputs that are given in the clear, by the numbers of their ports."""
-        if clear is None:
-            return {}
-        if not isinstance(clear, Mapping):
-            raise InvalidArgumentError(
-                f"cannot {action}: expected the inputs in the clear as values by name, got "
-                f"{shown(clear)}"
-            )
-        if clear and isinstance(self.program.body, SlotProgram):
-            names = ", ".join(map(str, clear))
-            advice = f"encrypt {names} with the client"
-            if self.program.scheme.public_inputs:
-                advice += " or with a public key of its"
-            raise InvalidArgumentError(
-                f"cannot {action}: expected encrypted inputs, got {names} in the clear, and "
-                f"programs over bits alone take inputs in the clear; {advice}"
-            )
-        named = bound_arguments(self.program.inputs, (), clear, action)
-        packed = self.program.packing.pack(named, action)
-        if packed.count is not None:
-            raise ShapeMismatchError(
-                f"cannot {action}: expected clear inputs that serve all evaluations, got "
-                f"{packed.count} evaluations of them"
-            )
-        return dict(packed.runs[0])
-
     def _several(
         self,
         inputs: Encrypted | Sequence[Encrypted],
@@ -529,13 +494,7 @@ class Evaluator(KeyHolder):
         state: EncryptedState | None,
     ) -> list[Encrypted]:
         """What was given, where together it is every input once, of one key and this program."""
-        several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
-        is_enough = bool(several) or state is not None
-        if not is_enough or not all(isinstance(each, Encrypted) for each in several):
-            got = type(inputs).__name__ if several else "an empty list"
-            raise InvalidArgumentError(
-                f"cannot {action}: expected what encrypt gave, or a list of it, got {got}"
-            )
+        several = encrypted_inputs(inputs, action, least=int(state is None))
         several = [self._as_inputs(each, action) for each in several]
         if state is not None:
             several.append(state)

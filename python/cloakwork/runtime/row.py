@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.port import Port
 from cloakwork.runtime.leaving import Leaving
@@ -52,6 +53,20 @@ def row_misfit(
     if not before or sorted(ports) != sorted(program.row):
         return "its inputs are not those of its row"
     return ""
+
+
+def require_plain(action: str, **given: object) -> None:
+    """Refuse what the run of a row does not take.
+
+    Raises:
+        InvalidArgumentError: It is given.
+    """
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected encrypted inputs for a row of programs, which runs "
+            f"here, got {names[0]}= beside them; leave it out"
+        )
 
 
 def arguments_of(part: Program | Interface, arguments: Mapping[str, Any]) -> dict[str, Any]:

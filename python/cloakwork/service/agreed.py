@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
 
 from cloakwork.errors import (
     AnswerMismatchError,
@@ -92,16 +93,19 @@ class AgreedEvaluator:
     def __init__(self, evaluators: Sequence[RemoteEvaluator]) -> None:
         self._evaluators = tuple(evaluators)
 
-    def run(self, inputs: Encrypted) -> Encrypted:
+    def run(
+        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+    ) -> Encrypted:
         """Run the program on all, and wait for all that answer.
 
         Args:
-            inputs: What a client has encrypted.
+            inputs: What a client has encrypted, or several have for one key.
+            clear: For a program over bits, by name the inputs that are not encrypted.
 
         Raises:
             AnswerMismatchError: No more than half of them agree.
         """
-        jobs = [_tried(each, inputs) for each in self._evaluators]
+        jobs = [_tried(partial(each.submit, inputs, clear)) for each in self._evaluators]
         found = [each if isinstance(each, CloakworkError) else _results(each) for each in jobs]
         answers = Counter(each for each in found if isinstance(each, bytes))
         data, votes = answers.most_common(1)[0] if answers else (b"", 0)
@@ -115,9 +119,9 @@ class AgreedEvaluator:
         return Encrypted.from_bytes(data)
 
 
-def _tried(evaluator: RemoteEvaluator, inputs: Encrypted) -> RemoteJob | CloakworkError:
+def _tried(submit: Callable[[], RemoteJob]) -> RemoteJob | CloakworkError:
     try:
-        return evaluator.submit(inputs)
+        return submit()
     except CloakworkError as error:
         return error
 

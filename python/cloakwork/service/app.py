@@ -19,16 +19,14 @@ from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
     NotServedError,
-    ProgramMismatchError,
     QuotaError,
 )
 from cloakwork.explain.estimate import estimate
-from cloakwork.runtime.encrypted import Encrypted
-from cloakwork.runtime.program import Program
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
+from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.runs import Runs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
@@ -193,7 +191,7 @@ class _Server:
         program = self._store.program(name)
         self._store.key_files(user, keys)
         inputs = await self._body(request)
-        await asyncio.to_thread(_require_inputs, inputs, program)
+        await asyncio.to_thread(lambda: RunInputs.from_bytes(inputs).require_for(program))
         seconds = await asyncio.to_thread(self._seconds_of, name)
         wanted = request_of(program.fingerprint, keys, inputs)
         own = job_name(user, wanted)
@@ -282,13 +280,3 @@ def _number(request: Request, header: str, *, absent: int | None = None) -> int:
             f"cannot answer: expected a number as the header {header}, got {text!r:.40}; give one"
         )
     return int(text)
-
-
-def _require_inputs(data: bytes, program: Program) -> None:
-    """Refuse what are no encrypted inputs of a program."""
-    given = Encrypted.from_bytes(data)
-    if given.role != "inputs" or given.program not in {each.fingerprint for each in program.parts}:
-        raise ProgramMismatchError(
-            f"cannot run {program.name}: expected inputs encrypted for it, got {given.role} of "
-            "another program or of another version of it; encrypt with its interface as it is now"
-        )

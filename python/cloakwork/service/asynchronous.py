@@ -6,9 +6,9 @@ Callers that wait have the same by `remote`, over a connection that is never sus
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
@@ -28,6 +28,7 @@ from cloakwork.service.answers import Answer
 from cloakwork.service.connection import Connection, Request
 from cloakwork.service.jobs import request_of
 from cloakwork.service.receipts import SignedReceipt
+from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.store import blocks_of, hash_of
 
 # After how many seconds a request is sent again that got no answer; the last one is not.
@@ -186,27 +187,27 @@ class AsyncEvaluator:
         self._server, self._name, self.keys = server, name, keys
         self.interface = interface
 
-    async def run(self, inputs: Encrypted) -> Encrypted:
+    async def run(
+        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+    ) -> Encrypted:
         """Run the program, and await its results; see `RemoteEvaluator.run`.
 
         A task that is cancelled meanwhile ends nothing there: the same inputs are the same job.
         """
-        job = await self.submit(inputs)
+        job = await self.submit(inputs, clear)
         return await job.results()
 
-    async def submit(self, inputs: Encrypted) -> AsyncJob:
+    async def submit(
+        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+    ) -> AsyncJob:
         """Ask for a run, and do not await it; see `RemoteEvaluator.submit`."""
-        if not isinstance(inputs, Encrypted):
-            raise InvalidArgumentError(
-                f"cannot run {self._name}: expected what a client encrypted, got {shown(inputs)}; "
-                "give what client.encrypt returns"
-            )
-        data = inputs.to_bytes()
+        given = RunInputs.of(self.interface, inputs, clear)
+        data = given.to_bytes()
         wanted = request_of(self.interface.fingerprint, self.keys, data)
         path = f"/v1/programs/{self._name}/jobs?keys={self.keys}"
         answer = await self._server.asked(Request("POST", path, data))
         answer.require_of(wanted)
-        most = _most_bytes(self.interface, inputs.runs)
+        most = _most_bytes(self.interface, given.runs)
         return AsyncJob(self._server, answer.field("job"), wanted, most)
 
     def __repr__(self) -> str:

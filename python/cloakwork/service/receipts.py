@@ -5,16 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from cloakwork._native import SigningKey, verify
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.program import Program
 from cloakwork.service.jobs import request_of
+from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 _TAG = b"cloakwork receipt 1\n"
@@ -88,26 +89,34 @@ class SignedReceipt:
                 "says, got others; ask again"
             )
 
-    def audit(self, program: Program, keys: Sequence[Path], inputs: Encrypted) -> None:
+    def audit(
+        self,
+        program: Program,
+        keys: Sequence[Path],
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None = None,
+    ) -> None:
         """Run the program again here, and compare the results byte by byte.
 
         Args:
             program: The program.
             keys: The files of the evaluation keys.
-            inputs: The inputs.
+            inputs: What clients encrypted, in the order in which the server had it.
+            clear: The inputs in the clear.
 
         Raises:
             AnswerMismatchError: It is of something else, or the server's results were others.
         """
         digests = ",".join(sorted(hash_of(blocks_of(each)) for each in keys))
-        if request_of(program.fingerprint, digests, inputs.to_bytes()) != self.request:
+        sent = RunInputs.of(program, inputs, clear).to_bytes()
+        if request_of(program.fingerprint, digests, sent) != self.request:
             raise AnswerMismatchError(
                 "cannot audit: expected the program, evaluation keys and inputs that the receipt "
                 "is of, got others; give those that the server had"
             )
         # Whoever loaded the program has decided on it.
         evaluator = evaluator_of_files(program, keys, insecure=bool(program.warning))
-        self.require_results(evaluator.run(inputs).to_bytes())
+        self.require_results(evaluator.run(inputs, clear).to_bytes())
 
     def _told(self) -> tuple[str, str, str, str]:
         return self.request, self.results, self.version, self.signer

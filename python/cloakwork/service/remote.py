@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from cloakwork.base.arguments import shown
@@ -212,28 +212,34 @@ class RemoteEvaluator:
     def __init__(self, evaluator: AsyncEvaluator) -> None:
         self._evaluator, self.interface = evaluator, evaluator.interface
 
-    def run(self, inputs: Encrypted) -> Encrypted:
+    def run(
+        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+    ) -> Encrypted:
         """Run the program, and wait for its results.
 
         The same inputs are one job, however often they are sent.
 
         Args:
-            inputs: What a client has encrypted.
+            inputs: What a client has encrypted, or several have for one key; see `Evaluator.run`.
+            clear: For a program over bits, by name the inputs that are not encrypted.
 
         Raises:
             AnswerMismatchError: The answer is of another request.
             ServerUnreachableError: Nobody answers any more.
-            CloakworkError: What the run raises there.
+            CloakworkError: What `Evaluator.run` raises, here or there.
         """
-        return at_once(self._evaluator.run(inputs))
+        return at_once(self._evaluator.run(inputs, clear))
 
-    def submit(self, inputs: Encrypted) -> RemoteJob:
+    def submit(
+        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+    ) -> RemoteJob:
         """Ask for a run, and do not wait for it.
 
         Args:
-            inputs: What a client has encrypted.
+            inputs: What a client has encrypted, or several have.
+            clear: For a program over bits, by name the inputs that are not encrypted.
         """
-        return RemoteJob(at_once(self._evaluator.submit(inputs)))
+        return RemoteJob(at_once(self._evaluator.submit(inputs, clear)))
 
     def __repr__(self) -> str:
         return repr(self._evaluator).replace("Async", "Remote", 1)

@@ -14,11 +14,11 @@ from typing import Any
 
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime import container
-from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.service.problems import problem_of
+from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 # Evaluators that stay in memory for the next run.
@@ -38,7 +38,8 @@ class Worker:
 
     def run(self, program: str, keys: list[str], inputs: str, results: str) -> str:
         """Run a program on inputs, all of them files; write the results to one, return its hash."""
-        made = self._evaluator(program, keys).run(load(inputs, Encrypted))
+        evaluator, given = self._evaluator(program, keys), load(inputs, RunInputs)
+        made = evaluator.run(given.encrypted, given.clear(evaluator.program))
         container.write(Path(results), made._kind, made._record())
         return hash_of(blocks_of(Path(results)))
 
