@@ -57,7 +57,7 @@ def _evaluators(
     clients = {name: client.serving(server.interface(name)) for name in kind.programs}
     keys = {name: each.evaluation_keys() for name, each in clients.items()}
     here = {name: Here(program, keys[name]) for name, program in kind.programs.items()}
-    return here, {name: server.evaluator(name, clients[name], keys[name]) for name in clients}
+    return here, {name: server.evaluator(name, keys[name]) for name in clients}
 
 
 def _case(kind: Kind) -> Any:
@@ -143,7 +143,7 @@ def test_refusals_of_clear_inputs_are_the_same(server: Server) -> None:
 def test_an_audit_takes_clear_inputs(server: Server, tmp_path: Path) -> None:
     client = server.interface("partly-clear").client()
     keys, sent = client.evaluation_keys(), client.encrypt(a=5)
-    job = server.evaluator("partly-clear", client, keys).submit([sent], {"b": 3})
+    job = server.evaluator("partly-clear", keys).submit([sent], {"b": 3})
     assert job.results().role == "outputs"
     assert job.receipt is not None
     keys.save(tmp_path / "keys")

@@ -37,7 +37,7 @@ def test_an_audit_runs_again_and_compares(servings: list[Serving], tmp_path: Pat
     server = servings[0].connect()
     client = server.interface("norm").client()
     keys, sent = client.evaluation_keys(), client.encrypt(np.ones(16))
-    job = server.evaluator("norm", client, keys).submit(sent)
+    job = server.evaluator("norm", keys).submit(sent)
     job.results()
     receipt = job.receipt
     assert receipt is not None

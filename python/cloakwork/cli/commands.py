@@ -9,11 +9,14 @@ from typing import Any
 import click
 
 from cloakwork.base.arguments import printable
+from cloakwork.cli.at_server import server_options
 from cloakwork.cli.statuses import INTERRUPTED, REFUSED
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime.storage import named_full_disk
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+# A folder may have the name of a program of a server.
+_FILE_OR_NAME = click.Path(path_type=Path)
 _INSECURE = click.option(
     "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
 )
@@ -249,17 +252,29 @@ def keygen(
 
 
 @cloakwork.command()
-@click.argument("program", type=_FILE)
-@_RESULT
+@click.argument("program", type=_FILE_OR_NAME, required=False)
+@click.option("-o", "--output", type=_FILE, help="Where to write.")
+@server_options("PROGRAM is a server's; lists all without PROGRAM.")
 @_INSECURE
-def interface(program: Path, output: Path, insecure: bool) -> None:
+def interface(
+    program: Path | None, output: Path | None, server: str | None, insecure: bool, **options: Any
+) -> None:
     """Write what clients need of a program, without its operations and weights.
 
     A client of it checks that inputs lie within their ranges, and nothing else.
     """
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.at_server import interface_at, require_no_server  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
 
+    if server is not None:
+        click.echo(interface_at(server, program, output, insecure=insecure, **options))
+        return
+    require_no_server(options)
+    if program is None:
+        raise click.UsageError("Missing argument 'PROGRAM'.")
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
     require_separate({"--output": output}, [program])
     require_replaceable(output, cw.Interface)
     made = cw.Interface.of(cw.load(program, cw.Program, insecure=insecure))
@@ -344,7 +359,7 @@ def encrypt(
 
 
 @cloakwork.command()
-@click.argument("evaluator", type=_FILE)
+@click.argument("evaluator", type=_FILE_OR_NAME)
 @click.argument("inputs", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--clear", type=_FILE, help="Inputs over bits that are not encrypted.")
 @click.option("--threads", type=int, help="Operations at once; all cores by default.")
@@ -356,6 +371,8 @@ def encrypt(
 @click.option("--state", type=_FILE, help="The state, which the next one replaces.")
 @click.option("--step", type=int, help="The step that the state has to be of.")
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
+@server_options("EVALUATOR names a program of a server, which runs it.")
+@click.option("--keys", type=_FILE, help="The evaluation keys that a server runs it by.")
 @_SERVED
 @_INSECURE
 def run(
@@ -365,20 +382,25 @@ def run(
     output: Path | None,
     clear: Path | None,
     state: Path | None,
+    server: str | None,
     **options: Any,
 ) -> None:
     """Run a program on encrypted inputs, files or folders of them.
-
-    Where inputs are in folders and --folder is given, the results stay there, too, in a folder
-    whose name is printed.
+    With --folder, results of folders stay there; their name is printed.
     """
     import cloakwork as cw  # noqa: PLC0415
+    from cloakwork.cli.at_server import require_no_server, run_at  # noqa: PLC0415
     from cloakwork.cli.cluster import run_on  # noqa: PLC0415
     from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.cli.key_files import require_layers, require_profiled, serving  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.runtime.saved import Saved, save_all  # noqa: PLC0415
 
+    if server is not None:
+        options |= {"state": state, "program": served}
+        run_at(server, evaluator, inputs, clear=clear, output=output, **options)
+        return
+    require_no_server({name: options[name] for name in ("keys", "token_file", "ca")})
     if not inputs and state is None:
         raise click.UsageError("Missing argument 'INPUTS...', or '--state' of a step without any.")
     stays = options["folder"] is not None and any(path.is_dir() for path in inputs)

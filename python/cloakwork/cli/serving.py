@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import socket
-from ipaddress import ip_address
 from pathlib import Path
 
 import click
 
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+from cloakwork.service.access import is_here
 
 
 def serve_at(
@@ -28,7 +28,7 @@ def serve_at(
         InvalidArgumentError: Others than this machine's would be answered without tokens or TLS.
         MissingDependencyError: Starlette or uvicorn is not installed.
     """
-    if not _is_here(host) and (token_file is None or tls_cert is None):
+    if not is_here(host) and (token_file is None or tls_cert is None):
         raise InvalidArgumentError(
             f"cannot serve at {host}: expected --token-file, --tls-cert and --tls-key for other "
             "machines; give them, or listen on 127.0.0.1 behind what has them"
@@ -60,10 +60,3 @@ def serve_at(
     protocol = "https" if config.is_ssl else "http"
     click.echo(f"serving at {protocol}://{host}:{bound.getsockname()[1]}")
     uvicorn.Server(config).run(sockets=[bound])
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -67,7 +67,7 @@ class Servers:
         """
         self.interface(name)
         keys = client.evaluation_keys()
-        return AgreedEvaluator([each.evaluator(name, client, keys) for each in self._servers])
+        return AgreedEvaluator([each.evaluator(name, keys) for each in self._servers])
 
     def close(self) -> None:
         """Close the connections."""

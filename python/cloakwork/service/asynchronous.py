@@ -9,11 +9,14 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
+from urllib.parse import quote
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
     AnswerMismatchError,
     InvalidArgumentError,
+    MissingKeyError,
+    NotServedError,
     ServerUnreachableError,
     UploadMismatchError,
 )
@@ -90,36 +93,33 @@ class AsyncServer:
 
     async def interface(self, name: str) -> Interface:
         """What a client needs of a program, and no more; see `Server.interface`."""
-        request = Request("GET", f"/v1/programs/{name}", most=_MOST_INTERFACE)
+        request = Request("GET", _place_of(name), most=_MOST_INTERFACE)
         data = (await self.asked(request)).octets()
         return Interface.from_fields(container.read_bytes(data, Interface._kind), self._limits)
 
-    async def evaluator(
-        self, name: str, client: Client, keys: EvaluationKeys | None = None
-    ) -> AsyncEvaluator:
+    async def evaluator(self, name: str, client: Client | EvaluationKeys) -> AsyncEvaluator:
         """The evaluator of a program for a client, whose evaluation keys are sent once.
 
         Keys are made beside the event loop; see `Server.evaluator`.
         """
-        if not isinstance(client, Client):
+        if not isinstance(client, Client | EvaluationKeys):
             raise InvalidArgumentError(
-                f"cannot make an evaluator of {name}: expected a client of its interface, got "
-                f"{shown(client)}; make one by server.interface({name!r}).client()"
+                f"cannot make an evaluator of {name}: expected a client of its interface, or its "
+                f"evaluation keys, got {shown(client)}; make one by "
+                f"server.interface({name!r}).client()"
             )
         served = await self.interface(name)
+        if isinstance(client, Client):
+            found = await self._registered(served, client)
+        else:
+            _require_of(client, served, f"make an evaluator of {name}")
+            found = [await self._sent(client, served)]
         # In one order, so that the same request is the same job.
-        digests = ",".join(sorted(await self._registered(served, client, keys)))
-        return AsyncEvaluator(self, name, served, digests)
+        return AsyncEvaluator(self, name, served, ",".join(sorted(found)))
 
-    async def _registered(
-        self, served: Interface, client: Client, given: EvaluationKeys | None
-    ) -> list[str]:
+    async def _registered(self, served: Interface, client: Client) -> list[str]:
         """The hashes of a client's evaluation keys, with those of a program among them."""
-        key_id = client._key_id.hex()
-        of = {"key-id": key_id, "program": served.fingerprint}
-        if given is not None:
-            return [await self._sent(given, of)]
-        answer = await self.asked(Request("GET", f"/v1/keys?key_id={key_id}"))
+        answer = await self.asked(Request("GET", f"/v1/keys?key_id={client._key_id.hex()}"))
         found = answer.told("keys", "digest", "program")
         there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
         if served.fingerprint in there:
@@ -127,10 +127,11 @@ class AsyncServer:
         others = [await self.interface(each) for each in self.programs]
         known = [each for each in others if each.fingerprint in there]
         keys = await self.connection.aside(lambda: client.serving(served).evaluation_keys(*known))
-        return [*digests, await self._sent(keys, of)]
+        return [*digests, await self._sent(keys, served)]
 
-    async def _sent(self, keys: EvaluationKeys, of: Mapping[str, str]) -> str:
-        """The hash of evaluation keys, which are on the server from then on."""
+    async def _sent(self, keys: EvaluationKeys, served: Interface) -> str:
+        """The hash of evaluation keys for a program, which are on the server from then on."""
+        of = {"key-id": keys.key_id.hex(), "program": served.fingerprint}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "keys"
 
@@ -204,7 +205,7 @@ class AsyncEvaluator:
         given = RunInputs.of(self.interface, inputs, clear)
         data = given.to_bytes()
         wanted = request_of(self.interface.fingerprint, self.keys, data)
-        path = f"/v1/programs/{self._name}/jobs?keys={self.keys}"
+        path = f"{_place_of(self._name)}/jobs?keys={self.keys}"
         answer = await self._server.asked(Request("POST", path, data))
         answer.require_of(wanted)
         most = _most_bytes(self.interface, given.runs)
@@ -263,6 +264,38 @@ class AsyncJob:
     async def cancel(self) -> None:
         """End it."""
         await self._server.asked(Request("DELETE", f"/v1/jobs/{self.name}"))
+
+
+def _place_of(name: str) -> str:
+    """The path of a program on a server.
+
+    Raises:
+        NotServedError: Nothing can have such a name.
+    """
+    if "/" in name or name in ("", ".", ".."):
+        raise NotServedError(
+            f"cannot ask for {name!r}: expected the name of a program, got what none there can "
+            "have; ask for the list"
+        )
+    return f"/v1/programs/{quote(name, safe='')}"
+
+
+def _require_of(keys: EvaluationKeys, served: Interface, action: str) -> None:
+    """Refuse evaluation keys of other programs before they are sent.
+
+    Raises:
+        ParametersMismatchError: They are of other parameters.
+        MissingKeyError: They lack one.
+    """
+    keys.of(served.scheme, keys.key_id, action)
+    demands = [each.required_keys for each in served.parts]
+    needed = frozenset[str]().union(*(each.names() for each in demands if each is not None))
+    lacking = sorted(needed - keys.names)
+    if lacking:
+        raise MissingKeyError(
+            f"cannot {action}: expected evaluation keys of the program, got some without "
+            f"{', '.join(lacking):.80}; make them of its interface"
+        )
 
 
 def _most_bytes(interface: Interface, runs: int) -> int:

@@ -14,6 +14,7 @@ from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
 from cloakwork.schemes.base import ReadLimits
+from cloakwork.service.access import is_here
 from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob, AsyncServer
 from cloakwork.service.connection import Awaited, Waiting, at_once
 from cloakwork.service.receipts import SignedReceipt
@@ -123,6 +124,11 @@ def _options(
             "cannot connect: expected a token as cloakwork token prints it, got one with spaces or "
             "other characters than letters, digits, _ and -; see where it is from"
         )
+    if token is not None and place.scheme == "http" and not is_here(place.host):
+        raise InvalidArgumentError(
+            f"cannot connect to {url}: expected https:// where a token is sent to another machine, "
+            "got http://; connect by TLS, or to what leads there from this machine"
+        )
     return {
         "base_url": url,
         "headers": {} if token is None else {"authorization": f"Bearer {token}"},
@@ -184,22 +190,21 @@ class Server:
         """
         return at_once(self._server.interface(name))
 
-    def evaluator(
-        self, name: str, client: Client, keys: EvaluationKeys | None = None
-    ) -> RemoteEvaluator:
+    def evaluator(self, name: str, client: Client | EvaluationKeys) -> RemoteEvaluator:
         """The evaluator of a program for a client, whose evaluation keys are sent once.
 
         Args:
             name: The name of the program.
-            client: Whoever encrypts, made of the program's interface.
-            keys: Evaluation keys that the client made, for several servers to have the same; by
-                default it makes those that lack.
+            client: Whoever encrypts, made of the program's interface: it makes the keys that the
+                server lacks. Or evaluation keys that it made, which hold no secret.
 
         Raises:
             NotServedError: There is no such program.
-            QuotaError: The keys are larger than the server takes.
+            ParametersMismatchError: Evaluation keys are of other parameters.
+            MissingKeyError: They are of another program.
+            QuotaError: They are larger than the server takes.
         """
-        return RemoteEvaluator(at_once(self._server.evaluator(name, client, keys)))
+        return RemoteEvaluator(at_once(self._server.evaluator(name, client)))
 
 
 class RemoteEvaluator:
