@@ -659,6 +659,13 @@ class QuotaError(CloakworkError, RuntimeError):
     """
 
 
+class RunTooLongError(CloakworkError, TimeoutError):
+    """A run takes longer than a server's operator allows.
+
+    Raised by what `connect` gives. Ask the operator for more, or for less at once.
+    """
+
+
 class UploadMismatchError(CloakworkError, ValueError):
     """Bytes of evaluation keys do not follow those that a server has, or are not what was said.
 

@@ -45,6 +45,11 @@ class Serving:
         os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def children(self) -> list[int]:
+        """The processes that it has started."""
+        place = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(each) for each in place.read_text().split()]
+
     def stop(self) -> None:
         """End it as an operator does."""
         self.process.terminate()

@@ -35,6 +35,7 @@ from cloakwork.service.access import new_token
 from cloakwork.service.app import app
 from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob
 from cloakwork.service.jobs import Jobs
+from cloakwork.service.predicted import Prediction
 from cloakwork.service.remote import RemoteEvaluator, RemoteJob, Server
 from cloakwork.service.settings import Settings
 from tests.service.serving import Serving, put
@@ -239,10 +240,10 @@ def test_a_run_that_is_killed_is_run_again(tmp_path: Path) -> None:
         server = serving.connect()
         client = server.interface("norm").client()
         evaluator = server.evaluator("norm", client)
-        _kill_children(serving.process.pid)
+        _kill_children(serving)
         found = client.decrypt(evaluator.run(client.encrypt(np.ones(16))))
         assert abs(found - 16) < 2.0**-8
-        _kill_children(serving.process.pid)
+        _kill_children(serving)
         job = evaluator.submit(client.encrypt(np.zeros(16)))
         job.cancel()
         with pytest.raises(RunCancelledError):
@@ -251,11 +252,9 @@ def test_a_run_that_is_killed_is_run_again(tmp_path: Path) -> None:
         serving.stop()
 
 
-def _kill_children(process: int) -> None:
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        fields = path.read_text().rsplit(")", 1)[1].split()
-        if int(fields[1]) == process:
-            os.kill(int(path.parent.name), signal.SIGKILL)
+def _kill_children(serving: Serving) -> None:
+    for process in serving.children():
+        os.kill(process, signal.SIGKILL)
 
 
 def test_uploads_go_on_where_they_ended(serving: Serving) -> None:
@@ -347,11 +346,11 @@ def test_a_job_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:
-    jobs = Jobs(tmp_path / "jobs", most=2)
+    jobs, takes = Jobs(tmp_path / "jobs", most=2), Prediction(1.0, 1, 1)
     for request in ("a", "b"):
-        jobs.accept("ada", "norm", "k", request=request, seconds=1.0)
+        jobs.accept("ada", "norm", "k", request=request, takes=takes)
     with pytest.raises(QuotaError, match="at most 2 jobs"):
-        jobs.accept("ada", "norm", "k", request="c", seconds=1.0)
-    jobs.accept("bob", "norm", "k", request="c", seconds=1.0)
-    users = [found.user for _ in range(3) if (found := jobs.next())]
+        jobs.accept("ada", "norm", "k", request="c", takes=takes)
+    jobs.accept("bob", "norm", "k", request="c", takes=takes)
+    users = [jobs.begun(found).user for _ in range(3) if (found := jobs.first())]
     assert users == ["ada", "bob", "ada"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -21,11 +22,14 @@ def serve_at(
     tls_key: Path | None,
     token_file: Path | None,
     workers: int,
+    limits: Sequence[str],
+    limit_file: Path | None,
 ) -> None:
     """Answer requests until the process is ended.
 
     Raises:
-        InvalidArgumentError: Others than this machine's would be answered without tokens or TLS.
+        InvalidArgumentError: Others than this machine's would be answered without tokens or TLS,
+            or a limit is not one.
         MissingDependencyError: Starlette or uvicorn is not installed.
     """
     if not is_here(host) and (token_file is None or tls_cert is None):
@@ -41,9 +45,11 @@ def serve_at(
         raise MissingDependencyError(
             f"cannot serve: {error.name} is not installed; pip install 'cloakwork[server]'"
         ) from None
+    from cloakwork.service.limits import limits_of  # noqa: PLC0415
     from cloakwork.service.settings import Settings  # noqa: PLC0415
 
-    settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure)
+    said = limits_of(limits, limit_file)
+    settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
     config = uvicorn.Config(
         app(settings),
         host=host,

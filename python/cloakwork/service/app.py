@@ -21,9 +21,9 @@ from cloakwork.errors import (
     NotServedError,
     QuotaError,
 )
-from cloakwork.explain.estimate import estimate
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
+from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
@@ -102,7 +102,10 @@ class _Server:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._store = Store(
-            settings.folder, insecure=settings.insecure, most_key_bytes=settings.most_key_bytes
+            settings.folder,
+            insecure=settings.insecure,
+            most_key_bytes=settings.most_key_bytes,
+            kept_key_seconds=settings.kept_key_seconds,
         )
         self._jobs = Jobs(settings.folder / "jobs.sqlite", most=settings.most_jobs)
         self._tokens = (
@@ -110,14 +113,8 @@ class _Server:
         )
         self._version = version("cloakwork")
         self._signing = self._store.signing_key()
-        self._seconds: dict[str, float] = {}
-        self.runs = Runs(
-            self._jobs,
-            self._store,
-            workers=settings.workers,
-            attempts=settings.attempts,
-            kept_seconds=settings.kept_seconds,
-        )
+        self._predictions: dict[str, Prediction] = {}
+        self.runs = Runs(self._jobs, self._store, settings)
 
     def answering(
         self, handlers: Mapping[str, _Handler]
@@ -192,7 +189,8 @@ class _Server:
         self._store.key_files(user, keys)
         inputs = await self._body(request)
         await asyncio.to_thread(lambda: RunInputs.from_bytes(inputs).require_for(program))
-        seconds = await asyncio.to_thread(self._seconds_of, name)
+        takes = await asyncio.to_thread(self._prediction, name)
+        self._require_allowed(name, takes)
         wanted = request_of(program.fingerprint, keys, inputs)
         own = job_name(user, wanted)
         known = self._jobs.find(user, own)
@@ -200,7 +198,7 @@ class _Server:
             self._jobs.require_room(user, name)
             # They are there before anyone may look for them.
             await asyncio.to_thread(self._store.keep_inputs, own, inputs)
-        job = self._jobs.accept(user, name, keys, request=wanted, seconds=seconds)
+        job = self._jobs.accept(user, name, keys, request=wanted, takes=takes)
         await self.runs.changed()
         return self._waiting(job)
 
@@ -237,16 +235,22 @@ class _Server:
 
     def _waiting(self, job: ServedJob) -> Response:
         """Where the results of a job will be, and when to ask for them."""
-        told = {"job": job.name, "state": job.state, "seconds": job.seconds}
-        seconds = (self._jobs.seconds_before(job) + job.seconds) / self._settings.workers
+        seconds = self._jobs.seconds_left(job, self._settings.workers)
+        told = {"job": job.name, "state": job.state, "seconds": seconds}
         headers = {"location": f"/v1/jobs/{job.name}", "retry-after": f"{math.ceil(seconds)}"}
         return JSONResponse(told, 202, headers={**headers, **_of(job)})
 
-    def _seconds_of(self, name: str) -> float:
-        """How long a run takes by its estimate."""
-        if name not in self._seconds:
-            self._seconds[name] = estimate(self._store.program(name)).seconds
-        return self._seconds[name]
+    def _prediction(self, name: str) -> Prediction:
+        """What a run takes."""
+        if name not in self._predictions:
+            self._predictions[name] = Prediction.of(self._store.program(name))
+        return self._predictions[name]
+
+    def _require_allowed(self, name: str, takes: Prediction) -> None:
+        """Refuse a run that takes more than the operator allows."""
+        require_memory(name, takes.run_bytes, self._settings.memory_bytes)
+        seconds = self._jobs.run_seconds(name, takes)
+        require_seconds(name, seconds, self._settings.most_seconds)
 
     async def _body(self, request: Request) -> bytes:
         most = self._settings.most_input_bytes

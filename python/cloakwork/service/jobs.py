@@ -7,19 +7,33 @@ import json
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import QuotaError
+from cloakwork.service.measured import MeasuredRuns
+from cloakwork.service.turns import Turns, seconds_until
+
+if TYPE_CHECKING:
+    from cloakwork.service.predicted import Prediction
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 _TABLE = """
 create table if not exists jobs (
     id text primary key, user text not null, program text not null, keys text not null,
-    request text not null, state text not null, seconds real not null, made real not null,
-    started real, ended real, attempts integer not null default 0, results text, problem text)
+    request text not null, state text not null, seconds real not null, kept_bytes integer not null,
+    run_bytes integer not null, made real not null, started real, ended real,
+    attempts integer not null default 0, results text, problem text)
 """
+# What is asked for however many jobs there were.
+_INDEXES = (
+    "create index if not exists by_state on jobs (state, user)",
+    "create index if not exists by_user on jobs (user, started)",
+    "create index if not exists by_end on jobs (ended)",
+)
+# Of a run, the part that is always still to come.
+_LEAST_LEFT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +47,9 @@ class ServedJob:
         keys: The hash of the evaluation keys.
         request: The hash of all that the result depends on; see `request_of`.
         state: How far it is.
-        seconds: How long the run takes by its estimate.
+        seconds: How long the run takes by the model.
+        kept_bytes: What its evaluator takes that waits for another run.
+        run_bytes: What its run takes.
         attempts: How often it was begun.
         results: The hash of its results.
         problem: Why it failed.
@@ -46,6 +62,8 @@ class ServedJob:
     request: str
     state: str
     seconds: float
+    kept_bytes: int
+    run_bytes: int
     attempts: int
     results: str | None = None
     problem: Any = None
@@ -84,11 +102,15 @@ class Jobs:
 
     Example:
         >>> import tempfile
+        >>> from cloakwork.service.predicted import Prediction
         >>> jobs = Jobs(Path(tempfile.mkdtemp()) / "jobs.sqlite", most=2)
-        >>> first = jobs.accept("ada", "scores", "k", request="r1", seconds=2.0)
-        >>> jobs.accept("ada", "scores", "k", request="r1", seconds=2.0).name == first.name
+        >>> takes = Prediction(seconds=2.0, kept_bytes=100, run_bytes=1000)
+        >>> first = jobs.accept("ada", "scores", "k", request="r1", takes=takes)
+        >>> jobs.accept("ada", "scores", "k", request="r1", takes=takes).name == first.name
         True
-        >>> jobs.next().name == first.name, jobs.next() is None
+        >>> jobs.seconds_left(first, workers=1)
+        2.0
+        >>> jobs.begun(jobs.first()).name == first.name, jobs.first() is None
         (True, True)
     """
 
@@ -100,9 +122,27 @@ class Jobs:
         # What is lost with the machine's power is run again, and has the same results.
         self._base.execute("pragma synchronous=normal")
         self._base.execute(_TABLE)
+        for index in _INDEXES:
+            self._base.execute(index)
+        self._measured = MeasuredRuns(self._base)
+        self._turns = Turns()
+        self._waiting: dict[str, ServedJob] = {}
+        # And when they began.
+        self._running: dict[str, tuple[ServedJob, float]] = {}
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Let jobs wait that did, or ran, when the server ended before."""
+        self._base.execute("update jobs set state = 'queued' where state = 'running'")
+        for job in self._several("state = 'queued' order by made"):
+            self._waiting[job.name] = job
+            self._turns.add(job.user, job.name)
+        query = "select user, max(started) from jobs where started is not null group by user"
+        for user, moment in self._base.execute(query).fetchall():
+            self._turns.started(user, moment)
 
     def accept(
-        self, user: str, program: str, keys: str, *, request: str, seconds: float
+        self, user: str, program: str, keys: str, *, request: str, takes: Prediction
     ) -> ServedJob:
         """A job; the one that is there already where the same was asked before.
 
@@ -119,13 +159,15 @@ class Jobs:
         # An accepted job is on the disk.
         self._base.execute("pragma synchronous=full")
         self._base.execute(
-            "insert or replace into jobs (id, user, program, keys, request, state, seconds, made)"
-            " values (?, ?, ?, ?, ?, 'queued', ?, ?)",
-            (name, user, program, keys, request, seconds, time.time()),
+            "insert or replace into jobs (id, user, program, keys, request, state, seconds,"
+            " kept_bytes, run_bytes, made) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
+            (name, user, program, keys, request, *astuple(takes), time.time()),
         )
         self._base.execute("pragma synchronous=normal")
         found = self.find(user, name)
         assert found is not None
+        self._waiting[name] = found
+        self._turns.add(user, name)
         return found
 
     def require_room(self, user: str, program: str) -> None:
@@ -145,38 +187,51 @@ class Jobs:
         """A job of a user; None where there is none."""
         return self._one("id = ? and user = ?", name, user)
 
-    def next(self) -> ServedJob | None:
-        """The job to run now, which runs from then on: users take turns. None where none waits."""
-        found = self._one(
-            "state = 'queued' order by (select coalesce(max(other.started), 0) from jobs other"
-            " where other.user = jobs.user), made limit 1"
+    def first(self) -> ServedJob | None:
+        """The job whose turn it is: users take turns. None where none waits."""
+        name = self._turns.next()
+        return None if name is None else self._waiting[name]
+
+    def begun(self, job: ServedJob) -> ServedJob:
+        """Let a job run that waits."""
+        now = time.time()
+        self._forget(job)
+        self._turns.started(job.user, now)
+        self._running[job.name] = job, now
+        self._base.execute(
+            "update jobs set state = 'running', started = ?, attempts = attempts + 1 where id = ?",
+            (now, job.name),
         )
-        if found is not None:
-            self._base.execute(
-                "update jobs set state = 'running', started = ?, attempts = attempts + 1"
-                " where id = ?",
-                (time.time(), found.name),
-            )
-        return found
+        return job
 
     def end(
-        self, name: str, problem: dict[str, Any] | None = None, results: str | None = None
+        self, job: ServedJob, problem: dict[str, Any] | None = None, results: str | None = None
     ) -> None:
         """Take note of the hash of a job's results, or of why it failed."""
         state = DONE if problem is None else FAILED
         told = None if problem is None else json.dumps(problem)
+        now = time.time()
         self._base.execute(
             "update jobs set state = ?, ended = ?, results = ?, problem = ? where id = ?",
-            (state, time.time(), results, told, name),
+            (state, now, results, told, job.name),
         )
+        _, started = self._running.get(job.name, (job, now))
+        if problem is None:
+            self._measured.add(job.program, now - started, predicted=job.seconds, ended=now)
+        self._forget(job)
 
-    def again(self) -> None:
-        """Put jobs that ran when the server ended back into the queue."""
-        self._base.execute("update jobs set state = 'queued' where state = 'running'")
-
-    def requeue(self, name: str) -> None:
+    def requeue(self, job: ServedJob) -> None:
         """Put a job that ran back into the queue."""
-        self._base.execute("update jobs set state = 'queued' where id = ?", (name,))
+        self._base.execute("update jobs set state = 'queued' where id = ?", (job.name,))
+        self._forget(job)
+        self._waiting[job.name] = job
+        self._turns.add_again(job.user, job.name)
+
+    def _forget(self, job: ServedJob) -> None:
+        """Let a job neither wait nor run."""
+        self._waiting.pop(job.name, None)
+        self._running.pop(job.name, None)
+        self._turns.remove(job.user, job.name)
 
     def remove(self, name: str) -> None:
         """Forget a job."""
@@ -190,13 +245,36 @@ class Jobs:
         """Jobs that ended before a moment."""
         return self._several("ended < ?", before)
 
-    def seconds_before(self, job: ServedJob) -> float:
-        """How long all that wait before a job, and run, take by their estimates."""
-        query = (
-            "select coalesce(sum(seconds), 0) from jobs where state = 'running' or"
-            " (state = 'queued' and made < (select made from jobs where id = ?))"
+    def run_seconds(self, program: str, takes: Prediction) -> float:
+        """How long a run of a program takes, by what others took here."""
+        return self._measured.seconds(program, takes.seconds)
+
+    def seconds_left(self, job: ServedJob, workers: int) -> float:
+        """How long it takes until a job has ended, by what runs took here.
+
+        Args:
+            job: The job.
+            workers: How many run at once.
+        """
+        now = time.time()
+        left = {name: self._run_seconds_left(*each, now) for name, each in self._running.items()}
+        if job.name in left:
+            return left[job.name]
+        return seconds_until(
+            job.name, self._turns.order(), left.values(), workers, self._seconds_of_waiting
         )
-        return float(self._base.execute(query, (job.name,)).fetchone()[0])
+
+    def seconds_waiting(self) -> float:
+        """How long all that wait take, one after the other."""
+        return sum(map(self._seconds_of_waiting, self._waiting))
+
+    def _seconds_of_waiting(self, name: str) -> float:
+        job = self._waiting[name]
+        return self._measured.seconds(job.program, job.seconds)
+
+    def _run_seconds_left(self, job: ServedJob, started: float, now: float) -> float:
+        whole = self._measured.seconds(job.program, job.seconds)
+        return max(whole - (now - started), _LEAST_LEFT * whole)
 
     def counts(self) -> dict[str, int]:
         """How many jobs there are by state."""
@@ -213,8 +291,8 @@ class Jobs:
 
     def _several(self, where: str, *values: object) -> list[ServedJob]:
         query = (
-            "select id, user, program, keys, request, state, seconds, attempts, results, problem"
-            f" from jobs where {where}"
+            "select id, user, program, keys, request, state, seconds, kept_bytes, run_bytes,"
+            f" attempts, results, problem from jobs where {where}"
         )
         found = self._base.execute(query, values).fetchall()
         return [replace(ServedJob(*row), problem=row[-1] and json.loads(row[-1])) for row in found]

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-from cloakwork.errors import NotServedError, RunCancelledError, WorkerFailedError
+from cloakwork.errors import (
+    MemoryBudgetError,
+    NotServedError,
+    RunCancelledError,
+    WorkerFailedError,
+)
 from cloakwork.service.jobs import Jobs, ServedJob
+from cloakwork.service.memory import SharedMemory
+from cloakwork.service.predicted import require_memory
 from cloakwork.service.problems import problem_of
+from cloakwork.service.processes import RunProcess
+from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
 
-_MODULE = "cloakwork.service.worker"
 # How often expired results are looked for, in seconds.
 _EVERY = 60.0
 
@@ -26,24 +33,21 @@ class Runs:
     Args:
         jobs: The queue.
         store: Where inputs are, and results go.
-        workers: How many processes run jobs.
-        attempts: How often a job is begun whose process was killed.
-        kept_seconds: How long results are kept that nobody fetches.
+        settings: How many processes run jobs, how often, and what they may take.
     """
 
-    def __init__(
-        self, jobs: Jobs, store: Store, *, workers: int, attempts: int, kept_seconds: float
-    ) -> None:
-        self._jobs, self._store = jobs, store
-        self._workers, self._attempts, self._kept_seconds = workers, attempts, kept_seconds
+    def __init__(self, jobs: Jobs, store: Store, settings: Settings) -> None:
+        self._jobs, self._store, self._settings = jobs, store, settings
+        self._memory = SharedMemory(settings.memory_bytes, settings.workers)
         self._wake = asyncio.Condition()
-        self._running: dict[str, Process] = {}
+        self._running: dict[str, RunProcess] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Begin, with what ran when the server ended before."""
-        self._jobs.again()
-        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
+        self._tasks = [
+            asyncio.create_task(self._work(number)) for number in range(self._settings.workers)
+        ]
         self._tasks.append(asyncio.create_task(self._clean()))
 
     async def stop(self) -> None:
@@ -66,97 +70,89 @@ class Runs:
     async def cancel(self, job: ServedJob) -> None:
         """End a job, whether it waits or runs."""
         process = self._running.get(job.name)
-        self._jobs.end(job.name, problem_of(_cancelled(job)))
+        self._jobs.end(job, problem_of(_cancelled(job)))
         if process is not None:
             process.kill()
         self._store.remove_job(job.name)
         await self.changed()
 
-    async def _work(self) -> None:
+    async def _work(self, number: int) -> None:
         """Run one job after the other in one process, or the next where it was killed."""
-        process: Process | None = None
+        process = RunProcess(self._settings)
         try:
             while True:
-                job = await self._next()
-                if process is None or process.returncode is not None:
-                    process = await self._process()
-                await self._run(job, process)
+                await process.start()
+                job = await self._next(number, process)
+                await self._run(job, number, process)
                 await self.changed()
         finally:
-            if process is not None and process.returncode is None:
-                process.kill()
-                await process.wait()
+            await process.end()
 
-    async def _next(self) -> ServedJob:
-        """The next job, once there is one."""
+    async def _next(self, number: int, process: RunProcess) -> ServedJob:
+        """The next job, once there is one whose run fits into the memory that others leave."""
         async with self._wake:
-            while (job := self._jobs.next()) is None:
-                await self._wake.wait()
-            return job
+            while True:
+                job = self._jobs.first()
+                if job is not None and self._memory.fits(number, job.run_bytes):
+                    return self._jobs.begun(job)
+                if job is not None and self._memory.keeps(number):
+                    # What waits for other runs gives way to one that waits for memory.
+                    await process.end()
+                    await process.start()
+                    self._memory.keep(number, 0)
+                    self._wake.notify_all()
+                else:
+                    await self._wake.wait()
 
-    async def _process(self) -> Process:
-        insecure = ["--insecure"] if self._store.insecure else []
-        return await asyncio.create_subprocess_exec(
-            sys.executable, "-m", _MODULE, *insecure, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
-        )
-
-    async def _run(self, job: ServedJob, process: Process) -> None:
+    async def _run(self, job: ServedJob, number: int, process: RunProcess) -> None:
         try:
-            files = self._files(job)
-        except NotServedError as error:
-            # Its keys were removed meanwhile.
-            self._jobs.end(job.name, problem_of(error))
+            # An operator may allow less than when it was accepted.
+            require_memory(job.program, job.run_bytes, self._memory.most)
+            asked = self._files(job)
+        except (MemoryBudgetError, NotServedError) as error:
+            # Keys may be removed meanwhile.
+            self._jobs.end(job, problem_of(error))
             return
+        asked["takes"] = job.kept_bytes, job.run_bytes
+        asked["most"] = self._memory.take(number, job.run_bytes)
         self._running[job.name] = process
         try:
-            answer = await _asked(process, files)
+            answer = await process.asked(json.dumps(asked).encode() + b"\n")
         finally:
             del self._running[job.name]
+        told = {} if answer is None else json.loads(answer)
+        self._memory.keep(number, told.pop("kept", 0))
         now = self._jobs.find(job.user, job.name)
         if now is None or now.is_over:
             # It was cancelled.
             return
         if answer is not None:
-            self._jobs.end(job.name, **json.loads(answer))
-        elif now.attempts < self._attempts:
-            self._jobs.requeue(job.name)
+            self._jobs.end(job, **told)
+        elif now.attempts < self._settings.attempts:
+            self._jobs.requeue(job)
         else:
-            self._jobs.end(job.name, problem_of(_killed(job)))
+            self._jobs.end(job, problem_of(_killed(now)))
 
-    def _files(self, job: ServedJob) -> bytes:
-        files = {
+    def _files(self, job: ServedJob) -> dict[str, Any]:
+        return {
             "program": str(self._store.program_file(job.program)),
             "keys": [str(each) for each in self._store.key_files(job.user, job.keys)],
             "inputs": str(self._store.job_file(job.name, "inputs")),
             "results": str(self._store.job_file(job.name, "results")),
         }
-        return json.dumps(files).encode() + b"\n"
 
     async def _clean(self) -> None:
         """Remove jobs whose results nobody fetched, and files of such as were not accepted."""
         while True:
-            before = time.time() - self._kept_seconds
+            before = time.time() - self._settings.kept_seconds
             for job in self._jobs.expired(before):
                 self._jobs.remove(job.name)
                 self._store.remove_job(job.name)
             for name in self._store.jobs_before(before):
                 if not self._jobs.has(name):
                     self._store.remove_job(name)
+            self._store.remove_unused_keys()
             await asyncio.sleep(_EVERY)
-
-
-async def _asked(process: Process, line: bytes) -> bytes | None:
-    """What a process answers to a line; None where it was killed."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    with suppress(ConnectionError):
-        process.stdin.write(line)
-        await process.stdin.drain()
-    answer = await process.stdout.readline()
-    if answer.endswith(b"\n"):
-        return answer
-    await process.wait()
-    return None
 
 
 def _cancelled(job: ServedJob) -> RunCancelledError:
@@ -165,6 +161,6 @@ def _cancelled(job: ServedJob) -> RunCancelledError:
 
 def _killed(job: ServedJob) -> WorkerFailedError:
     return WorkerFailedError(
-        f"cannot run {job.program}: its process was killed, for memory perhaps, {job.attempts + 1} "
+        f"cannot run {job.program}: its process was killed, for memory perhaps, {job.attempts} "
         "times; ask again later, or the operator for more memory"
     )

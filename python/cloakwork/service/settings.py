@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
+
+from cloakwork.service.memory import machine_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,10 @@ class Settings:
         most_key_bytes: What the evaluation keys of one user may take.
         most_input_bytes: What the inputs of one job may take.
         most_jobs: How many jobs of one user may wait and run at once.
+        most_memory_bytes: What all that run at once may take; by default what this machine has,
+            less a margin.
+        most_seconds: How long a run may take by what is known before it.
+        kept_key_seconds: How long evaluation keys are kept that no job is run with.
         insecure: Whether programs may be below 128-bit security, for tests.
     """
 
@@ -30,4 +37,12 @@ class Settings:
     most_key_bytes: int = 16 << 30
     most_input_bytes: int = 1 << 30
     most_jobs: int = 100
+    most_memory_bytes: int | None = None
+    most_seconds: float = math.inf
+    kept_key_seconds: float = 30 * 24 * 3600.0
     insecure: bool = False
+
+    @property
+    def memory_bytes(self) -> int:
+        """What all that run at once may take."""
+        return machine_bytes() if self.most_memory_bytes is None else self.most_memory_bytes

@@ -6,8 +6,10 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from cloakwork._native import SigningKey
@@ -39,12 +41,16 @@ class Store:
         folder: Where; programs are in `programs` there, each in a file `NAME.cw`.
         insecure: Whether programs may be below 128-bit security.
         most_key_bytes: What the evaluation keys of one user may take.
+        kept_key_seconds: How long evaluation keys are kept that no job is run with.
     """
 
-    def __init__(self, folder: Path, *, insecure: bool, most_key_bytes: int) -> None:
+    def __init__(
+        self, folder: Path, *, insecure: bool, most_key_bytes: int, kept_key_seconds: float
+    ) -> None:
         self.folder = folder
         self.insecure = insecure
         self._most_key_bytes = most_key_bytes
+        self._kept_key_seconds = kept_key_seconds
         self._open: set[Path] = set()
         for name in ("programs", "keys", "jobs"):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,7 +107,7 @@ class Store:
         return path
 
     def key_files(self, user: str, digests: str) -> list[Path]:
-        """Where evaluation keys are, by their hashes with commas between.
+        """Where evaluation keys are, by their hashes with commas between, which are used now.
 
         Raises:
             InvalidArgumentError: One is named twice, or there are too many.
@@ -113,7 +119,10 @@ class Store:
                 f"cannot run: expected up to {_MOST_SETS} sets of evaluation keys, each once, got "
                 f"{len(several)}; name those of one client"
             )
-        return [self.keys(user, each) for each in several]
+        found = [self.keys(user, each) for each in several]
+        for path in found:
+            _note(path).touch()
+        return found
 
     def received(self, user: str, digest: str) -> tuple[int, bool]:
         """How many bytes of evaluation keys are here, and whether these are all.
@@ -187,13 +196,30 @@ class Store:
         name_for_good({path: str(part)})
 
     def key_sets(self, user: str, key_id: str) -> list[dict[str, str]]:
-        """The evaluation keys of a user that are of a secret key: their hashes and programs."""
+        """The evaluation keys of a user that are of a secret key.
+
+        Their hashes and programs, since when they are here, and until when where no job is run with
+        them.
+        """
         found: list[dict[str, str]] = []
         for note in sorted(self._keys(user, "0" * 64).parent.glob("*.json")):
             told = json.loads(note.read_bytes())
             if told["key_id"] == key_id and note.with_suffix("").exists():
-                found.append({"digest": note.stem, "program": told["program"]})
+                until = note.stat().st_mtime + self._kept_key_seconds
+                times = {"since": note.with_suffix("").stat().st_mtime, "until": until}
+                found.append(
+                    {"digest": note.stem, "program": told["program"]}
+                    | {name: _written(moment) for name, moment in times.items()}
+                )
         return found
+
+    def remove_unused_keys(self) -> None:
+        """Remove evaluation keys, and parts of such, that were not used for too long."""
+        before = time.time() - self._kept_key_seconds
+        for path in [*self.folder.glob("keys/*/*.json"), *self.folder.glob("keys/*/*.part")]:
+            if path not in self._open and path.stat().st_mtime < before:
+                for each in (path.with_suffix(""), path):
+                    each.unlink(missing_ok=True)
 
     def remove_keys(self, user: str, digest: str) -> None:
         """Remove evaluation keys, all of them or those that have come."""
@@ -266,6 +292,10 @@ def _interface(program: Program) -> bytes:
 
 def _part(path: Path) -> Path:
     return path.with_suffix(".part")
+
+
+def _written(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
 
 
 def _note(path: Path) -> Path:

@@ -19,7 +19,7 @@ from cloakwork.schemes.base import SlotScheme
 from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
 
 # Interpreter, numpy and this package, as measured on CPython 3.11 with numpy 2.
-_INTERPRETER_BYTES = 54 << 20
+INTERPRETER_BYTES = 54 << 20
 # Of the tables of one prime's transforms, for each coefficient: roots and inverse roots, each
 # with its quotient. Those of shorter transforms, which encode what repeats itself, come to as much.
 _TABLE_WORDS = 2 * 4
@@ -87,7 +87,7 @@ def process_memory(
     layers = sum(transforms.values()) + (held.encoded if held.encoded <= kept else 0)
     tables = parameters.key_prime_count * parameters.n * _TABLE_WORDS * WORD_BYTES
     return ProcessMemory(
-        _INTERPRETER_BYTES + tables,
+        INTERPRETER_BYTES + tables,
         limited.keys or required_keys(program).nbytes(parameters.evaluation_key_bytes),
         held.numbers or number_bytes(program),
         layers,
