@@ -86,7 +86,7 @@ def _as(serving: Serving, user: str) -> Server:
 
 def _with_keys(server: Server, evaluator: RemoteEvaluator, keys: str) -> RemoteEvaluator:
     """An evaluator of norm that names other keys, or is of another server."""
-    return RemoteEvaluator(AsyncEvaluator(server._server, "norm", evaluator.interface, keys))
+    return RemoteEvaluator(AsyncEvaluator(server._server, "norm", evaluator.interface, keys, ""))
 
 
 def test_programs_of_all_kinds_run_elsewhere(serving: Serving) -> None:

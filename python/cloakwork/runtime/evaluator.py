@@ -21,7 +21,6 @@ from cloakwork.errors import (
     NoiseBudgetError,
     ProgramMismatchError,
     ShapeMismatchError,
-    StepMismatchError,
     StepsSpentError,
     ValueOutOfRangeError,
 )
@@ -41,7 +40,7 @@ from cloakwork.runtime.profile import Profile, bootstrap_measurements
 from cloakwork.runtime.repeated import bounds_of_step, run_steps
 from cloakwork.runtime.row import require_plain
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
-from cloakwork.runtime.state import EncryptedState, next_run
+from cloakwork.runtime.state import EncryptedState, next_run, require_state
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.device.devices import CPU, device_name
 from cloakwork.schemes.device.staying import on_host
@@ -373,31 +372,15 @@ class Evaluator(KeyHolder):
             own.device, own.own_cache = mine.device, mine.cache_bytes // several
         return found
 
-    def _require_state(self, state: object, step: object, action: str) -> None:
+    def _require_state(self, state: EncryptedState | None, step: object, action: str) -> None:
         """Refuse a state that is missing, of another key, program or step."""
         program = self.program
-        kept = program.kept if program.scheme.encrypts else ()
-        if not kept and state is None and step is None:
+        require_state(program, state, step, EncryptedState, action)
+        if state is None:
             return
-        if not kept:
-            given = f"a step, {shown(step)}" if state is None else shown(state)
-            raise InvalidArgumentError(
-                f"cannot {action}: expected no state, as the program keeps none, got {given}; "
-                "leave it out"
-            )
-        if not isinstance(state, EncryptedState):
-            raise InvalidArgumentError(
-                f"cannot {action}: expected the state that start() or the run before made, got "
-                f"{shown(state)}; give it by state="
-            )
         self._require_own(state, "inputs", action)
-        if set(state.ports) != {each.input for each in kept}:
+        if set(state.ports) != {each.input for each in program.kept}:
             raise InputNameError(f"cannot {action}: the state lacks a part; start anew")
-        if step is not None and state.step != step:
-            raise StepMismatchError(
-                f"cannot {action}: expected the state of step {shown(step)}, got that of step "
-                f"{state.step}; load the one that the run before left"
-            )
         if program.steps is not None and state.step >= program.steps:
             raise StepsSpentError(
                 f"cannot {action}: expected a state of up to {program.steps - 1} steps, got one of "

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import shown
 from cloakwork.base.record import Fields, Limits, Record, Word
-from cloakwork.errors import NoiseBudgetError
+from cloakwork.errors import InvalidArgumentError, NoiseBudgetError, StepMismatchError
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.kept_bits import bits_are_renewed
@@ -87,6 +88,54 @@ class EncryptedState(Encrypted):
         if made.role != "inputs" or made.runs != 1 or made.count is not None:
             raise fields.wrong("runs", "the inputs of one run")
         return made
+
+
+class OfStep(Protocol):
+    """A state, wherever it is."""
+
+    @property
+    def step(self) -> int: ...
+
+
+def require_state(
+    program: Program | Interface,
+    state: OfStep | None,
+    step: object,
+    kind: type[OfStep],
+    action: str,
+) -> None:
+    """Refuse a run without its state, and a state where the program keeps none.
+
+    Args:
+        program: The program.
+        state: What is given for its state.
+        step: The step that it has to be of; None for any.
+        kind: What it has to be.
+        action: What is attempted.
+
+    Raises:
+        InvalidArgumentError: It is missing, or something else.
+        StepMismatchError: It is of another step.
+    """
+    kept = program.kept if program.scheme.encrypts else ()
+    if not kept and state is None and step is None:
+        return
+    if not kept:
+        given = f"a step, {shown(step)}" if state is None else shown(state)
+        raise InvalidArgumentError(
+            f"cannot {action}: expected no state, as the program keeps none, got {given}; "
+            "leave it out"
+        )
+    if not isinstance(state, kind):
+        raise InvalidArgumentError(
+            f"cannot {action}: expected the state that start() or the run before made, got "
+            f"{shown(state)}; give it by state="
+        )
+    if step is not None and state.step != step:
+        raise StepMismatchError(
+            f"cannot {action}: expected the state of step {shown(step)}, got that of step "
+            f"{state.step}; load the one that the run before left"
+        )
 
 
 def first_state(program: Program | Interface) -> dict[str, NDArray[Any]]:

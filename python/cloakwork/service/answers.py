@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cloakwork.errors import AnswerMismatchError, ServerUnreachableError
+from cloakwork.base.record import Fields
+from cloakwork.errors import AnswerMismatchError, MalformedBytesError, ServerUnreachableError
 from cloakwork.service.problems import error_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,17 @@ class Answer:
         if not all(isinstance(text, str) for each in found for text in each.values()):
             raise self.strange()
         return found
+
+    def fields(self) -> Fields:
+        """What an answer in JSON says by names.
+
+        Raises:
+            AnswerMismatchError: It is not such.
+        """
+        try:
+            return Fields(self._json(), "an answer")
+        except (ValueError, MalformedBytesError):
+            raise self.strange() from None
 
     def octets(self) -> bytes:
         """The bytes of an answer that is not a text.

@@ -19,9 +19,9 @@ from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
     NotServedError,
-    QuotaError,
 )
 from cloakwork.service.access import AccessTokens
+from cloakwork.service.bodies import body_of
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
 from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
@@ -29,6 +29,8 @@ from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.runs import Runs
 from cloakwork.service.settings import Settings
+from cloakwork.service.state_requests import StateRequests
+from cloakwork.service.states import Owner
 from cloakwork.service.store import Store
 
 # What a sender says of evaluation keys.
@@ -36,7 +38,7 @@ _OF_KEYS = ("key_id", "program")
 _BYTES = "application/octet-stream"
 # How long an answer waits for the end of a job, in seconds.
 _LONGEST_WAIT = 30.0
-_Handler = Callable[["_Server", Request, str], Awaitable[Response]]
+_Handler = Callable[[Request, str], Awaitable[Response]]
 
 
 def app(settings: Settings) -> Starlette:
@@ -62,16 +64,22 @@ def app(settings: Settings) -> Starlette:
         Route("/v2/health/live", _alive),
         Route("/v2/health/ready", _alive),
         Route("/metrics", server.metrics),
-        route("/v1/programs", GET=_Server.programs),
-        route("/v1/programs/{name}", GET=_Server.interface),
-        route("/v1/programs/{name}/jobs", POST=_Server.submit),
-        route("/v1/jobs/{job}", GET=_Server.answer, DELETE=_Server.cancel),
-        route("/v1/keys", GET=_Server.key_sets),
+        route("/v1/programs", GET=server.programs),
+        route("/v1/programs/{name}", GET=server.interface),
+        route("/v1/programs/{name}/jobs", POST=server.submit),
+        route("/v1/programs/{name}/states", GET=server.states.listed),
+        route(
+            "/v1/programs/{name}/states/{state}",
+            PUT=server.states.put,
+            DELETE=server.states.remove,
+        ),
+        route("/v1/jobs/{job}", GET=server.answer, DELETE=server.cancel),
+        route("/v1/keys", GET=server.key_sets),
         route(
             "/v1/keys/{digest}",
-            HEAD=_Server.received,
-            PATCH=_Server.append,
-            DELETE=_Server.remove_keys,
+            HEAD=server.received,
+            PATCH=server.append,
+            DELETE=server.remove_keys,
         ),
     ]
     # Whatever is not found or not allowed is told as the rest.
@@ -115,6 +123,7 @@ class _Server:
         self._signing = self._store.signing_key()
         self._predictions: dict[str, Prediction] = {}
         self.runs = Runs(self._jobs, self._store, settings)
+        self.states = StateRequests(self._jobs, self._store, self.runs, settings.most_state_bytes)
 
     def answering(
         self, handlers: Mapping[str, _Handler]
@@ -126,7 +135,7 @@ class _Server:
                 user = self._tokens.user_of(request.headers.get("authorization"))
                 # Starlette lets HEAD be asked wherever GET may be.
                 handler = handlers.get(request.method) or handlers["GET"]
-                return await handler(self, request, user)
+                return await handler(request, user)
             except CloakworkError as error:
                 return _problem(problem_of(error))
             except ClientDisconnect:
@@ -187,17 +196,20 @@ class _Server:
         name, keys = request.path_params["name"], request.query_params.get("keys", "")
         program = self._store.program(name)
         self._store.key_files(user, keys)
-        inputs = await self._body(request)
-        await asyncio.to_thread(lambda: RunInputs.from_bytes(inputs).require_for(program))
+        inputs = await body_of(request, self._settings.most_input_bytes, "inputs")
+        given = await asyncio.to_thread(RunInputs.from_bytes, inputs)
+        given.require_for(program)
         takes = await asyncio.to_thread(self._prediction, name)
         self._require_allowed(name, takes)
         wanted = request_of(program.fingerprint, keys, inputs)
         own = job_name(user, wanted)
-        known = self._jobs.find(user, own)
-        if known is None or known.state == FAILED:
+        if self._begins(user, own):
             self._jobs.require_room(user, name)
             # They are there before anyone may look for them.
             await asyncio.to_thread(self._store.keep_inputs, own, inputs)
+        if given.state is not None and self._begins(user, own):
+            owner = Owner(user, given.state.key_id, program.fingerprint)
+            self._jobs.states.take(owner, given.state.name, given.state.version, own)
         job = self._jobs.accept(user, name, keys, request=wanted, takes=takes)
         await self.runs.changed()
         return self._waiting(job)
@@ -223,6 +235,11 @@ class _Server:
         """End a job."""
         await self.runs.cancel(self._job(request, user))
         return Response(status_code=204)
+
+    def _begins(self, user: str, job: str) -> bool:
+        """Whether a job is not there, or is to be begun anew."""
+        known = self._jobs.find(user, job)
+        return known is None or known.state == FAILED
 
     def _job(self, request: Request, user: str) -> ServedJob:
         name = request.path_params["job"]
@@ -251,19 +268,6 @@ class _Server:
         require_memory(name, takes.run_bytes, self._settings.memory_bytes)
         seconds = self._jobs.run_seconds(name, takes)
         require_seconds(name, seconds, self._settings.most_seconds)
-
-    async def _body(self, request: Request) -> bytes:
-        most = self._settings.most_input_bytes
-        blocks, taken = [], 0
-        async for block in request.stream():
-            taken += len(block)
-            if taken > most:
-                raise QuotaError(
-                    f"cannot take inputs: expected at most {most} bytes, got more; ask for fewer "
-                    "evaluations at once"
-                )
-            blocks.append(block)
-        return b"".join(blocks)
 
 
 def _of(job: ServedJob) -> dict[str, str]:

@@ -6,7 +6,8 @@ Callers that wait have the same by `remote`, over a connection that is never sus
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote
@@ -26,12 +27,14 @@ from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
 from cloakwork.service.answers import Answer
 from cloakwork.service.connection import Connection, Request
 from cloakwork.service.jobs import request_of
+from cloakwork.service.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.receipts import SignedReceipt
-from cloakwork.service.run_inputs import RunInputs
+from cloakwork.service.run_inputs import RunInputs, StateBefore
 from cloakwork.service.store import blocks_of, hash_of
 
 # After how many seconds a request is sent again that got no answer; the last one is not.
@@ -115,7 +118,8 @@ class AsyncServer:
             _require_of(client, served, f"make an evaluator of {name}")
             found = [await self._sent(client, served)]
         # In one order, so that the same request is the same job.
-        return AsyncEvaluator(self, name, served, ",".join(sorted(found)))
+        key_id = client._key_id if isinstance(client, Client) else client.key_id
+        return AsyncEvaluator(self, name, served, ",".join(sorted(found)), key_id.hex())
 
     async def _registered(self, served: Interface, client: Client) -> list[str]:
         """The hashes of a client's evaluation keys, with those of a program among them."""
@@ -182,34 +186,71 @@ class AsyncEvaluator:
         name: What the program is called there.
         interface: What is known of it here.
         keys: The hashes of the evaluation keys.
+        key_id: What their secret key is known by, in hexadecimal digits.
     """
 
-    def __init__(self, server: AsyncServer, name: str, interface: Interface, keys: str) -> None:
-        self._server, self._name, self.keys = server, name, keys
-        self.interface = interface
+    def __init__(
+        self, server: AsyncServer, name: str, interface: Interface, keys: str, key_id: str
+    ) -> None:
+        self._server, self._name, self.keys, self._key_id = server, name, keys, key_id
+        self.interface, self._states = interface, StatePlace(_place_of(name), key_id)
 
     async def run(
-        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None = None,
+        *,
+        state: KeptState | None = None,
+        step: int | None = None,
     ) -> Encrypted:
         """Run the program, and await its results; see `RemoteEvaluator.run`.
 
         A task that is cancelled meanwhile ends nothing there: the same inputs are the same job.
         """
-        job = await self.submit(inputs, clear)
+        job = await self.submit(inputs, clear, state=state, step=step)
         return await job.results()
 
     async def submit(
-        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None = None,
+        *,
+        state: KeptState | None = None,
+        step: int | None = None,
     ) -> AsyncJob:
         """Ask for a run, and do not await it; see `RemoteEvaluator.submit`."""
-        given = RunInputs.of(self.interface, inputs, clear)
+        require_state(self.interface, state, step, KeptState, f"run {self.interface.name}")
+        before, advance = None, None
+        if state is not None:
+            before = StateBefore(state.name, self._key_id, state.version)
+            advance = partial(state.advance, state.version)
+        given = RunInputs.of(self.interface, inputs, clear, before)
         data = given.to_bytes()
         wanted = request_of(self.interface.fingerprint, self.keys, data)
         path = f"{_place_of(self._name)}/jobs?keys={self.keys}"
         answer = await self._server.asked(Request("POST", path, data))
         answer.require_of(wanted)
         most = _most_bytes(self.interface, given.runs)
-        return AsyncJob(self._server, answer.field("job"), wanted, most)
+        return AsyncJob(self._server, answer.field("job"), wanted, most, advance)
+
+    async def start(self, name: str, initial: EncryptedState) -> KeptState:
+        """Have the server keep a state; see `RemoteEvaluator.start`."""
+        start = self._states.start(name, initial, if_none_match="*")
+        return start.kept(await self._server.asked(start.request))
+
+    async def reset(self, state: KeptState, initial: EncryptedState) -> None:
+        """Have a state begin anew; see `RemoteEvaluator.reset`."""
+        start = self._states.start(own_state(state).name, initial)
+        found = start.kept(await self._server.asked(start.request))
+        state.step, state.version = found.step, found.version
+
+    async def states(self) -> tuple[KeptState, ...]:
+        """The states that are kept; see `RemoteEvaluator.states`."""
+        return states_of(await self._server.asked(self._states.listing()))
+
+    async def remove(self, state: KeptState) -> None:
+        """Remove a state; see `RemoteEvaluator.remove`."""
+        await self._server.asked(self._states.removal(state))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, {self._server.connection.url})"
@@ -223,12 +264,21 @@ class AsyncJob:
         name: What it is called there.
         request: The hash of what was asked for.
         most: How many bytes its results may have.
+        advance: What is told the request once they are here.
 
     Its `receipt` is what the server signs of the results, once these are here.
     """
 
-    def __init__(self, server: AsyncServer, name: str, request: str, most: int) -> None:
+    def __init__(
+        self,
+        server: AsyncServer,
+        name: str,
+        request: str,
+        most: int,
+        advance: Callable[[str], None] | None = None,
+    ) -> None:
         self._server, self.name, self.request, self._most = server, name, request, most
+        self._advance = advance
         self.receipt: SignedReceipt | None = None
 
     async def results(self) -> Encrypted:
@@ -243,7 +293,10 @@ class AsyncJob:
             found.require_of(self.request)
             if found.status != _WAITING:
                 self.receipt = self._receipt(found)
-                return Encrypted.from_bytes(found.octets())
+                results = Encrypted.from_bytes(found.octets())
+                if self._advance is not None:
+                    self._advance(self.request)
+                return results
 
     def _receipt(self, answer: Answer) -> SignedReceipt:
         """What the server signs of the results.

@@ -6,13 +6,15 @@ import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import QuotaError
 from cloakwork.service.measured import MeasuredRuns
+from cloakwork.service.states import States
 from cloakwork.service.turns import Turns, seconds_until
 
 if TYPE_CHECKING:
@@ -124,6 +126,7 @@ class Jobs:
         self._base.execute(_TABLE)
         for index in _INDEXES:
             self._base.execute(index)
+        self.states = States(self._base, path.parent / "states")
         self._measured = MeasuredRuns(self._base)
         self._turns = Turns()
         self._waiting: dict[str, ServedJob] = {}
@@ -157,13 +160,12 @@ class Jobs:
             return known
         self.require_room(user, program)
         # An accepted job is on the disk.
-        self._base.execute("pragma synchronous=full")
-        self._base.execute(
-            "insert or replace into jobs (id, user, program, keys, request, state, seconds,"
-            " kept_bytes, run_bytes, made) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
-            (name, user, program, keys, request, *astuple(takes), time.time()),
-        )
-        self._base.execute("pragma synchronous=normal")
+        with self._at_once_and_for_good():
+            self._base.execute(
+                "insert or replace into jobs (id, user, program, keys, request, state, seconds,"
+                " kept_bytes, run_bytes, made) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
+                (name, user, program, keys, request, *astuple(takes), time.time()),
+            )
         found = self.find(user, name)
         assert found is not None
         self._waiting[name] = found
@@ -211,14 +213,29 @@ class Jobs:
         state = DONE if problem is None else FAILED
         told = None if problem is None else json.dumps(problem)
         now = time.time()
-        self._base.execute(
-            "update jobs set state = ?, ended = ?, results = ?, problem = ? where id = ?",
-            (state, now, results, told, job.name),
-        )
+        change = "update jobs set state = ?, ended = ?, results = ?, problem = ? where id = ?"
+        values = (state, now, results, told, job.name)
+        step = None if problem else self.states.files(job.name)
+        if step is None:
+            self._base.execute(change, values)
+        else:
+            with self._at_once_and_for_good():
+                self._base.execute(change, values)
+                self.states.advance(job.name)
+            self.states.clean(step)
         _, started = self._running.get(job.name, (job, now))
         if problem is None:
             self._measured.add(job.program, now - started, predicted=job.seconds, ended=now)
         self._forget(job)
+
+    @contextmanager
+    def _at_once_and_for_good(self) -> Iterator[None]:
+        """All that is written within is on the disk afterwards, or nothing of it."""
+        self._base.execute("pragma synchronous=full")
+        with self._base:
+            self._base.execute("begin immediate")
+            yield
+        self._base.execute("pragma synchronous=normal")
 
     def requeue(self, job: ServedJob) -> None:
         """Put a job that ran back into the queue."""

@@ -13,10 +13,12 @@ from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.access import is_here
 from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob, AsyncServer
 from cloakwork.service.connection import Awaited, Waiting, at_once
+from cloakwork.service.kept_state import KeptState
 from cloakwork.service.receipts import SignedReceipt
 
 if TYPE_CHECKING:
@@ -218,7 +220,12 @@ class RemoteEvaluator:
         self._evaluator, self.interface = evaluator, evaluator.interface
 
     def run(
-        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None = None,
+        *,
+        state: KeptState | None = None,
+        step: int | None = None,
     ) -> Encrypted:
         """Run the program, and wait for its results.
 
@@ -227,24 +234,72 @@ class RemoteEvaluator:
         Args:
             inputs: What a client has encrypted, or several have for one key; see `Evaluator.run`.
             clear: For a program over bits, by name the inputs that are not encrypted.
+            state: Of a program that keeps state, what `start` gave or `states` lists. Once the
+                results are here it is the state of the next step.
+            step: The step that the state has to be of, where the caller knows it.
 
         Raises:
             AnswerMismatchError: The answer is of another request.
             ServerUnreachableError: Nobody answers any more.
+            NotServedError: There is no such state.
+            StepMismatchError: The state is of another step, or another step of it runs.
             CloakworkError: What `Evaluator.run` raises, here or there.
         """
-        return at_once(self._evaluator.run(inputs, clear))
+        return at_once(self._evaluator.run(inputs, clear, state=state, step=step))
 
     def submit(
-        self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None = None,
+        *,
+        state: KeptState | None = None,
+        step: int | None = None,
     ) -> RemoteJob:
         """Ask for a run, and do not wait for it.
 
         Args:
             inputs: What a client has encrypted, or several have.
             clear: For a program over bits, by name the inputs that are not encrypted.
+            state: Of a program that keeps state, the state, of which this is the only step until
+                the results of the job are here.
+            step: The step that the state has to be of.
         """
-        return RemoteJob(at_once(self._evaluator.submit(inputs, clear)))
+        return RemoteJob(at_once(self._evaluator.submit(inputs, clear, state=state, step=step)))
+
+    def start(self, name: str, initial: EncryptedState) -> KeptState:
+        """Have the server keep a state, which nobody sees but who has this key and user.
+
+        Args:
+            name: What it is called, in up to 64 letters, digits and `_.-`.
+            initial: What `Client.start` made, or a run here left.
+
+        Raises:
+            NotReplaceableError: There is one of the name.
+            QuotaError: The user's states take more than they may.
+            ProgramMismatchError, KeyMismatchError: It is of another program or key.
+        """
+        return at_once(self._evaluator.start(name, initial))
+
+    def reset(self, state: KeptState, initial: EncryptedState) -> None:
+        """Have a state begin anew; a step of it that runs is cancelled.
+
+        Args:
+            state: What `start` gave or `states` lists.
+            initial: What `Client.start` made.
+        """
+        at_once(self._evaluator.reset(state, initial))
+
+    def states(self) -> tuple[KeptState, ...]:
+        """The states of this key and program that the server keeps, as they are now."""
+        return at_once(self._evaluator.states())
+
+    def remove(self, state: KeptState) -> None:
+        """Remove a state; a step of it that runs is cancelled.
+
+        Args:
+            state: What `start` gave or `states` lists.
+        """
+        at_once(self._evaluator.remove(state))
 
     def __repr__(self) -> str:
         return repr(self._evaluator).replace("Async", "Remote", 1)

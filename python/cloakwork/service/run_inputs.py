@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.record import Fields, Record
+from cloakwork.base.record import Fields, Record, Word, record_of
 from cloakwork.errors import ProgramMismatchError
 from cloakwork.runtime import container
 from cloakwork.runtime.clear_inputs import clear_inputs, values_of_clear
@@ -24,12 +25,28 @@ _MOST = 1 << 10
 _MOST_PORTS = 1 << 16
 
 
+@dataclass(frozen=True, slots=True)
+class StateBefore:
+    """Which state a step is of.
+
+    Args:
+        name: What it is called.
+        key_id: What its secret key is known by, in hexadecimal digits.
+        version: Its version before the step.
+    """
+
+    name: Word
+    key_id: Word
+    version: Word
+
+
 class RunInputs(Saved):
     """What a run is given, as it goes to a server: its hash is a part of that of the request.
 
     Args:
         encrypted: What clients encrypted, or results of programs that the program follows.
         clear: The bits of the inputs in the clear, by the numbers of their ports.
+        state: Of a step, its state.
 
     Example:
         >>> import cloakwork as cw
@@ -42,10 +59,12 @@ class RunInputs(Saved):
     _kind = "run inputs file"
 
     def __init__(
-        self, encrypted: Sequence[Encrypted], clear: Mapping[int, NDArray[np.uint8]]
+        self,
+        encrypted: Sequence[Encrypted],
+        clear: Mapping[int, NDArray[np.uint8]],
+        state: StateBefore | None = None,
     ) -> None:
-        self.encrypted = tuple(encrypted)
-        self._clear = clear
+        self.encrypted, self._clear, self.state = tuple(encrypted), clear, state
 
     @classmethod
     def of(
@@ -53,6 +72,7 @@ class RunInputs(Saved):
         program: Program | Interface,
         inputs: Encrypted | Sequence[Encrypted],
         clear: Mapping[str, Any] | None = None,
+        state: StateBefore | None = None,
     ) -> Self:
         """What `Evaluator.run` takes, refused where that refuses it whatever the program.
 
@@ -63,9 +83,9 @@ class RunInputs(Saved):
         """
         action = f"run {program.name}"
         if program.row:
-            require_plain(action, clear=clear)
+            require_plain(action, clear=clear, state=state)
         known = clear_inputs(program, clear, action)
-        return cls(encrypted_inputs(inputs, action), known)
+        return cls(encrypted_inputs(inputs, action, least=int(state is None)), known, state)
 
     @property
     def runs(self) -> int:
@@ -111,7 +131,9 @@ class RunInputs(Saved):
         return values_of_clear(program, self._clear, f"run {program.name}")
 
     def _record(self) -> Record:
+        state = {} if self.state is None else {"state": record_of(self.state)}
         return {
+            **state,
             "encrypted": [each._record() for each in self.encrypted],
             "clear": [
                 {"number": number, "bits": np.asarray(self._clear[number], np.uint8)}
@@ -128,7 +150,8 @@ class RunInputs(Saved):
             each.integer("number", least=0, most=_MOST_PORTS): each.array("bits", "uint8")
             for each in fields.several("clear", most=_MOST_PORTS)
         }
-        return cls(encrypted, known)
+        state = fields.within("state").made(StateBefore) if fields.has("state") else None
+        return cls(encrypted, known, state)
 
     def __repr__(self) -> str:
         return f"RunInputs({len(self.encrypted)} encrypted, {len(self._clear)} in the clear)"

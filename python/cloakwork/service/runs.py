@@ -134,11 +134,13 @@ class Runs:
             self._jobs.end(job, problem_of(_killed(now)))
 
     def _files(self, job: ServedJob) -> dict[str, Any]:
+        step = self._jobs.states.files(job.name)
         return {
             "program": str(self._store.program_file(job.program)),
             "keys": [str(each) for each in self._store.key_files(job.user, job.keys)],
             "inputs": str(self._store.job_file(job.name, "inputs")),
             "results": str(self._store.job_file(job.name, "results")),
+            "state": None if step is None else [str(each) for each in step],
         }
 
     async def _clean(self) -> None:

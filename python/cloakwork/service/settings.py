@@ -20,6 +20,7 @@ class Settings:
         attempts: How often a job is begun whose process is killed.
         kept_seconds: How long results are kept.
         most_key_bytes: What the evaluation keys of one user may take.
+        most_state_bytes: What the states of one user may take.
         most_input_bytes: What the inputs of one job may take.
         most_jobs: How many jobs of one user may wait and run at once.
         most_memory_bytes: What all that run at once may take; by default what this machine has,
@@ -35,6 +36,7 @@ class Settings:
     attempts: int = 2
     kept_seconds: float = 24 * 3600.0
     most_key_bytes: int = 16 << 30
+    most_state_bytes: int = 1 << 30
     most_input_bytes: int = 1 << 30
     most_jobs: int = 100
     most_memory_bytes: int | None = None

@@ -21,6 +21,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.state import EncryptedState
 from cloakwork.service.problems import problem_of
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
@@ -52,6 +53,7 @@ class Worker:
         keys: list[str],
         inputs: str,
         results: str,
+        state: list[str] | None = None,
         *,
         takes: tuple[int, int],
         most: int,
@@ -63,13 +65,17 @@ class Worker:
             keys: Those of evaluation keys.
             inputs: That of the inputs.
             results: Where the results go.
+            state: Of a step, where its state is, and where the next one goes.
             takes: What an evaluator of it takes, and what its run takes.
             most: What the process may take.
         """
         kept_bytes, run_bytes = takes
         evaluator = self._evaluator((program, *keys), kept_bytes, most - run_bytes)
         given = load(inputs, RunInputs)
-        made = evaluator.run(given.encrypted, given.clear(evaluator.program))
+        kept = load(state[0], EncryptedState) if state else None
+        made = evaluator.run(given.encrypted, given.clear(evaluator.program), state=kept)
+        if state and kept:
+            kept.save(state[1])
         container.write(Path(results), made._kind, made._record())
         return hash_of(blocks_of(Path(results)))
 

@@ -1,0 +1,93 @@
+"""What a server answers of states: which there are, and how they are made, reset and removed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from cloakwork.errors import KeyMismatchError, ProgramMismatchError
+from cloakwork.runtime.program import Program
+from cloakwork.runtime.state import EncryptedState
+from cloakwork.service.bodies import body_of
+from cloakwork.service.jobs import Jobs
+from cloakwork.service.runs import Runs
+from cloakwork.service.states import Owner, StoredState, first_version
+from cloakwork.service.store import Store
+
+
+class StateRequests:
+    """Answers what is asked of states.
+
+    Args:
+        jobs: Where they are.
+        store: Has the programs.
+        runs: Ends the step of a state that is reset or removed.
+        most_bytes: What the states of one user may take.
+    """
+
+    def __init__(self, jobs: Jobs, store: Store, runs: Runs, most_bytes: int) -> None:
+        self._jobs, self._store, self._runs, self._most = jobs, store, runs, most_bytes
+
+    async def listed(self, request: Request, user: str) -> Response:
+        """The states of a key and a program."""
+        found = self._jobs.states.of(self._owner(request, user))
+        return JSONResponse({"states": [_told(each) for each in found]})
+
+    async def put(self, request: Request, user: str) -> Response:
+        """Keep a state, or put it in the place of another."""
+        owner = self._owner(request, user)
+        program = self._store.program(request.path_params["name"])
+        data = await body_of(request, self._most, "a state")
+        given = await asyncio.to_thread(EncryptedState.from_bytes, data)
+        _require_own(given, program, owner.key_id)
+        origin = request.headers.get("cloakwork-origin", "")
+        name = request.path_params["state"]
+        if "if-none-match" in request.headers:
+            self._jobs.states.require_new(owner, name, origin)
+        await self._end_steps(owner, name, but=origin)
+        made = StoredState(name, first_version(origin, data), given.step, origin)
+        kept = self._jobs.states.put(owner, made, data, most=self._most)
+        return JSONResponse(_told(kept))
+
+    async def remove(self, request: Request, user: str) -> Response:
+        """Remove a state."""
+        owner, name = self._owner(request, user), request.path_params["state"]
+        await self._end_steps(owner, name, but="")
+        self._jobs.states.remove(owner, name)
+        return Response(status_code=204)
+
+    async def _end_steps(self, owner: Owner, name: str, but: str) -> None:
+        """End the step of a state that is not of an origin; none is taken on afterwards."""
+        while True:
+            found = [each for each in self._jobs.states.of(owner) if each.name == name]
+            pending = found[0].pending if found and found[0].origin != but else None
+            job = None if pending is None else self._jobs.find(owner.user, pending)
+            if job is None or job.is_over:
+                return
+            await self._runs.cancel(job)
+
+    def _owner(self, request: Request, user: str) -> Owner:
+        program = self._store.program(request.path_params["name"])
+        return Owner(user, request.query_params.get("key_id", ""), program.fingerprint)
+
+
+def _told(state: StoredState) -> dict[str, Any]:
+    return {"name": state.name, "version": state.version, "step": state.step}
+
+
+def _require_own(given: EncryptedState, program: Program, key_id: str) -> None:
+    """Refuse a state of another program or key."""
+    if given.program != program.fingerprint:
+        raise ProgramMismatchError(
+            f"cannot keep a state of {program.name}: expected one that was started for it, got one "
+            "of another program or of another version of it; start it with its interface as it is "
+            "now"
+        )
+    if given.key_id.hex() != key_id:
+        raise KeyMismatchError(
+            f"cannot keep a state of {program.name}: expected one of the key that it is kept "
+            "under, got one of another; start it by the client whose evaluator this is"
+        )
