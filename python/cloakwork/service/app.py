@@ -23,6 +23,8 @@ from cloakwork.errors import (
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.bodies import body_of
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
+from cloakwork.service.models import Models
+from cloakwork.service.openapi import document
 from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
@@ -64,6 +66,10 @@ def app(settings: Settings) -> Starlette:
         Route("/v2/health/live", _alive),
         Route("/v2/health/ready", _alive),
         Route("/metrics", server.metrics),
+        Route("/openapi.json", server.description),
+        route("/v2", GET=server.models.server),
+        route("/v2/models/{name}", GET=server.models.model),
+        route("/v2/models/{name}/ready", GET=server.models.ready),
         route("/v1/programs", GET=server.programs),
         route("/v1/programs/{name}", GET=server.interface),
         route("/v1/programs/{name}/jobs", POST=server.submit),
@@ -97,7 +103,9 @@ async def _http_problem(_: Request, error: HTTPException) -> Response:
 
 
 def _problem(problem: Mapping[str, Any]) -> Response:
-    return JSONResponse(problem, problem["status"], media_type=MEDIA_TYPE)
+    # Routers of the Open Inference Protocol look for `error`.
+    told = {**problem, "error": problem["detail"]}
+    return JSONResponse(told, problem["status"], media_type=MEDIA_TYPE)
 
 
 class _Server:
@@ -124,6 +132,7 @@ class _Server:
         self._predictions: dict[str, Prediction] = {}
         self.runs = Runs(self._jobs, self._store, settings)
         self.states = StateRequests(self._jobs, self._store, self.runs, settings.most_state_bytes)
+        self.models = Models(self._store, self._version)
 
     def answering(
         self, handlers: Mapping[str, _Handler]
@@ -148,6 +157,10 @@ class _Server:
         """Counts, as Prometheus reads them."""
         lines = [f'cloakwork_jobs{{state="{name}"}} {n}' for name, n in self._jobs.counts().items()]
         return Response("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
+
+    async def description(self, _: Request) -> Response:
+        """All requests, as OpenAPI describes them."""
+        return JSONResponse(document(self._version))
 
     async def programs(self, _request: Request, _user: str) -> Response:
         """The programs by name."""

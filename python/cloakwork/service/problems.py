@@ -8,7 +8,7 @@ from cloakwork import errors
 from cloakwork.errors import CloakworkError
 
 MEDIA_TYPE = "application/problem+json"
-_PREFIX = "urn:cloakwork:"
+PREFIX = "urn:cloakwork:"
 # Names of errors; no others are told, or taken.
 KINDS = {
     name: kind
@@ -40,7 +40,7 @@ def problem_of(error: CloakworkError) -> dict[str, Any]:
     kind = next(each for each in type(error).__mro__ if each.__name__ in KINDS)
     statuses = [status for known, status in _STATUSES.items() if isinstance(error, known)]
     return {
-        "type": f"{_PREFIX}{kind.__name__}",
+        "type": f"{PREFIX}{kind.__name__}",
         "title": (kind.__doc__ or "").partition("\n")[0],
         "status": statuses[0] if statuses else _REFUSED,
         "detail": str(error),
@@ -58,8 +58,8 @@ def error_of(problem: object) -> CloakworkError | None:
     if not isinstance(problem, dict):
         return None
     name, detail = str(problem.get("type", "")), problem.get("detail")
-    kind = KINDS.get(name.removeprefix(_PREFIX))
-    if kind is None or not name.startswith(_PREFIX) or not isinstance(detail, str):
+    kind = KINDS.get(name.removeprefix(PREFIX))
+    if kind is None or not name.startswith(PREFIX) or not isinstance(detail, str):
         return None
     # One whose maker takes more than a message is told as its base.
     try:
