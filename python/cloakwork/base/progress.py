@@ -1,13 +1,16 @@
-"""The bar that long work shows."""
+"""The bar that long work shows, or by which it is followed from elsewhere."""
 
 from __future__ import annotations
 
+import io
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -16,9 +19,25 @@ if TYPE_CHECKING:
 _PATIENCE = 2.0
 # Seconds after which a bar of steps is drawn again.
 _INTERVAL = 0.5
+# Seconds before whoever follows work hears of it, and between what they hear.
+_TELLING = 0.3
 
-
+T = TypeVar("T")
 Bar: TypeAlias = "tqdm[NoReturn]"
+# Hears how much is done, of how much, and of which part.
+Tell: TypeAlias = Callable[[float, float, str], None]
+
+
+@dataclass(slots=True)
+class _Follower:
+    """Who hears of bars, and of how many in turn the one at work is which."""
+
+    tell: Tell
+    before: int = 0
+    count: int = 1
+
+
+_follower: ContextVar[_Follower | None] = ContextVar("follower", default=None)
 
 
 @cache
@@ -44,14 +63,75 @@ def _silent() -> Bar:
     return _bars()(disable=True)
 
 
+@cache
+def _told_bars() -> type[Any]:
+    """What makes bars that are told, and shown nowhere."""
+
+    class ToldBar(_bars()):  # type: ignore[misc]  # made when it is needed
+        """A bar that says how far it is where another one is drawn, and as often."""
+
+        follower: _Follower
+
+        def display(self, msg: str | None = None, **_: Any) -> None:
+            # One that ends is cleared by an empty message.
+            if msg is None:
+                own = self.follower
+                done, of = own.before * self.total + self.n, own.count * self.total
+                own.tell(done, of, self.postfix or "")
+
+    return ToldBar
+
+
+@contextmanager
+def followed(tell: Tell) -> Iterator[None]:
+    """Have the bars of this thread's work tell how far it is, a few times a second, not show it.
+
+    Args:
+        tell: Called with how much is done, of how much, and with the name of the part at work. Each
+            may come from any thread.
+    """
+    before = _follower.set(_Follower(tell))
+    try:
+        yield
+    finally:
+        _follower.reset(before)
+
+
+def in_turn(works: Sequence[T]) -> Iterator[T]:
+    """Works that are done one after the other, each with a bar: who follows them hears of one."""
+    follower = _follower.get()
+    if follower is None:
+        yield from works
+        return
+    before, count = follower.before, follower.count
+    try:
+        for number, work in enumerate(works):
+            follower.before, follower.count = before * len(works) + number, count * len(works)
+            yield work
+    finally:
+        follower.before, follower.count = before, count
+
+
 def shows_bars() -> bool:
-    """Whether there is a terminal to show bars on."""
+    """Whether there is a terminal to show bars on, or someone who follows them."""
+    if _follower.get() is not None:
+        return True
     # Where the interpreter has no standard error, it is None; others may put anything there.
     return sys.stderr is not None and (not hasattr(sys.stderr, "isatty") or sys.stderr.isatty())
 
 
 def progress_bar(title: str, *, total: int, unit: str) -> Bar:
-    """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing."""
+    """A bar on a terminal, when the work takes longer than a moment; elsewhere nothing.
+
+    Work that is `followed` shows none, and is told of.
+    """
+    follower = _follower.get()
+    if follower is not None:
+        options = {"delay": _TELLING, "mininterval": _TELLING, "leave": False}
+        # What clears a bar goes nowhere.
+        told: Bar = _told_bars()(desc=title, total=total, unit=unit, file=io.StringIO(), **options)
+        told.follower = follower  # type: ignore[attr-defined]  # its class is made when needed
+        return told
     if not shows_bars():
         return _silent()
     return _bars()(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)

@@ -41,6 +41,7 @@ def serve_at(
         import uvicorn  # noqa: PLC0415
 
         from cloakwork.service.app import app  # noqa: PLC0415
+        from cloakwork.service.listening import ListeningServer  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependencyError(
             f"cannot serve: {error.name} is not installed; pip install 'cloakwork[server]'"
@@ -50,8 +51,9 @@ def serve_at(
 
     said = limits_of(limits, limit_file)
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
+    served = app(settings)
     config = uvicorn.Config(
-        app(settings),
+        served,
         host=host,
         port=port,
         ssl_certfile=tls_cert,
@@ -65,4 +67,4 @@ def serve_at(
     bound.listen(config.backlog)
     protocol = "https" if config.is_ssl else "http"
     click.echo(f"serving at {protocol}://{host}:{bound.getsockname()[1]}")
-    uvicorn.Server(config).run(sockets=[bound])
+    ListeningServer(config, served.state.release).run(sockets=[bound])

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from cloakwork.base.arguments import bytes_limit, integer, optional, shown
-from cloakwork.base.progress import shows_bars
+from cloakwork.base.progress import in_turn, shows_bars
 from cloakwork.base.record import Fields
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import (
@@ -295,7 +295,7 @@ class Evaluator(KeyHolder):
         runs = self._given(several)
         threads = self._runner.threads(self._memory, threads, action)
         made: list[dict[int, Any]] = []
-        for values in runs:
+        for values in in_turn(runs):
             own = Profile()
             try:
                 if isinstance(program.body, SlotProgram):
@@ -326,7 +326,7 @@ class Evaluator(KeyHolder):
         several = inputs if isinstance(inputs, list | tuple) else [inputs]
         given = [one for each in self._of_row(several, action) for one in (each, *each.beside)]
         made: dict[str, Encrypted] = {}
-        for part in parts:
+        for part in in_turn(parts):
             own = [each for each in given if each.program == part.fingerprint]
             before = dict.fromkeys(link.program.fingerprint for link in part.after)
             taken = [*(made[each] for each in before), *own]

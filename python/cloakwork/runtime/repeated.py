@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from cloakwork.base.progress import in_turn
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.operations.bootstrapping import refreshes
 from cloakwork.programs.repeated import Step, cycle_of
@@ -98,7 +99,7 @@ def run_steps(
     pairs, bounds = carried_pairs(program), program.input_bounds
     given: list[Any] = list(inputs)
     made: Sequence[Any] = ()
-    for number, step in enumerate(steps(program) if of is None else of):
+    for number, step in enumerate(in_turn([*(steps(program) if of is None else of)])):
         for own, result in pairs if number else ():
             value = made[result]
             given[own] = value if bounds is None else backend.bounded(value, bounds[own])

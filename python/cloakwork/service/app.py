@@ -22,6 +22,7 @@ from cloakwork.errors import (
 )
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.bodies import body_of
+from cloakwork.service.events import Events
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
 from cloakwork.service.models import Models
 from cloakwork.service.openapi import document
@@ -79,6 +80,9 @@ def app(settings: Settings) -> Starlette:
             PUT=server.states.put,
             DELETE=server.states.remove,
         ),
+        route("/v1/jobs", GET=server.events.listed),
+        route("/v1/jobs/{job}/events", GET=server.events.of_job),
+        route("/v1/events", GET=server.events.of_user),
         route("/v1/jobs/{job}", GET=server.answer, DELETE=server.cancel),
         route("/v1/keys", GET=server.key_sets),
         route(
@@ -90,7 +94,9 @@ def app(settings: Settings) -> Starlette:
     ]
     # Whatever is not found or not allowed is told as the rest.
     handlers: Mapping[Any, Any] = {HTTPException: _http_problem}
-    return Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    made = Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    made.state.release = server.runs.release
+    return made
 
 
 async def _alive(_: Request) -> Response:
@@ -133,6 +139,7 @@ class _Server:
         self.runs = Runs(self._jobs, self._store, settings)
         self.states = StateRequests(self._jobs, self._store, self.runs, settings.most_state_bytes)
         self.models = Models(self._store, self._version)
+        self.events = Events(self._jobs, self.runs, self._job)
 
     def answering(
         self, handlers: Mapping[str, _Handler]
@@ -266,7 +273,7 @@ class _Server:
     def _waiting(self, job: ServedJob) -> Response:
         """Where the results of a job will be, and when to ask for them."""
         seconds = self._jobs.seconds_left(job, self._settings.workers)
-        told = {"job": job.name, "state": job.state, "seconds": seconds}
+        told = {**self.events.told_of(job), "seconds": seconds}
         headers = {"location": f"/v1/jobs/{job.name}", "retry-after": f"{math.ceil(seconds)}"}
         return JSONResponse(told, 202, headers={**headers, **_of(job)})
 
@@ -279,7 +286,7 @@ class _Server:
     def _require_allowed(self, name: str, takes: Prediction) -> None:
         """Refuse a run that takes more than the operator allows."""
         require_memory(name, takes.run_bytes, self._settings.memory_bytes)
-        seconds = self._jobs.run_seconds(name, takes)
+        seconds = self._jobs.run_seconds(name, takes.seconds)
         require_seconds(name, seconds, self._settings.most_seconds)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from cloakwork.base.arguments import shown
+from cloakwork.base.progress import shows_bars
 from cloakwork.errors import (
     AnswerMismatchError,
     InvalidArgumentError,
@@ -31,6 +32,7 @@ from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
 from cloakwork.service.answers import Answer
 from cloakwork.service.connection import Connection, Request
+from cloakwork.service.job_bar import job_bar
 from cloakwork.service.jobs import request_of
 from cloakwork.service.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.receipts import SignedReceipt
@@ -40,6 +42,8 @@ from cloakwork.service.store import blocks_of, hash_of
 # After how many seconds a request is sent again that got no answer; the last one is not.
 PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0, None)
 _WAIT = 20
+# The same where a bar shows how far the job is.
+_WAIT_OF_BAR = 1
 _WAITING = 202
 _MOST_INTERFACE = 1 << 30
 # What results take beside the bytes of ciphertexts: for each, and in all.
@@ -286,17 +290,20 @@ class AsyncJob:
 
         A task that is cancelled meanwhile ends nothing there; `cancel` does.
         """
-        headers = {"wait-seconds": f"{_WAIT}"}
+        headers = {"wait-seconds": f"{_WAIT_OF_BAR if shows_bars() else _WAIT}"}
         request = Request("GET", f"/v1/jobs/{self.name}", headers=headers, most=self._most)
-        while True:
-            found = await self._server.asked(request)
-            found.require_of(self.request)
-            if found.status != _WAITING:
-                self.receipt = self._receipt(found)
-                results = Encrypted.from_bytes(found.octets())
-                if self._advance is not None:
-                    self._advance(self.request)
-                return results
+        with job_bar() as show:
+            while True:
+                found = await self._server.asked(request)
+                found.require_of(self.request)
+                if found.status != _WAITING:
+                    break
+                show(found)
+        self.receipt = self._receipt(found)
+        results = Encrypted.from_bytes(found.octets())
+        if self._advance is not None:
+            self._advance(self.request)
+        return results
 
     def _receipt(self, answer: Answer) -> SignedReceipt:
         """What the server signs of the results.

@@ -55,6 +55,9 @@ class ServedJob:
         attempts: How often it was begun.
         results: The hash of its results.
         problem: Why it failed.
+        made: When it was accepted, in seconds of Unix.
+        started: When it was last begun.
+        ended: When there was an answer.
     """
 
     name: str
@@ -69,6 +72,9 @@ class ServedJob:
     attempts: int
     results: str | None = None
     problem: Any = None
+    made: float = 0.0
+    started: float | None = None
+    ended: float | None = None
 
     @property
     def is_over(self) -> bool:
@@ -262,9 +268,24 @@ class Jobs:
         """Jobs that ended before a moment."""
         return self._several("ended < ?", before)
 
-    def run_seconds(self, program: str, takes: Prediction) -> float:
-        """How long a run of a program takes, by what others took here."""
-        return self._measured.seconds(program, takes.seconds)
+    def of_user(self, user: str, most: int) -> Sequence[ServedJob]:
+        """The jobs of a user that wait or run, and the last of those that ended, newest first."""
+        waiting = self._several("user = ? and state in ('queued', 'running')", user)
+        ended = self._several("user = ? and ended not null order by ended desc limit ?", user, most)
+        return sorted([*waiting, *ended], key=lambda job: job.made, reverse=True)
+
+    def places(self) -> dict[str, int]:
+        """Which place in the queue each job has that waits, from 1 on."""
+        return {name: place for place, name in enumerate(self._turns.order(), 1)}
+
+    def run_seconds(self, program: str, predicted: float) -> float:
+        """How long a run of a program takes, by what others took here.
+
+        Args:
+            program: The name of the program.
+            predicted: How long by the model.
+        """
+        return self._measured.seconds(program, predicted)
 
     def seconds_left(self, job: ServedJob, workers: int) -> float:
         """How long it takes until a job has ended, by what runs took here.
@@ -309,7 +330,7 @@ class Jobs:
     def _several(self, where: str, *values: object) -> list[ServedJob]:
         query = (
             "select id, user, program, keys, request, state, seconds, kept_bytes, run_bytes,"
-            f" attempts, results, problem from jobs where {where}"
+            f" attempts, results, problem, made, started, ended from jobs where {where}"
         )
-        found = self._base.execute(query, values).fetchall()
-        return [replace(ServedJob(*row), problem=row[-1] and json.loads(row[-1])) for row in found]
+        found = (ServedJob(*row) for row in self._base.execute(query, values).fetchall())
+        return [replace(job, problem=job.problem and json.loads(job.problem)) for job in found]

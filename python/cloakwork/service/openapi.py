@@ -10,6 +10,8 @@ from typing import Any
 from cloakwork.service.problems import KINDS, MEDIA_TYPE, PREFIX
 
 BYTES, JSON = "application/octet-stream", "application/json"
+# Of server-sent events, each of which has the fields of a job as JSON.
+EVENTS = "text/event-stream"
 _Schema = Mapping[str, Any]
 _TEXT: _Schema = {"type": "string"}
 _NUMBER: _Schema = {"type": "number", "minimum": 0}
@@ -73,6 +75,19 @@ _OF_REQUEST = {"Cloakwork-Request": _HASH}
 _OF_KEY: Mapping[str, Any] = {"query": {"key_id": _TEXT}, "needed": frozenset({"key_id"})}
 _STATE = _record(name=_TEXT, version=_HASH, step=_COUNT)
 _TENSOR = _record(name=_TEXT, datatype=_TEXT, shape=_list({"type": "integer", "minimum": -1}))
+_PROGRESS = _record(
+    job=_TEXT,
+    program=_TEXT,
+    state={"enum": ["queued", "running", "done", "failed"]},
+    place={"type": ["integer", "null"], "minimum": 1},
+    done=_NUMBER,
+    of=_NUMBER,
+    step=_TEXT,
+    elapsed_seconds=_NUMBER,
+    predicted_seconds=_NUMBER,
+    predicted_bytes=_COUNT,
+    peak_bytes={"type": ["integer", "null"], "minimum": 0},
+)
 _ALIVE = Operation(
     "Whether the server is there.",
     {200: Content("It is.", JSON, _record(live={"type": "boolean"}, ready={"type": "boolean"}))},
@@ -153,6 +168,16 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
             202: _job("There are none yet.", "queued", "running"),
         },
         headers={"Wait-Seconds": _COUNT},
+    ),
+    ("GET", "/v1/jobs"): Operation(
+        "The asking user's jobs that wait or run, and the last that ended.",
+        {200: Content("How far each is.", JSON, _record(jobs=_list(_PROGRESS)))},
+    ),
+    ("GET", "/v1/jobs/{job}/events"): Operation(
+        "How far a job is, until it ends.", {200: Content("Events.", EVENTS, _TEXT)}
+    ),
+    ("GET", "/v1/events"): Operation(
+        "How far the asking user's jobs are.", {200: Content("Events.", EVENTS, _TEXT)}
     ),
     ("DELETE", "/v1/jobs/{job}"): Operation("End a job.", {204: Content("It has ended.")}),
     ("GET", "/v1/keys"): Operation(

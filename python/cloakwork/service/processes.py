@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 from cloakwork.service.settings import Settings
 
@@ -38,18 +41,27 @@ class RunProcess:
                 limit=_MOST_ANSWER,
             )
 
-    async def asked(self, line: bytes) -> bytes | None:
-        """What it answers to a line; None where it was killed."""
+    async def asked(
+        self, run: dict[str, Any], hear: Callable[[dict[str, Any]], Awaitable[None]]
+    ) -> dict[str, Any] | None:
+        """How a run went; None where the process was killed.
+
+        Args:
+            run: What is run.
+            hear: What is called with how far it is.
+        """
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
         with suppress(ConnectionError):
-            process.stdin.write(line)
+            process.stdin.write(json.dumps(run).encode() + b"\n")
             await process.stdin.drain()
-        answer = await process.stdout.readline()
-        if answer.endswith(b"\n"):
-            return answer
+        while (line := await process.stdout.readline()).endswith(b"\n"):
+            told: dict[str, Any] = json.loads(line)
+            if "done" not in told:
+                return told
+            await hear(told)
         await process.wait()
         return None
 

@@ -321,7 +321,7 @@ class RemoteJob:
         return self._job.receipt
 
     def results(self) -> Encrypted:
-        """Its results, once they are there.
+        """Its results, once they are there; on a terminal a bar shows how far it is.
 
         Raises:
             AnswerMismatchError: The answer is of another request.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from cloakwork.errors import (
@@ -20,6 +20,7 @@ from cloakwork.service.memory import SharedMemory
 from cloakwork.service.predicted import require_memory
 from cloakwork.service.problems import problem_of
 from cloakwork.service.processes import RunProcess
+from cloakwork.service.progress import ProgressOfJobs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
 
@@ -39,6 +40,10 @@ class Runs:
     def __init__(self, jobs: Jobs, store: Store, settings: Settings) -> None:
         self._jobs, self._store, self._settings = jobs, store, settings
         self._memory = SharedMemory(settings.memory_bytes, settings.workers)
+        self.progress = ProgressOfJobs()
+        # How often something changed.
+        self.changes = 0
+        self.is_ending = False
         self._wake = asyncio.Condition()
         self._running: dict[str, RunProcess] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -57,15 +62,22 @@ class Runs:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def changed(self) -> None:
-        """Say that a job is there, or has ended."""
+        """Say that a job is there, has gone on, or has ended."""
+        self.changes += 1
         async with self._wake:
             self._wake.notify_all()
 
+    async def release(self) -> None:
+        """Let nobody wait any longer: the server ends, and answers before."""
+        self.is_ending = True
+        await self.changed()
+
     async def wait(self, is_so: Callable[[], bool], seconds: float) -> None:
-        """Wait until something is so, but no longer than so many seconds."""
+        """Wait until something is so or the server ends, but no longer than so many seconds."""
         async with self._wake:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait_for(is_so), seconds)
+                is_enough = self._wake.wait_for(lambda: self.is_ending or is_so())
+                await asyncio.wait_for(is_enough, seconds)
 
     async def cancel(self, job: ServedJob) -> None:
         """End a job, whether it waits or runs."""
@@ -116,22 +128,28 @@ class Runs:
         asked["takes"] = job.kept_bytes, job.run_bytes
         asked["most"] = self._memory.take(number, job.run_bytes)
         self._running[job.name] = process
+        self.progress.begin(job.name, self._jobs.run_seconds(job.program, job.seconds))
+        await self.changed()
         try:
-            answer = await process.asked(json.dumps(asked).encode() + b"\n")
+            told = await process.asked(asked, partial(self._hear, job.name))
         finally:
             del self._running[job.name]
-        told = {} if answer is None else json.loads(answer)
-        self._memory.keep(number, told.pop("kept", 0))
+        self._memory.keep(number, 0 if told is None else told.pop("kept"))
         now = self._jobs.find(job.user, job.name)
         if now is None or now.is_over:
             # It was cancelled.
             return
-        if answer is not None:
+        if told is not None:
+            self.progress.hear(job.name, {"peak_bytes": told.pop("peak_bytes", 0)})
             self._jobs.end(job, **told)
         elif now.attempts < self._settings.attempts:
             self._jobs.requeue(job)
         else:
             self._jobs.end(job, problem_of(_killed(now)))
+
+    async def _hear(self, job: str, told: dict[str, Any]) -> None:
+        self.progress.hear(job, told)
+        await self.changed()
 
     def _files(self, job: ServedJob) -> dict[str, Any]:
         step = self._jobs.states.files(job.name)

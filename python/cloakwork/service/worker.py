@@ -1,7 +1,7 @@
 """A process that runs the jobs of a server, one after the other: python -m cloakwork.service.worker
 
-Each line that comes names the files of a run, each that goes says how it went. What kills it, for
-memory, say, ends the one run and nothing else.
+Each line that comes names the files of a run. Lines that go say how far it is, and the last of them
+how it went. What kills it, for memory, say, ends the one run and nothing else.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from cloakwork.base.progress import followed
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime import container
 from cloakwork.runtime.evaluator import Evaluator
@@ -57,8 +58,8 @@ class Worker:
         *,
         takes: tuple[int, int],
         most: int,
-    ) -> str:
-        """Run a program on inputs, all of them files; write the results to one, return its hash.
+    ) -> dict[str, Any]:
+        """Run a program on inputs, all of them files; write the results to one.
 
         Args:
             program: The program's file.
@@ -68,16 +69,21 @@ class Worker:
             state: Of a step, where its state is, and where the next one goes.
             takes: What an evaluator of it takes, and what its run takes.
             most: What the process may take.
+
+        Returns:
+            The hash of the results' file, and the most memory that the process took.
         """
         kept_bytes, run_bytes = takes
+        _forget_peak()
         evaluator = self._evaluator((program, *keys), kept_bytes, most - run_bytes)
         given = load(inputs, RunInputs)
         kept = load(state[0], EncryptedState) if state else None
-        made = evaluator.run(given.encrypted, given.clear(evaluator.program), state=kept)
+        with followed(_tell):
+            made = evaluator.run(given.encrypted, given.clear(evaluator.program), state=kept)
         if state and kept:
             kept.save(state[1])
         container.write(Path(results), made._kind, made._record())
-        return hash_of(blocks_of(Path(results)))
+        return {"results": hash_of(blocks_of(Path(results))), "peak_bytes": _status("VmHWM")}
 
     def _evaluator(self, files: tuple[str, ...], kept_bytes: int, most_of_others: int) -> Evaluator:
         """The evaluator of a program's file and those of keys; those used last stay beside it."""
@@ -103,21 +109,40 @@ def main() -> None:
     worker = Worker(insecure=asked.insecure)
     for line in sys.stdin:
         try:
-            answer: dict[str, Any] = {"results": worker.run(**json.loads(line))}
+            told = worker.run(**json.loads(line))
         except CloakworkError as error:
-            answer = {"problem": problem_of(error)}
-        sys.stdout.write(json.dumps({**answer, "kept": worker.kept_bytes}) + "\n")
-        sys.stdout.flush()
+            told = {"problem": problem_of(error)}
+        _say({**told, "kept": worker.kept_bytes})
+
+
+def _tell(done: float, of: float, step: str) -> None:
+    _say({"done": done, "of": of, "step": step})
+
+
+def _say(told: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
 
 
 def hold(nbytes: int) -> None:
     """Give this process so much memory and no more, and let the system end it before others."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO)
-    used = re.search(r"VmData:\s*(\d+) kB", Path("/proc/self/status").read_text())
     # What is only reserved, such as the stacks of threads, counts from here on as well.
-    most = nbytes + (0 if used is None else int(used[1]) << 10)
+    most = nbytes + _status("VmData")
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _forget_peak() -> None:
+    """Let the peak of this process's memory be that from here on."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status(name: str) -> int:
+    """Bytes that the system says of this process; 0 where it does not."""
+    found = re.search(rf"{name}:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return 0 if found is None else int(found[1]) << 10
 
 
 if __name__ == "__main__":
