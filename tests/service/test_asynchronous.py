@@ -1,10 +1,11 @@
-"""Many jobs of one client at once, in asyncio."""
+"""Many jobs of one client at once, in asyncio, and one in trio."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 
+import anyio
 import numpy as np
 import pytest
 
@@ -41,6 +42,18 @@ def test_fifty_jobs_at_once_have_each_its_own_results(serving: Serving) -> None:
 
     expected = [16 * (number / count) ** 2 for number in range(count)]
     np.testing.assert_allclose(asyncio.run(found()), expected, atol=2.0**-8)
+
+
+def test_trio_runs_it_as_well(serving: Serving) -> None:
+    pytest.importorskip("trio")
+
+    async def found() -> float:
+        async with _connected(serving) as server:
+            client = (await server.interface("norm")).client()
+            evaluator = await server.evaluator("norm", client)
+            return float(client.decrypt(await evaluator.run(client.encrypt(np.ones(16)))))
+
+    assert abs(anyio.run(found, backend="trio") - 16) < 2.0**-8
 
 
 def test_a_cancelled_task_ends_nothing_on_the_server(serving: Serving) -> None:

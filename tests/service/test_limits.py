@@ -18,12 +18,13 @@ from cloakwork.errors import (
     NotServedError,
     RunTooLongError,
 )
+from cloakwork.service.hashes import hash_of
 from cloakwork.service.limits import limits_of
 from cloakwork.service.memory import SharedMemory
 from cloakwork.service.predicted import Prediction
 from cloakwork.service.remote import Server
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.store import Store, hash_of
+from cloakwork.service.store import Store
 from cloakwork.service.worker import Worker
 from tests.service.serving import Serving, put
 

@@ -23,7 +23,8 @@ from cloakwork.errors import (
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.bodies import body_of
 from cloakwork.service.events import Events
-from cloakwork.service.jobs import FAILED, Jobs, ServedJob, job_name, request_of
+from cloakwork.service.hashes import job_name, request_of
+from cloakwork.service.jobs import FAILED, Jobs, ServedJob
 from cloakwork.service.models import Models
 from cloakwork.service.openapi import document
 from cloakwork.service.predicted import Prediction, require_memory, require_seconds

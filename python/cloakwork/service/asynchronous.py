@@ -32,12 +32,11 @@ from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
 from cloakwork.service.answers import Answer
 from cloakwork.service.connection import Connection, Request
+from cloakwork.service.hashes import blocks_of, hash_of, request_of
 from cloakwork.service.job_bar import job_bar
-from cloakwork.service.jobs import request_of
 from cloakwork.service.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs, StateBefore
-from cloakwork.service.store import blocks_of, hash_of
 
 # After how many seconds a request is sent again that got no answer; the last one is not.
 PAUSES = (0.25, 0.5, 1.0, 2.0, 4.0, None)

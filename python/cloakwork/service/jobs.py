@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import QuotaError
+from cloakwork.service.hashes import job_name
 from cloakwork.service.measured import MeasuredRuns
 from cloakwork.service.states import States
 from cloakwork.service.turns import Turns, seconds_until
@@ -47,7 +47,7 @@ class ServedJob:
         user: Whose it is.
         program: The name of the program.
         keys: The hash of the evaluation keys.
-        request: The hash of all that the result depends on; see `request_of`.
+        request: The hash of all that the result depends on; see `hashes.request_of`.
         state: How far it is.
         seconds: How long the run takes by the model.
         kept_bytes: What its evaluator takes that waits for another run.
@@ -80,25 +80,6 @@ class ServedJob:
     def is_over(self) -> bool:
         """Whether there is an answer."""
         return self.state in (DONE, FAILED)
-
-
-def request_of(program: str, keys: str, inputs: bytes) -> str:
-    """The hash of all that a result depends on: runs are deterministic.
-
-    Args:
-        program: The fingerprint of the program.
-        keys: The hash of the evaluation keys.
-        inputs: The encrypted inputs.
-    """
-    made = hashlib.sha256()
-    for part in (program.encode(), keys.encode(), hashlib.sha256(inputs).digest()):
-        made.update(len(part).to_bytes(8, "little") + part)
-    return made.hexdigest()
-
-
-def job_name(user: str, request: str) -> str:
-    """What a job is called: nobody else's can be."""
-    return hashlib.sha256(f"{user}\n{request}".encode()).hexdigest()[:32]
 
 
 class Jobs:

@@ -14,9 +14,9 @@ from cloakwork._native import SigningKey, verify
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.program import Program
-from cloakwork.service.jobs import request_of
+from cloakwork.service.hashes import blocks_of, hash_of, request_of
+from cloakwork.service.key_files import evaluator_of_files
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 _TAG = b"cloakwork receipt 1\n"
 
@@ -26,7 +26,7 @@ class SignedReceipt:
     """That a request has these results, as a server says.
 
     Args:
-        request: The hash of program, evaluation keys and inputs; see `jobs.request_of`.
+        request: The hash of program, evaluation keys and inputs; see `hashes.request_of`.
         results: The hash of the results.
         version: That of Cloakwork which ran the program.
         signer: The public key of the server, in hexadecimal digits.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cloakwork.errors import (
     InvalidArgumentError,
@@ -19,6 +19,9 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import write_whole
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _TABLE = """
 create table if not exists states (

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,16 +20,14 @@ from cloakwork.errors import (
     UploadMismatchError,
 )
 from cloakwork.runtime import container
-from cloakwork.runtime.evaluation_keys import EvaluationKeys
-from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import DirectFile, named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, write_whole
+from cloakwork.service.hashes import blocks_of, hash_of
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_BLOCK = 1 << 20
 # Of the evaluation keys of one client.
 _MOST_SETS = 64
 
@@ -264,27 +262,6 @@ class Store:
         return self.folder / "keys" / hashlib.sha256(user.encode()).hexdigest()[:32] / digest
 
 
-def blocks_of(path: Path, start: int = 0) -> Iterator[bytes]:
-    """A file piece by piece."""
-    with path.open("rb") as file:
-        file.seek(start)
-        while block := file.read(_BLOCK):
-            yield block
-
-
-def hash_of(blocks: Iterable[bytes]) -> str:
-    """The hash of bytes that come piece by piece.
-
-    Example:
-        >>> hash_of([b"a", b"b"])[:8]
-        'fb8e20fc'
-    """
-    made = hashlib.sha256()
-    for block in blocks:
-        made.update(block)
-    return made.hexdigest()
-
-
 def _interface(program: Program) -> bytes:
     made = Interface.of(program)
     return container.to_bytes(made._kind, made._record())
@@ -300,22 +277,3 @@ def _written(moment: float) -> str:
 
 def _note(path: Path) -> Path:
     return path.with_suffix(".json")
-
-
-def evaluator_of_files(program: Program, keys: Sequence[Path], *, insecure: bool) -> Evaluator:
-    """An evaluator of a program with the evaluation keys of all of some files.
-
-    Args:
-        program: The program.
-        keys: The files.
-        insecure: Whether keys may be of parameters below 128-bit security.
-
-    Raises:
-        MalformedBytesError: A file is damaged, or holds something else.
-        KeyMismatchError: They are of several secret keys.
-        MissingKeyError: The program needs others.
-    """
-    made, *further = (load(each, EvaluationKeys, insecure=insecure) for each in keys)
-    for each in further:
-        made.extend(each)
-    return program.evaluator(made)

@@ -23,9 +23,10 @@ from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
+from cloakwork.service.hashes import blocks_of, hash_of
+from cloakwork.service.key_files import evaluator_of_files
 from cloakwork.service.problems import problem_of
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.store import blocks_of, evaluator_of_files, hash_of
 
 # Of the processes of a machine whose memory is used up the system kills this one first.
 _FIRST_TO_GO = "1000"
