@@ -14,11 +14,12 @@ MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
 unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits test test-slow crates lint stubs health bench wheel clean
+.PHONY: help demo demo-bits browser test test-slow crates lint stubs health bench wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
 	@echo "make demo-bits  encrypt a block by AES unseen, answer on a record enciphered by AES"
+	@echo "make browser    compile the client's half for browsers, which examples/digit draws on"
 	@echo "make test       check format and types, run all tests but the slow ones"
 	@echo "make test-slow  run the slow tests: 128-bit parameters, large rings, all random cases"
 	@echo "make crates     check licences, sources and versions of what the engine is built of"
@@ -38,6 +39,26 @@ demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@echo "== answering on a record enciphered by AES"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python examples/boolean/transcipher.py
 
+# What JavaScript calls it by is written by a tool whose version has to be that of the library.
+WASM := wasm32-unknown-unknown
+BINDGEN := $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
+PAGE := examples/digit/page/engine
+
+browser: $(PAGE)/browser_bg.wasm
+
+$(PAGE)/browser_bg.wasm: .venv/.bindgen-$(BINDGEN) $(RUST_SOURCES)
+	@echo "== compiling the client's half for browsers"
+	@$(CARGO) build --release --quiet --package browser --target $(WASM)
+	@.venv/bindgen/bin/wasm-bindgen --target web --no-typescript --out-dir $(PAGE) target/$(WASM)/release/browser.wasm
+	@ls -l $@
+
+.venv/.bindgen-$(BINDGEN):
+	@echo "== installing wasm-bindgen"
+	@rustup target add $(WASM)
+	@mkdir -p .venv
+	@$(CARGO) install --quiet --root .venv/bindgen --version $(BINDGEN) wasm-bindgen-cli
+	@touch $@
+
 # Processes of tests that run side by side have a core each. The tests of a file share what it makes
 # once, so that they stay in one process, and tests/conftest.py puts the slow files first.
 test: lint stubs health .venv/.native .venv/.clash .venv/.yosys
@@ -46,7 +67,7 @@ test: lint stubs health .venv/.native .venv/.clash .venv/.yosys
 	@echo "== testing the package"
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder --durations=40
 
-test-slow: .venv/.native .venv/.dev .venv/.clash crates
+test-slow: .venv/.native .venv/.dev .venv/.clash crates browser
 	@echo "== comparing the times of what works on secrets"
 	@$(CARGO) run --release --quiet --package timing
 	@echo "== running the slow tests"

@@ -4,6 +4,7 @@
 //! wide, so they live in two wide vectors `W`: the even lanes and the odd lanes.
 
 use bytemuck::Pod;
+#[cfg(target_arch = "x86_64")]
 use pulp::cast;
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::{V3, V4};

@@ -274,6 +274,7 @@ impl MatrixProduct {
     }
 
     /// Reduces sums of [`Self::most_terms`], so that as many may be added again.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "sums of words"))]
     pub(crate) fn reduce(self, sums: &mut Sums) {
         match self.parts {
             #[cfg(target_arch = "x86_64")]

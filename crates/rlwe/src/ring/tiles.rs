@@ -66,6 +66,7 @@ impl Operand<'_> {
     }
 
     /// What it is computed from.
+    #[cfg(target_arch = "x86_64")]
     pub(super) fn parts(&self) -> impl Iterator<Item = &[u32]> {
         let (x, y) = match *self {
             Self::Plain(x) => (x, None),
