@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -23,6 +25,25 @@ def digits(size: int) -> Labelled:
     )
     train, test = (_enlarged(torch.tensor(part), size) for part in parts[:2])
     return Labelled(train, torch.tensor(parts[2]), test, torch.tensor(parts[3]))
+
+
+def distorted(labelled: Labelled, times: int, spread: float) -> Labelled:
+    """Images for training beside which stand distorted ones, the same on every run.
+
+    Args:
+        labelled: Images and labels.
+        times: How many distorted ones of each.
+        spread: By which part of an image it is sheared, turned, stretched and moved, as deviation.
+    """
+    random = torch.Generator().manual_seed(7)
+    count, shape = len(labelled.train), labelled.train.shape
+    images = [labelled.train]
+    for _ in range(times):
+        maps = spread * torch.randn(count, 2, 3, generator=random) + torch.eye(2, 3)
+        grid = functional.affine_grid(maps, [*shape], align_corners=False)
+        images.append(functional.grid_sample(labelled.train, grid, align_corners=False))
+    labels = labelled.train_labels.repeat(times + 1)
+    return replace(labelled, train=torch.cat(images), train_labels=labels)
 
 
 def _enlarged(pixels: torch.Tensor, size: int) -> torch.Tensor:

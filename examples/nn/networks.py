@@ -24,6 +24,11 @@ def mlp() -> nn.Sequential:
     )
 
 
+def perceptron() -> nn.Sequential:
+    """Two dense layers on 8x8 pixels: 64-64-10."""
+    return nn.Sequential(nn.Flatten(), *_dense(64, 64), nn.Linear(64, 10))
+
+
 def lola() -> nn.Sequential:
     """One convolution and two dense layers on 28x28 pixels (Brutzkus et al. 2019)."""
     return nn.Sequential(

@@ -15,10 +15,18 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from examples.nn.digits import digits
+from examples.nn.digits import digits, distorted
 from examples.nn.image_networks import Activation, resnet, yolo
 from examples.nn.labelled import Labelled
-from examples.nn.networks import lenet, lola, mlp, silu_net, text_transformer, vision_transformer
+from examples.nn.networks import (
+    lenet,
+    lola,
+    mlp,
+    perceptron,
+    silu_net,
+    text_transformer,
+    vision_transformer,
+)
 from examples.nn.scenes import detected, detection_loss, scenes
 from examples.nn.translations import translations
 
@@ -98,6 +106,12 @@ class Trained:
 def train_mlp() -> Trained:
     """The dense network."""
     return _trained(mlp, digits(28), Recipe(epochs=12))
+
+
+def train_perceptron() -> Trained:
+    """The dense network on few pixels, for digits that people draw with a mouse."""
+    data = distorted(digits(8), times=4, spread=0.15)
+    return _trained(perceptron, data, Recipe(epochs=12, noise=0.1))
 
 
 def train_lola() -> Trained:
@@ -192,6 +206,7 @@ def main() -> None:
     """Train each network and print its accuracy."""
     for train in (
         train_mlp,
+        train_perceptron,
         train_lola,
         train_lenet,
         train_silu,

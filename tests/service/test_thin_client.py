@@ -21,7 +21,7 @@ print(json.dumps([client.decrypt(results).item(), [*sys.modules]]))
 """
 # Of others, and of Cloakwork's own.
 _LARGE = {"torch", "scipy", "dask", "distributed", "matplotlib", "jax", "pandas", "sklearn"}
-_LARGE |= {"opt_einsum", "fsspec", "starlette", "uvicorn", "sqlite3", "anyio.from_thread"}
+_LARGE |= {"opt_einsum", "tqdm", "fsspec", "starlette", "uvicorn", "sqlite3", "anyio.from_thread"}
 _OWN = ("plan", "frontends", "cluster", "cli", "service.app", "service.store", "service.jobs")
 
 
