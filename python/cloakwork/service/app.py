@@ -233,6 +233,8 @@ class _Server:
             self._jobs.states.take(owner, given.state.name, given.state.version, own)
         job = self._jobs.accept(user, name, keys, request=wanted, takes=takes)
         await self.runs.changed()
+        # An accepted job is on the disk.
+        await asyncio.to_thread(self._jobs.sync)
         return self._waiting(job)
 
     async def answer(self, request: Request, user: str) -> Response:
@@ -240,7 +242,7 @@ class _Server:
         job = self._job(request, user)
         wait = min(_LONGEST_WAIT, float(_number(request, "wait-seconds", absent=0)))
         if wait and not job.is_over:
-            await self.runs.wait(lambda: self._job(request, user).is_over, wait)
+            await self.runs.ends.wait(job.name, wait)
             job = self._job(request, user)
         if not job.is_over:
             return self._waiting(job)

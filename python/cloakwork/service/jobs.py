@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -105,10 +106,13 @@ class Jobs:
 
     def __init__(self, path: Path, *, most: int) -> None:
         self._most = most
+        # All that is not in the database's file yet.
+        self._log = path.with_name(f"{path.name}-wal")
         # The event loop's thread alone asks.
         self._base = sqlite3.connect(path, isolation_level=None)
         self._base.execute("pragma journal_mode=wal")
-        # What is lost with the machine's power is run again, and has the same results.
+        # What is lost with the machine's power is run again, and has the same results; `sync`
+        # keeps what must not be lost.
         self._base.execute("pragma synchronous=normal")
         self._base.execute(_TABLE)
         for index in _INDEXES:
@@ -134,7 +138,7 @@ class Jobs:
     def accept(
         self, user: str, program: str, keys: str, *, request: str, takes: Prediction
     ) -> ServedJob:
-        """A job; the one that is there already where the same was asked before.
+        """A job; the one that is there already where the same was asked before. See `sync`.
 
         One that failed is begun anew.
 
@@ -158,6 +162,14 @@ class Jobs:
         self._waiting[name] = found
         self._turns.add(user, name)
         return found
+
+    def sync(self) -> None:
+        """Let the jobs that were accepted before outlast a loss of power; for any thread."""
+        descriptor = os.open(self._log, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
     def require_room(self, user: str, program: str) -> None:
         """Refuse a further job of a user who has as many as may wait.

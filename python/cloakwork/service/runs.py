@@ -15,6 +15,7 @@ from cloakwork.errors import (
     RunCancelledError,
     WorkerFailedError,
 )
+from cloakwork.service.ends import Ends
 from cloakwork.service.jobs import Jobs, ServedJob
 from cloakwork.service.memory import SharedMemory
 from cloakwork.service.predicted import require_memory
@@ -45,8 +46,10 @@ class Runs:
         self.changes = 0
         self.is_ending = False
         self._wake = asyncio.Condition()
+        self.ends = Ends()
         self._running: dict[str, RunProcess] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._ending: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin, with what ran when the server ended before."""
@@ -57,9 +60,10 @@ class Runs:
 
     async def stop(self) -> None:
         """End; what runs is run again after the next start."""
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._ending]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def changed(self) -> None:
         """Say that a job is there, has gone on, or has ended."""
@@ -70,6 +74,7 @@ class Runs:
     async def release(self) -> None:
         """Let nobody wait any longer: the server ends, and answers before."""
         self.is_ending = True
+        self.ends.tell_all()
         await self.changed()
 
     async def wait(self, is_so: Callable[[], bool], seconds: float) -> None:
@@ -86,6 +91,11 @@ class Runs:
         if process is not None:
             process.kill()
         self._store.remove_job(job.name)
+        await self._ended(job)
+
+    async def _ended(self, job: ServedJob) -> None:
+        """Say that a job has ended."""
+        self.ends.tell(job.name)
         await self.changed()
 
     async def _work(self, number: int) -> None:
@@ -96,7 +106,6 @@ class Runs:
                 await process.start()
                 job = await self._next(number, process)
                 await self._run(job, number, process)
-                await self.changed()
         finally:
             await process.end()
 
@@ -124,6 +133,7 @@ class Runs:
         except (MemoryBudgetError, NotServedError) as error:
             # Keys may be removed meanwhile.
             self._jobs.end(job, problem_of(error))
+            await self._ended(job)
             return
         asked["takes"] = job.kept_bytes, job.run_bytes
         asked["most"] = self._memory.take(number, job.run_bytes)
@@ -134,18 +144,28 @@ class Runs:
             told = await process.asked(asked, partial(self._hear, job.name))
         finally:
             del self._running[job.name]
-        self._memory.keep(number, 0 if told is None else told.pop("kept"))
+        told = told or {}
+        self._memory.keep(number, told.pop("kept", 0))
+        # The process goes on meanwhile.
+        task = asyncio.create_task(self._end(job, told))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _end(self, job: ServedJob, told: dict[str, Any]) -> None:
+        """Take note of how a run went; of one that was killed nothing is told."""
+        if "results" in told:
+            await asyncio.to_thread(self._store.sync_results, job.name)
         now = self._jobs.find(job.user, job.name)
         if now is None or now.is_over:
             # It was cancelled.
             return
-        if told is not None:
-            self.progress.hear(job.name, {"peak_bytes": told.pop("peak_bytes", 0)})
-            self._jobs.end(job, **told)
-        elif now.attempts < self._settings.attempts:
+        if not told and now.attempts < self._settings.attempts:
             self._jobs.requeue(job)
-        else:
-            self._jobs.end(job, problem_of(_killed(now)))
+            await self.changed()
+            return
+        self.progress.hear(job.name, {"peak_bytes": told.pop("peak_bytes", 0)})
+        self._jobs.end(job, **(told or {"problem": problem_of(_killed(now))}))
+        await self._ended(job)
 
     async def _hear(self, job: str, told: dict[str, Any]) -> None:
         self.progress.hear(job, told)

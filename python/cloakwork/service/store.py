@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from cloakwork.runtime import container
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.storage import DirectFile, named_full_disk
+from cloakwork.runtime.storage import DirectFile, named_full_disk, sync_folder
 from cloakwork.runtime.whole_files import name_for_good, write_whole
 from cloakwork.service.hashes import blocks_of, hash_of
 
@@ -235,6 +235,14 @@ class Store:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with named_full_disk(str(path), "free some"):
             write_whole(path, data)
+
+    def sync_results(self, job: str) -> None:
+        """Let the results of a job outlast a loss of power, which were written just now."""
+        path = self.job_file(job, "results")
+        # Of a job that was cancelled meanwhile there are none.
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            os.fsync(file.fileno())
+        sync_folder(path.parent)
 
     def jobs_before(self, moment: float) -> list[str]:
         """The names of jobs of which nothing was written since a moment."""
