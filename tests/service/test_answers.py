@@ -30,7 +30,8 @@ def _right(request: httpx.Request) -> httpx.Response:
     """What a server might say that has the keys, and the results of another request."""
     match request.url.path:
         case "/v1/programs":
-            return httpx.Response(200, json={"programs": [{"name": "norm"}], "signer": HASH})
+            told = {"name": "norm", "fingerprint": PROGRAM.fingerprint}
+            return httpx.Response(200, json={"programs": [told], "signer": HASH})
         case "/v1/programs/norm":
             return httpx.Response(200, content=BYTES, headers=OCTETS)
         case "/v1/keys":

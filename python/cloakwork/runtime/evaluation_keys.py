@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from cloakwork.base.record import Fields, Record
 from cloakwork.base.unpicklable import Unpicklable
@@ -11,6 +11,10 @@ from cloakwork.runtime.encrypted import read_key_id
 from cloakwork.runtime.saved import Saved
 from cloakwork.schemes import read_scheme
 from cloakwork.schemes.base import ReadLimits
+
+if TYPE_CHECKING:
+    from cloakwork.runtime.interface import Interface
+    from cloakwork.runtime.program import Program
 
 KIND = "evaluation keys file"
 _KEYS = "evaluation_keys"
@@ -99,6 +103,26 @@ class EvaluationKeys(Unpicklable, Saved):
             self._keys = keys
         elif keys is not None:
             self.scheme.extend_keys(self._keys, keys)
+
+    def needed_by(self, program: Program | Interface) -> EvaluationKeys:
+        """Those of the keys that a program needs, and no others; see `Evaluator.serving`.
+
+        Args:
+            program: The program.
+        """
+        needed = [each.required_keys for each in program.parts]
+        if self._keys is None or None in needed:
+            return self
+        wanted = {name for each in needed if each is not None for name in each.names()}
+        kept: Any = None
+        for names, part in self.scheme.key_parts(self._keys):
+            if not wanted.intersection(names):
+                continue
+            if kept is None:
+                kept = part
+            else:
+                self.scheme.extend_keys(kept, part)
+        return EvaluationKeys(self.scheme, kept, self.key_id)
 
     def _record(self) -> Record:
         keys = {} if self._keys is None else {_KEYS: self.scheme.dump(self._keys)}

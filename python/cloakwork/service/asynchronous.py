@@ -24,7 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.slots import SlotProgram, State
 from cloakwork.runtime import container
-from cloakwork.runtime.client import Client
+from cloakwork.runtime.client import Client, Encryptor
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
@@ -61,6 +61,7 @@ class AsyncServer:
     def __init__(self, connection: Connection, limits: ReadLimits, signer: str | None) -> None:
         self.connection, self._limits, self.signer = connection, limits, signer
         self.programs: tuple[str, ...] = ()
+        self._fingerprints: dict[str, str] = {}
 
     async def open(self) -> None:
         """Connect; `async with` does it by itself.
@@ -70,7 +71,9 @@ class AsyncServer:
         """
         try:
             found = await self.asked(Request("GET", "/v1/programs"))
-            self.programs = tuple(each["name"] for each in found.told("programs", "name"))
+            told = found.told("programs", "name", "fingerprint")
+            self._fingerprints = {each["name"]: each["fingerprint"] for each in told}
+            self.programs = tuple(self._fingerprints)
             self._require_signer(found.field("signer"))
         except BaseException:
             await self.close()
@@ -103,38 +106,41 @@ class AsyncServer:
         data = (await self.asked(request)).octets()
         return Interface.from_fields(container.read_bytes(data, Interface._kind), self._limits)
 
-    async def evaluator(self, name: str, client: Client | EvaluationKeys) -> AsyncEvaluator:
+    async def evaluator(
+        self, name: str, client: Client | Encryptor | EvaluationKeys
+    ) -> AsyncEvaluator:
         """The evaluator of a program for a client, whose evaluation keys are sent once.
 
         Keys are made beside the event loop; see `Server.evaluator`.
         """
-        if not isinstance(client, Client | EvaluationKeys):
+        if not isinstance(client, Client | Encryptor | EvaluationKeys):
             raise InvalidArgumentError(
-                f"cannot make an evaluator of {name}: expected a client of its interface, or its "
-                f"evaluation keys, got {shown(client)}; make one by "
+                f"cannot make an evaluator of {name}: expected a client of its interface, its "
+                f"public key or its evaluation keys, got {shown(client)}; make one by "
                 f"server.interface({name!r}).client()"
             )
         served = await self.interface(name)
-        if isinstance(client, Client):
-            found = await self._registered(served, client)
-        else:
+        if isinstance(client, EvaluationKeys):
             _require_of(client, served, f"make an evaluator of {name}")
-            found = [await self._sent(client, served)]
+            found, key_id = [await self._sent(client, served)], client.key_id
+        else:
+            found, key_id = await self._registered(served, client), client._key_id
         # In one order, so that the same request is the same job.
-        key_id = client._key_id if isinstance(client, Client) else client.key_id
         return AsyncEvaluator(self, name, served, ",".join(sorted(found)), key_id.hex())
 
-    async def _registered(self, served: Interface, client: Client) -> list[str]:
+    async def _registered(self, served: Interface, client: Client | Encryptor) -> list[str]:
         """The hashes of a client's evaluation keys, with those of a program among them."""
         answer = await self.asked(Request("GET", f"/v1/keys?key_id={client._key_id.hex()}"))
         found = answer.told("keys", "digest", "program")
         there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
         if served.fingerprint in there:
             return digests
-        others = [await self.interface(each) for each in self.programs]
-        known = [each for each in others if each.fingerprint in there]
+        if not isinstance(client, Client):
+            return _require_some(digests, served)
+        names = [name for name, each in self._fingerprints.items() if each in there]
+        known = [await self.interface(name) for name in names]
         keys = await self.connection.aside(lambda: client.serving(served).evaluation_keys(*known))
-        return [*digests, await self._sent(keys, served)]
+        return [*digests, await self._sent(keys, served)] if keys.names or not digests else digests
 
     async def _sent(self, keys: EvaluationKeys, served: Interface) -> str:
         """The hash of evaluation keys for a program, which are on the server from then on."""
@@ -337,6 +343,21 @@ def _place_of(name: str) -> str:
             "have; ask for the list"
         )
     return f"/v1/programs/{quote(name, safe='')}"
+
+
+def _require_some(digests: list[str], served: Interface) -> list[str]:
+    """Refuse a public key whose client has sent no evaluation keys.
+
+    Raises:
+        MissingKeyError: It has not.
+    """
+    if digests:
+        return digests
+    raise MissingKeyError(
+        f"cannot make an evaluator of {served.name} by a public key: expected evaluation keys of "
+        "its client on the server, under the same user, got none; have the client send them by "
+        "making an evaluator"
+    )
 
 
 def _require_of(keys: EvaluationKeys, served: Interface, action: str) -> None:

@@ -25,6 +25,10 @@ def evaluator_of_files(program: Program, keys: Sequence[Path], *, insecure: bool
         MissingKeyError: The program needs others.
     """
     made, *further = (load(each, EvaluationKeys, insecure=insecure) for each in keys)
-    for each in further:
-        made.extend(each)
+    if further:
+        # Other programs of the same secret key have keys among them.
+        first = made.needed_by(program)
+        for each in further:
+            first.extend(each.needed_by(program))
+        made = first if first.names else made
     return program.evaluator(made)

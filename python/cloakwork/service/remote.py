@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import FileMissingError, InvalidArgumentError, MissingDependencyError
-from cloakwork.runtime.client import Client
+from cloakwork.runtime.client import Client, Encryptor
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
@@ -192,18 +192,19 @@ class Server:
         """
         return at_once(self._server.interface(name))
 
-    def evaluator(self, name: str, client: Client | EvaluationKeys) -> RemoteEvaluator:
+    def evaluator(self, name: str, client: Client | Encryptor | EvaluationKeys) -> RemoteEvaluator:
         """The evaluator of a program for a client, whose evaluation keys are sent once.
 
         Args:
             name: The name of the program.
             client: Whoever encrypts, made of the program's interface: it makes the keys that the
-                server lacks. Or evaluation keys that it made, which hold no secret.
+                server lacks. Or evaluation keys that it made, which hold no secret; or a public
+                key of a client whose evaluation keys are there.
 
         Raises:
             NotServedError: There is no such program.
             ParametersMismatchError: Evaluation keys are of other parameters.
-            MissingKeyError: They are of another program.
+            MissingKeyError: They are of another program, or none of a public key's are there.
             QuotaError: They are larger than the server takes.
         """
         return RemoteEvaluator(at_once(self._server.evaluator(name, client)))
