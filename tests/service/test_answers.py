@@ -78,5 +78,5 @@ def test_what_is_damaged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("body", [[], {}, 5, None, "a", {"programs": 3, "signer": 4}])
 def test_what_is_something_else_is_named(body: Any) -> None:
-    with pytest.raises(cw.errors.AnswerMismatchError, match="expected one of a server"):
+    with pytest.raises(cw.errors.AnswerMismatchError, match="of a server of Cloakwork"):
         _ask(lambda _: httpx.Response(200, json=body))

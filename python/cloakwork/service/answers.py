@@ -43,11 +43,11 @@ class Answer:
         """
         try:
             found = self._json()[name]
-        except (ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             found = None
-        if not isinstance(found, str):
+        if not _is_text(found):
             raise self.strange()
-        return found
+        return str(found)
 
     def told(self, name: str, *fields: str) -> list[dict[str, str]]:
         """A list of an answer in JSON, of records whose fields are texts.
@@ -57,9 +57,9 @@ class Answer:
         """
         try:
             found = [{field: each[field] for field in fields} for each in self._json()[name]]
-        except (ValueError, KeyError, TypeError):
+        except (KeyError, TypeError):
             raise self.strange() from None
-        if not all(isinstance(text, str) for each in found for text in each.values()):
+        if not all(_is_text(text) for each in found for text in each.values()):
             raise self.strange()
         return found
 
@@ -125,11 +125,7 @@ class Answer:
                 f"{self.status}, which leads to {self.headers.get('location', '')!r:.100}; connect "
                 "to the URL where the server is"
             )
-        try:
-            error = error_of(json.loads(self.content))
-        except ValueError:
-            error = None
-        raise error or self.strange()
+        raise error_of(self._parsed()) or self.strange()
 
     def strange(self) -> AnswerMismatchError:
         """What is raised for an answer that no server of Cloakwork gives."""
@@ -140,7 +136,13 @@ class Answer:
 
     def _json(self) -> Any:
         self._require_type(_JSON)
-        return json.loads(self.content)
+        return self._parsed()
+
+    def _parsed(self) -> Any:
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            raise self.strange() from None
 
     def _require_type(self, expected: str) -> None:
         told = self.headers.get("content-type", "").partition(";")[0].strip()
@@ -149,6 +151,11 @@ class Answer:
                 f"cannot take an answer: expected {expected} of a server of Cloakwork, got "
                 f"{told!r:.60}; look whether the URL is right"
             )
+
+
+def _is_text(value: object) -> bool:
+    """Whether it is text that may be shown and sent again."""
+    return isinstance(value, str) and value.isprintable()
 
 
 class Taken:

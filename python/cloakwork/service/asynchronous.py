@@ -44,7 +44,7 @@ _WAIT = 20
 # The same where a bar shows how far the job is.
 _WAIT_OF_BAR = 1
 _WAITING = 202
-_MOST_INTERFACE = 1 << 30
+_MOST_INTERFACE = 1 << 28
 # What results take beside the bytes of ciphertexts: for each, and in all.
 _BESIDE_EACH, _BESIDE = 1 << 12, 1 << 20
 
@@ -296,7 +296,9 @@ class AsyncJob:
         A task that is cancelled meanwhile ends nothing there; `cancel` does.
         """
         headers = {"wait-seconds": f"{_WAIT_OF_BAR if shows_bars() else _WAIT}"}
-        request = Request("GET", f"/v1/jobs/{self.name}", headers=headers, most=self._most)
+        request = Request(
+            "GET", f"/v1/jobs/{quote(self.name, safe='')}", headers=headers, most=self._most
+        )
         with job_bar() as show:
             while True:
                 found = await self._server.asked(request)
@@ -328,7 +330,7 @@ class AsyncJob:
 
     async def cancel(self) -> None:
         """End it."""
-        await self._server.asked(Request("DELETE", f"/v1/jobs/{self.name}"))
+        await self._server.asked(Request("DELETE", f"/v1/jobs/{quote(self.name, safe='')}"))
 
 
 def _place_of(name: str) -> str:

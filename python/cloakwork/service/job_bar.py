@@ -24,7 +24,7 @@ def job_bar() -> Iterator[Callable[[Answer], None]]:
                 told = json.loads(answer.content)
                 share, part = float(told["done"]) / float(told["of"]), _part(told)
                 bar.set_description_str(_shown(told["program"]), refresh=False)
-            except (ValueError, KeyError, TypeError, ArithmeticError):
+            except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
                 return
             bar.set_postfix_str(_shown(part), refresh=False)
             # A run that is begun again goes back.

@@ -62,7 +62,7 @@ class SignedReceipt:
             fields = json.loads(base64.b64decode(text, validate=True))
             made = cls(**{name: str(value) for name, value in fields.items()})
             signer, signature = bytes.fromhex(made.signer), bytes.fromhex(made.signature)
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, RecursionError):
             raise MalformedBytesError(
                 f"cannot read a receipt: expected one of a server's, got {text[:40]!r}; ask again"
             ) from None
