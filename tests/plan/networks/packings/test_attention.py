@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import MatrixProduct, stages_of, stages_within_one
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs, modelled
 
 TOKENS, WIDTH, HEADS = 8, 8, 2
@@ -45,9 +48,8 @@ def fitted(module: nn.Module, rows: torch.Tensor) -> g.Graph:
     return fit(bounded(graph, [1.0]), calibration, precision=6).graph
 
 
-def diagonals(network: StagedNetwork, costs: Costs) -> int:
+def diagonals(network: StagedNetwork, packings: Sequence[Places], costs: Costs) -> int:
     """Those of all products with matrices."""
-    packings, _ = chosen_packings(network, SLOTS, costs)
     return sum(
         product_cost(
             network.matrix(number, operand), packings[operand], packings[number], costs, 1
@@ -63,9 +65,30 @@ def test_attention_takes_few_diagonals_as_its_packings_follow_from_one_another(
     stages = stages_within_one(graph)
     network = StagedNetwork(graph, stages.all, stages.outputs)
     costs = modelled([1] * (network.depth + 1), 1)
-    found = diagonals(network, costs)
+    packings, _ = chosen_packings(network, SLOTS, costs)
+    found = diagonals(network, packings, costs)
     monkeypatch.setattr(cheapest, "derived_packings", lambda network, packings: {})
-    assert found < diagonals(network, costs) / 2
+    packings, _ = chosen_packings(network, SLOTS, costs)
+    assert found < diagonals(network, packings, costs) / 2
+
+
+def test_scores_of_attention_fill_their_ciphertexts() -> None:
+    torch.manual_seed(0)
+    tokens, width, heads = 8, 64, 4
+    module = nn.TransformerEncoderLayer(width, heads, width, 0.0, "gelu", batch_first=True).eval()
+    graph = fitted(module, torch.rand(8, tokens, width))
+    stages = stages_within_one(graph)
+    network = StagedNetwork(graph, stages.all, stages.outputs)
+    costs = modelled([1] * (network.depth + 1), 1)
+    # Levels are dear, as they are where values are refreshed.
+    packings, _ = chosen_packings(network, 1 << 10, costs, level_price=1e3)
+    scores = {
+        places.ciphertexts
+        for stage, places in zip(network.stages, packings, strict=True)
+        if stage.shape == (heads, tokens, tokens)
+    }
+    assert scores == {1}
+    assert diagonals(network, packings, costs) == 1504
 
 
 @pytest.mark.parametrize("stages_by", [stages_of, stages_within_one])

@@ -7,22 +7,24 @@ repeat them anyway, and one diagonal does it:
     operand   a b a b a b a b    (of period 2, repeated over all slots)
     repeated  a b a b a b a b    (of period 8, its copies 0 to 3)
 
-A sum over neighbours lies where the first of its terms lay, and a number for each of such terms is
-repeated into the gaps between them. So all that an attention does takes a diagonal for each element
-of an axis, where elements one after another would take one for each pair of places.
+A sum over neighbours lies where the first of its terms lay, or in the gaps that the terms of other
+copies' sums have left, and a number for each of such terms is repeated into the gaps between them.
+So all that an attention does takes a diagonal for each element of an axis, where elements one after
+another would take one for each pair of places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloakwork.plan.networks.matrix import Elements, Matrix
+from cloakwork.plan.networks.packings.copies import Copies
+from cloakwork.plan.networks.packings.of_factors import of_factors
 from cloakwork.plan.networks.staged import StagedNetwork
+from cloakwork.plan.networks.stages import CiphertextProduct, MatrixProduct
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
 
@@ -31,26 +33,22 @@ _MOST = 8
 # Of their ciphertexts, beside the fewest that hold the tensor.
 _MOST_CIPHERTEXTS = 4
 
-_Indices = NDArray[np.int64]
-
 
 def derived_packings(
     network: StagedNetwork, packings: Mapping[int, Sequence[Places]]
 ) -> dict[int, list[Places]]:
     """For each group of stages the packings that follow from those of operands."""
     derived: dict[int, list[Places]] = {group: [] for group in packings}
-    for number, operand in network.products:
-        matrix = network.matrix(number, operand)
-        into, out = network.groups[operand], network.groups[number]
+    for number, operand in _after_factors(network):
+        out = network.groups[number]
+        if operand is None:
+            found = [*of_factors(network, number, packings)]
+        else:
+            into = network.groups[operand]
+            found = [*_of_operand(network.matrix(number, operand), packings[into], derived[into])]
         known = [*packings[out], *derived[out]]
         most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
         size = prod(network.stages[number].shape)
-        copies = _Copies.of(matrix)
-        found = [_repeated(copies, places) for places in packings[into]] if copies else []
-        if derived[into]:
-            elements = matrix.elements()
-            for places in derived[into]:
-                found += _following(elements, copies, places)
         for each in found:
             is_known = any(np.array_equal(each.places, other.places) for other in known)
             # An element that is always zero follows from none of the operand's.
@@ -62,44 +60,29 @@ def derived_packings(
     return derived
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Copies:
-    """A matrix that copies elements of its operand, each as often.
-
-    Args:
-        elements: The element that each row copies.
-        numbers: Which of its copies it is.
-    """
-
-    elements: _Indices
-    numbers: _Indices
-
-    @classmethod
-    def of(cls, matrix: Matrix) -> _Copies | None:
-        """A matrix as copies; None where it does something else.
-
-        Example:
-            >>> twice = Matrix.of(np.repeat(np.eye(2), 2, axis=0))
-            >>> _Copies.of(twice).numbers.tolist()
-            [0, 1, 0, 1]
-        """
-        if matrix.nonzeros > matrix.shape[0]:
-            return None
-        found = matrix.elements()
-        _, first = np.unique(found.rows, return_index=True)
-        elements = found.columns[first]
-        counts = np.bincount(elements)
-        if len(elements) != len(found.rows) or len({*counts[counts > 0].tolist()}) != 1:
-            return None
-        if counts.max() == 1:
-            return None
-        order = np.argsort(elements, kind="stable")
-        numbers = np.empty_like(order)
-        numbers[order] = np.arange(len(order)) % counts.max()
-        return cls(elements, numbers)
+def _after_factors(network: StagedNetwork) -> Iterator[tuple[int, int | None]]:
+    """Products with matrices, each with its operand, and products of values, without."""
+    for number, stage in enumerate(network.stages):
+        if isinstance(stage, MatrixProduct) and stage.signs is None:
+            yield from ((number, operand) for operand in stage.terms)
+        elif isinstance(stage, CiphertextProduct):
+            yield number, None
 
 
-def _following(matrix: Elements, copies: _Copies | None, operand: Places) -> Iterator[Places]:
+def _of_operand(
+    matrix: Matrix, own: Sequence[Places], derived: Sequence[Places]
+) -> Iterator[Places]:
+    """What follows from an operand's own packings, and from those that it has derived."""
+    copies = Copies.of(matrix)
+    if copies:
+        yield from (_repeated(copies, places) for places in own)
+    if derived:
+        elements = matrix.elements()
+        for places in derived:
+            yield from _following(elements, copies, places)
+
+
+def _following(matrix: Elements, copies: Copies | None, operand: Places) -> Iterator[Places]:
     """What follows from a packing that has followed from another."""
     if copies:
         yield _repeated(copies, operand)
@@ -108,11 +91,11 @@ def _following(matrix: Elements, copies: _Copies | None, operand: Places) -> Ite
     yield from _kept(matrix, operand)
 
 
-def _repeated(copies: _Copies, operand: Places) -> Places:
+def _repeated(copies: Copies, operand: Places) -> Places:
     """Copies of the operand one after another.
 
     Example:
-        >>> twice = _Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+        >>> twice = Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
         >>> _repeated(twice, Places(8, np.array([0, 1]))).places.tolist()
         [0, 2, 1, 3]
     """
@@ -121,11 +104,11 @@ def _repeated(copies: _Copies, operand: Places) -> Places:
     return Places(operand.slots, places, f"copies of {period}")
 
 
-def _in_gaps(copies: _Copies, operand: Places) -> Iterator[Places]:
+def _in_gaps(copies: Copies, operand: Places) -> Iterator[Places]:
     """Copies of each element behind it.
 
     Example:
-        >>> twice = _Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+        >>> twice = Copies(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
         >>> next(_in_gaps(twice, Places(8, np.array([0, 2])))).places.tolist()
         [0, 1, 2, 3]
     """
@@ -147,7 +130,32 @@ def _summed(matrix: Elements, operand: Places) -> Iterator[Places]:
     if has_terms and len(np.unique(matrix.columns)) == len(matrix.columns) > _rows(matrix):
         first = np.full(_rows(matrix), np.iinfo(np.int64).max)
         np.minimum.at(first, matrix.rows, operand.places[matrix.columns])
-        yield Places(operand.slots, first, f"at the first of terms, {operand.name}")
+        summed = Places(operand.slots, first, f"at the first of terms, {operand.name}")
+        yield summed
+        yield from _collected(summed)
+
+
+def _collected(summed: Places) -> Iterator[Places]:
+    """Sums of all copies side by side, in the gaps that terms have left.
+
+    Example:
+        >>> sums = Places(8, np.arange(0, 16, 2))
+        >>> [each.places.tolist() for each in _collected(sums)]
+        [[0, 2, 4, 6, 1, 3, 5, 7]]
+    """
+    if summed.ciphertexts == 1:
+        return
+    gap = int(np.gcd.reduce(summed.places))
+    gap &= -gap
+    period = power_of_two(int(summed.places.max()) + 1) // 2
+    while period >= gap:
+        copies, places = np.divmod(summed.places, period)
+        count = int(copies.max()) + 1
+        if 1 < count <= gap and count * len(np.unique(places)) == len(places):
+            made = Places(summed.slots, places + copies, f"collected from copies of {period}")
+            if made.ciphertexts < summed.ciphertexts:
+                yield made
+        period //= 2
 
 
 def _kept(matrix: Elements, operand: Places) -> Iterator[Places]:
