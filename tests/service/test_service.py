@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 import uvicorn
@@ -164,48 +163,6 @@ def test_wrong_use_is_named(serving: Serving) -> None:
         evaluator.run(np.ones(16))  # type: ignore[arg-type]
     with pytest.raises(InvalidArgumentError, match="a client of its interface"):
         server.evaluator("norm", evaluator)  # type: ignore[arg-type]
-
-
-def test_nothing_that_is_sent_has_the_secret(
-    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sent: list[bytes] = []
-    handled = httpx.HTTPTransport.handle_request
-
-    def kept(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        body = b"".join(request.stream)  # type: ignore[arg-type]
-        sent.append(str(request.url).encode() + repr(request.headers.raw).encode() + body)
-        request.stream = httpx.ByteStream(body)
-        return handled(transport, request)
-
-    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", kept)
-    server = _as(serving, "ada")
-    client = server.interface("norm").client()
-    client.save(tmp_path / "client")
-    server.evaluator("norm", client).run(client.encrypt(np.ones(16)))
-    secret = client.program.scheme.dump(client._key)
-    pieces = _pieces(secret)
-    assert len(pieces) > 10
-    whole = b"\n".join(sent)
-    assert len(whole) > 10_000
-    assert not [each for each in pieces if each in whole]
-
-
-def _pieces(record: Any) -> list[bytes]:
-    """Parts of all bytes in a record, each too long to occur by chance."""
-    match record:
-        case bytes() | bytearray() | memoryview():
-            data = bytes(record)
-            # Before them are the parameters, and what the key is known by.
-            return [data[start : start + 16] for start in range(64, len(data) - 16, 8)]
-        case dict():
-            return [piece for each in record.values() for piece in _pieces(each)]
-        case list() | tuple():
-            return [piece for each in record for piece in _pieces(each)]
-        case np.ndarray():
-            return _pieces(record.tobytes())
-        case _:
-            return []
 
 
 def test_jobs_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
