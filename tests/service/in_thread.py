@@ -20,9 +20,9 @@ from tests.service.paced_worker import PACE
 
 
 @contextmanager
-def served(settings: Settings) -> Iterator[str]:
+def served(settings: Settings, port: int = 0) -> Iterator[str]:
     """The address of a server, which is there meanwhile."""
-    bound = socket.create_server(("127.0.0.1", 0))
+    bound = socket.create_server(("127.0.0.1", port))
     servers: queue.Queue[ListeningServer] = queue.Queue()
 
     def serve() -> None:

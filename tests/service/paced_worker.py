@@ -14,8 +14,8 @@ from cloakwork.service.worker import Worker
 PACE = "CLOAKWORK_TEST_PACE"
 STEPS = [
     {"done": 0.0, "of": 1.0, "step": ""},
-    {"done": 0.25, "of": 1.0, "step": "conv1"},
-    {"done": 0.75, "of": 1.0, "step": "conv2"},
+    {"done": 0.25, "of": 1.0, "step": "multiply x by constants"},
+    {"done": 0.75, "of": 1.0, "step": "sum over x"},
 ]
 
 

@@ -23,10 +23,12 @@ from cloakwork.errors import (
 from cloakwork.service.access import AccessTokens
 from cloakwork.service.bodies import body_of
 from cloakwork.service.events import Events
+from cloakwork.service.explained import Explained
 from cloakwork.service.hashes import job_name, request_of
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob
 from cloakwork.service.models import Models
 from cloakwork.service.openapi import document
+from cloakwork.service.page import page_routes
 from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
@@ -63,6 +65,7 @@ def app(settings: Settings) -> Starlette:
         return Route(path, server.answering(handlers), methods=list(handlers))
 
     routes = [
+        *page_routes(needs_token=settings.tokens is not None),
         Route("/livez", _alive),
         Route("/readyz", _alive),
         Route("/v2/health/live", _alive),
@@ -74,6 +77,8 @@ def app(settings: Settings) -> Starlette:
         route("/v2/models/{name}/ready", GET=server.models.ready),
         route("/v1/programs", GET=server.programs),
         route("/v1/programs/{name}", GET=server.interface),
+        route("/v1/programs/{name}/explanation", GET=server.explained.explanation),
+        route("/v1/programs/{name}/plot", GET=server.explained.plot),
         route("/v1/programs/{name}/jobs", POST=server.submit),
         route("/v1/programs/{name}/states", GET=server.states.listed),
         route(
@@ -140,6 +145,7 @@ class _Server:
         self.runs = Runs(self._jobs, self._store, settings)
         self.states = StateRequests(self._jobs, self._store, self.runs, settings.most_state_bytes)
         self.models = Models(self._store, self._version)
+        self.explained = Explained(self._store)
         self.events = Events(self._jobs, self.runs, self._job)
 
     def answering(
@@ -185,8 +191,8 @@ class _Server:
         return Response(self._store.interfaces[name], media_type=_BYTES)
 
     async def key_sets(self, request: Request, user: str) -> Response:
-        """The evaluation keys of a secret key."""
-        key_id = request.query_params.get("key_id", "")
+        """The evaluation keys of a secret key, or all of a user."""
+        key_id = request.query_params.get("key_id")
         return JSONResponse({"keys": self._store.key_sets(user, key_id)})
 
     async def received(self, request: Request, user: str) -> Response:

@@ -106,6 +106,18 @@ def _job(says: str, *states: str) -> Content:
 
 
 OPERATIONS: Mapping[tuple[str, str], Operation] = {
+    ("GET", "/"): Operation(
+        "The page that shows all of this.", {200: Content("HTML.", "text/html")}, is_open=True
+    ),
+    ("GET", "/page.css"): Operation(
+        "How the page looks.", {200: Content("Its style.", "text/css")}, is_open=True
+    ),
+    ("GET", "/page.js"): Operation(
+        "What the page does.", {200: Content("Its module.", "text/javascript")}, is_open=True
+    ),
+    ("GET", "/page.svg"): Operation(
+        "The sign of the page.", {200: Content("A picture.", "image/svg+xml")}, is_open=True
+    ),
     ("GET", "/livez"): _ALIVE,
     ("GET", "/readyz"): _ALIVE,
     ("GET", "/v2/health/live"): _ALIVE,
@@ -136,6 +148,28 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/v1/programs/{name}"): Operation(
         "The interface of a program, as `cloakwork interface` writes it.",
         {200: Content("Its file.", BYTES)},
+    ),
+    ("GET", "/v1/programs/{name}/explanation"): Operation(
+        "What `cloakwork.explain` says of a program, and what a run takes.",
+        {
+            200: Content(
+                "Its plan, and seconds and bytes of a run.",
+                JSON,
+                _record(
+                    text=_TEXT,
+                    operations={"type": "object", "additionalProperties": _COUNT},
+                    seconds=_NUMBER,
+                    run_bytes=_COUNT,
+                    key_bytes=_COUNT,
+                    input_bytes=_COUNT,
+                    output_bytes=_COUNT,
+                    log2_failure={"type": ["number", "null"]},
+                ),
+            )
+        },
+    ),
+    ("GET", "/v1/programs/{name}/plot"): Operation(
+        "The plan of a program as a picture.", {200: Content("It.", "image/png")}
     ),
     ("POST", "/v1/programs/{name}/jobs"): Operation(
         "Have a program run on inputs.",
@@ -181,15 +215,19 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ),
     ("DELETE", "/v1/jobs/{job}"): Operation("End a job.", {204: Content("It has ended.")}),
     ("GET", "/v1/keys"): Operation(
-        "The evaluation keys of a secret key that are there.",
+        "The evaluation keys of a secret key that are there; without one, all of the asking user.",
         {
             200: Content(
                 "Their hashes, and the programs that they were sent for.",
                 JSON,
-                _record(keys=_list(_record(digest=_HASH, program=_TEXT))),
+                _record(
+                    keys=_list(
+                        _record(digest=_HASH, program=_TEXT, bytes=_COUNT, since=_TEXT, until=_TEXT)
+                    )
+                ),
             )
         },
-        **_OF_KEY,
+        query={"key_id": _TEXT},
     ),
     ("HEAD", "/v1/keys/{digest}"): Operation(
         "How many bytes of evaluation keys are there.",

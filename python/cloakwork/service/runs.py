@@ -152,7 +152,7 @@ class Runs:
         task.add_done_callback(self._ending.discard)
 
     async def _end(self, job: ServedJob, told: dict[str, Any]) -> None:
-        """Take note of how a run went; of one that was killed nothing is told."""
+        """Take note of how a run went; of one that was killed nothing is known."""
         if "results" in told:
             await asyncio.to_thread(self._store.sync_results, job.name)
         now = self._jobs.find(job.user, job.name)

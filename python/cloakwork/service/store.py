@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from cloakwork._native import SigningKey
 from cloakwork.errors import (
@@ -193,20 +194,20 @@ class Store:
                 os.fsync(file.fileno())
         name_for_good({path: str(part)})
 
-    def key_sets(self, user: str, key_id: str) -> list[dict[str, str]]:
-        """The evaluation keys of a user that are of a secret key.
+    def key_sets(self, user: str, key_id: str | None) -> list[dict[str, Any]]:
+        """The evaluation keys of a user that are of a secret key; of None, all.
 
-        Their hashes and programs, since when they are here, and until when where no job is run with
-        them.
+        Their hashes, programs and bytes, since when they are here, and until when where no job is
+        run with them.
         """
-        found: list[dict[str, str]] = []
+        found: list[dict[str, Any]] = []
         for note in sorted(self._keys(user, "0" * 64).parent.glob("*.json")):
-            told = json.loads(note.read_bytes())
-            if told["key_id"] == key_id and note.with_suffix("").exists():
+            told, keys = json.loads(note.read_bytes()), note.with_suffix("")
+            if key_id in (told["key_id"], None) and keys.exists():
                 until = note.stat().st_mtime + self._kept_key_seconds
-                times = {"since": note.with_suffix("").stat().st_mtime, "until": until}
+                times = {"since": keys.stat().st_mtime, "until": until}
                 found.append(
-                    {"digest": note.stem, "program": told["program"]}
+                    {"digest": note.stem, "program": told["program"], "bytes": keys.stat().st_size}
                     | {name: _written(moment) for name, moment in times.items()}
                 )
         return found
