@@ -49,7 +49,8 @@ class Right:
     def __call__(self, request: httpx.Request) -> httpx.Response:
         match request.method, request.url.path:
             case "GET", "/v1/programs":
-                told: Any = {"programs": [{"name": "norm"}], "signer": self.signing.public.hex()}
+                norm = {"name": "norm", "fingerprint": self._program.fingerprint}
+                told: Any = {"programs": [norm], "signer": self.signing.public.hex()}
                 return httpx.Response(200, json=told)
             case "GET", "/v1/programs/norm":
                 return httpx.Response(200, content=self._interface, headers=OCTETS)

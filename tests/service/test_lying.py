@@ -188,8 +188,8 @@ def test_another_media_type_is_named() -> None:
     "content",
     [
         b"[" * 100_000,
-        b'{"programs": [{"name": "\\ud800"}], "signer": "a"}',
-        b'{"programs": [{"name": "a\\nb"}], "signer": "a"}',
+        b'{"programs": [{"name": "\\ud800", "fingerprint": "a"}], "signer": "a"}',
+        b'{"programs": [{"name": "a\\nb", "fingerprint": "a"}], "signer": "a"}',
         b'{"programs": [], "signer": "' + b"9" * 10 + b'\\u0000"}',
         b'{"programs": [], "signer": ' + b"9" * 5000 + b"}",
         b"\xff\xfe",

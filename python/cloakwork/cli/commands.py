@@ -581,13 +581,14 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help="Such as memory=8GB.")
 @click.option("--limit-file", type=_FILE, help="Limits as a file of TOML.")
+@click.option("--allow-upload", is_flag=True, help="Let users put programs of their own.")
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
     """Run programs for others; cloakwork token and audit go with it.
 
     They reach this machine by cloakwork.connect. The programs are FOLDER/programs/NAME.cw; the
     folder keeps keys and jobs, too. Limits: memory, seconds, jobs, key-bytes, input-bytes,
-    attempts, kept, keys-unused.
+    state-bytes, programs, program-bytes, attempts, kept, keys-unused.
     """
     from cloakwork.cli.serving import serve_at  # noqa: PLC0415
 

@@ -24,6 +24,7 @@ def serve_at(
     workers: int,
     limits: Sequence[str],
     limit_file: Path | None,
+    allow_upload: bool,
 ) -> None:
     """Answer requests until the process is ended.
 
@@ -50,6 +51,7 @@ def serve_at(
     from cloakwork.service.settings import Settings  # noqa: PLC0415
 
     said = limits_of(limits, limit_file)
+    said["uploads"] = allow_upload
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
     served = app(settings)
     config = uvicorn.Config(

@@ -28,9 +28,11 @@ from cloakwork.service.hashes import job_name, request_of
 from cloakwork.service.jobs import FAILED, Jobs, ServedJob
 from cloakwork.service.models import Models
 from cloakwork.service.openapi import document
+from cloakwork.service.own_programs import OwnPrograms
 from cloakwork.service.page import page_routes
 from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
+from cloakwork.service.program_requests import ProgramRequests
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.runs import Runs
@@ -75,10 +77,15 @@ def app(settings: Settings) -> Starlette:
         route("/v2", GET=server.models.server),
         route("/v2/models/{name}", GET=server.models.model),
         route("/v2/models/{name}/ready", GET=server.models.ready),
-        route("/v1/programs", GET=server.programs),
-        route("/v1/programs/{name}", GET=server.interface),
         route("/v1/programs/{name}/explanation", GET=server.explained.explanation),
         route("/v1/programs/{name}/plot", GET=server.explained.plot),
+        route("/v1/programs", GET=server.programs.listed),
+        route(
+            "/v1/programs/{name}",
+            GET=server.programs.interface,
+            PUT=server.programs.put,
+            DELETE=server.programs.remove,
+        ),
         route("/v1/programs/{name}/jobs", POST=server.submit),
         route("/v1/programs/{name}/states", GET=server.states.listed),
         route(
@@ -143,9 +150,15 @@ class _Server:
         self._signing = self._store.signing_key()
         self._predictions: dict[str, Prediction] = {}
         self.runs = Runs(self._jobs, self._store, settings)
-        self.states = StateRequests(self._jobs, self._store, self.runs, settings.most_state_bytes)
-        self.models = Models(self._store, self._version)
         self.explained = Explained(self._store)
+        self._own = OwnPrograms(self._store, settings)
+        self.programs = ProgramRequests(
+            self._store, self._own, self._signing.public.hex(), settings.most_program_bytes
+        )
+        self.states = StateRequests(
+            self._jobs, self._store, self._own, self.runs, settings.most_state_bytes
+        )
+        self.models = Models(self._store, self._own, self._version)
         self.events = Events(self._jobs, self.runs, self._job)
 
     def answering(
@@ -175,20 +188,6 @@ class _Server:
     async def description(self, _: Request) -> Response:
         """All requests, as OpenAPI describes them."""
         return JSONResponse(document(self._version))
-
-    async def programs(self, _request: Request, _user: str) -> Response:
-        """The programs by name."""
-        told = [
-            {"name": name, "fingerprint": program.fingerprint, "warning": program.warning}
-            for name, program in self._store.programs.items()
-        ]
-        return JSONResponse({"programs": told, "signer": self._signing.public.hex()})
-
-    async def interface(self, request: Request, _user: str) -> Response:
-        """What a client needs of a program."""
-        name = request.path_params["name"]
-        self._store.program(name)
-        return Response(self._store.interfaces[name], media_type=_BYTES)
 
     async def key_sets(self, request: Request, user: str) -> Response:
         """The evaluation keys of a secret key, or all of a user."""
@@ -220,7 +219,8 @@ class _Server:
 
     async def submit(self, request: Request, user: str) -> Response:
         """Take encrypted inputs, and put their run into the queue."""
-        name, keys = request.path_params["name"], request.query_params.get("keys", "")
+        name = await self._own.served(user, request.path_params["name"])
+        keys = request.query_params.get("keys", "")
         program = self._store.program(name)
         self._store.key_files(user, keys)
         inputs = await body_of(request, self._settings.most_input_bytes, "inputs")
@@ -288,9 +288,10 @@ class _Server:
 
     def _prediction(self, name: str) -> Prediction:
         """What a run takes."""
-        if name not in self._predictions:
-            self._predictions[name] = Prediction.of(self._store.program(name))
-        return self._predictions[name]
+        program = self._store.program(name)
+        if program.fingerprint not in self._predictions:
+            self._predictions[program.fingerprint] = Prediction.of(program)
+        return self._predictions[program.fingerprint]
 
     def _require_allowed(self, name: str, takes: Prediction) -> None:
         """Refuse a run that takes more than the operator allows."""

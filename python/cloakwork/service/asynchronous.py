@@ -28,6 +28,7 @@ from cloakwork.runtime.client import Client, Encryptor
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
 from cloakwork.service.answers import Answer
@@ -70,14 +71,36 @@ class AsyncServer:
             CloakworkError: What `connect` raises.
         """
         try:
-            found = await self.asked(Request("GET", "/v1/programs"))
-            told = found.told("programs", "name", "fingerprint")
-            self._fingerprints = {each["name"]: each["fingerprint"] for each in told}
-            self.programs = tuple(self._fingerprints)
-            self._require_signer(found.field("signer"))
+            self._require_signer(await self._list())
         except BaseException:
             await self.close()
             raise
+
+    async def _list(self) -> str:
+        """Look which programs there are; by which key the server signs."""
+        found = await self.asked(Request("GET", "/v1/programs"))
+        told = found.told("programs", "name", "fingerprint")
+        self._fingerprints = {each["name"]: each["fingerprint"] for each in told}
+        self.programs = tuple(self._fingerprints)
+        return found.field("signer")
+
+    async def put(self, program: Program, *, name: str) -> None:
+        """Have the server run a program of this user's; see `Server.put`."""
+        if not isinstance(program, Program) or not isinstance(name, str):
+            raise InvalidArgumentError(
+                "cannot put a program: expected what compile returns, and a name, got "
+                f"{shown(program)} and {shown(name)}; give both"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "program"
+            await self.connection.aside(lambda: program.save(path))
+            await self.asked(Request("PUT", _place_of(name), lambda: blocks_of(path)))
+        await self._list()
+
+    async def remove(self, name: str) -> None:
+        """Remove a program of this user's; see `Server.remove`."""
+        await self.asked(Request("DELETE", _place_of(name)))
+        await self._list()
 
     def _require_signer(self, told: str) -> None:
         """Refuse a server that signs by another key than it should."""

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from cloakwork.service.jobs import QUEUED, RUNNING, Jobs, ServedJob
 from cloakwork.service.openapi import EVENTS
+from cloakwork.service.own_programs import shown_name
 from cloakwork.service.runs import Runs
 
 # Jobs that have ended, of which a user hears.
@@ -101,7 +102,7 @@ class Events:
         predicted = progress.predicted_seconds or self._jobs.run_seconds(job.program, job.seconds)
         return {
             "job": job.name,
-            "program": job.program,
+            "program": shown_name(job.program),
             "state": job.state,
             "place": place,
             "done": progress.done if job.state == RUNNING else float(job.is_over),

@@ -150,13 +150,11 @@ class Jobs:
         if known is not None and known.state != FAILED:
             return known
         self.require_room(user, program)
-        # An accepted job is on the disk.
-        with self._at_once_and_for_good():
-            self._base.execute(
-                "insert or replace into jobs (id, user, program, keys, request, state, seconds,"
-                " kept_bytes, run_bytes, made) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
-                (name, user, program, keys, request, *astuple(takes), time.time()),
-            )
+        self._base.execute(
+            "insert or replace into jobs (id, user, program, keys, request, state, seconds,"
+            " kept_bytes, run_bytes, made) values (?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?)",
+            (name, user, program, keys, request, *astuple(takes), time.time()),
+        )
         found = self.find(user, name)
         assert found is not None
         self._waiting[name] = found

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from cloakwork.programs.port import Port
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
+from cloakwork.service.own_programs import OwnPrograms
 from cloakwork.service.store import Store
 
 _PLATFORM = "cloakwork"
@@ -26,27 +27,31 @@ class Models:
 
     Args:
         store: Where programs are.
+        own: Those of users.
         version: That of Cloakwork.
     """
 
-    def __init__(self, store: Store, version: str) -> None:
-        self._store, self._version = store, version
+    def __init__(self, store: Store, own: OwnPrograms, version: str) -> None:
+        self._store, self._own, self._version = store, own, version
 
     async def server(self, _request: Request, _user: str) -> Response:
         """The server itself."""
         told = {"name": _PLATFORM, "version": self._version, "extensions": []}
         return JSONResponse(told)
 
-    async def model(self, request: Request, _user: str) -> Response:
+    async def model(self, request: Request, user: str) -> Response:
         """The inputs and outputs of a program."""
         name = request.path_params["name"]
-        return JSONResponse(model_of(name, self._store.program(name)))
+        return JSONResponse(model_of(name, await self._program(user, name)))
 
-    async def ready(self, request: Request, _user: str) -> Response:
+    async def ready(self, request: Request, user: str) -> Response:
         """Whether a program is there, which it is as soon as it is known."""
         name = request.path_params["name"]
-        self._store.program(name)
+        await self._program(user, name)
         return JSONResponse({"name": name, "ready": True})
+
+    async def _program(self, user: str, name: str) -> Program:
+        return self._store.program(await self._own.served(user, name))
 
 
 def model_of(name: str, program: Program | Interface) -> dict[str, Any]:

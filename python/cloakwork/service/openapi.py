@@ -171,6 +171,12 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
     ("GET", "/v1/programs/{name}/plot"): Operation(
         "The plan of a program as a picture.", {200: Content("It.", "image/png")}
     ),
+    ("PUT", "/v1/programs/{name}"): Operation(
+        "Put a program, which its user alone sees.", {204: Content("It is there.")}, body=BYTES
+    ),
+    ("DELETE", "/v1/programs/{name}"): Operation(
+        "Remove a program that its user put.", {204: Content("It is not there any more.")}
+    ),
     ("POST", "/v1/programs/{name}/jobs"): Operation(
         "Have a program run on inputs.",
         {202: _job("Where its results are, or will be.", "queued", "running", "done")},

@@ -13,6 +13,7 @@ from cloakwork.runtime.client import Client, Encryptor
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
+from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.access import is_here
@@ -170,7 +171,12 @@ class Server:
         self._connection = connection
         self._server = AsyncServer(Waiting(connection), limits, signer)
         at_once(self._server.open())
-        self.programs, self.signer = self._server.programs, self._server.signer
+        self.signer = self._server.signer
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """The names of the programs that may be run."""
+        return self._server.programs
 
     def close(self) -> None:
         """Close the connection; `with connect(...) as server` does it by itself."""
@@ -181,6 +187,36 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def put(self, program: Program, *, name: str) -> None:
+        """Have the server run a program, which nobody else sees or runs there.
+
+        Operations, weights and tables of the program go to the server; there is no secret key in
+        it. One that is there already is left as it is.
+
+        Args:
+            program: The program.
+            name: What it is called there, in up to 64 letters, digits and `_.-`.
+
+        Raises:
+            AccessDeniedError: The server's operator takes no programs.
+            NotReplaceableError: There is another program of the name.
+            QuotaError: The user's programs are more, or larger, than they may.
+            InvalidProgramError: Reading it takes more time or memory than the operator allows.
+            InsecureParametersError: It falls short of 128-bit security.
+        """
+        at_once(self._server.put(program, name=name))
+
+    def remove(self, name: str) -> None:
+        """Remove a program that this user put.
+
+        Args:
+            name: What it is called there.
+
+        Raises:
+            NotServedError: There is none of the name that this user put.
+        """
+        at_once(self._server.remove(name))
 
     def interface(self, name: str) -> Interface:
         """What a client needs of a program, and no more.

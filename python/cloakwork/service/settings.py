@@ -22,6 +22,11 @@ class Settings:
         most_key_bytes: What the evaluation keys of one user may take.
         most_state_bytes: What the states of one user may take.
         most_input_bytes: What the inputs of one job may take.
+        uploads: Whether users may put programs.
+        most_programs: How many programs of one user there may be.
+        most_program_bytes: What the programs of one user may take.
+        check_seconds: How many seconds of a processor's time reading one of them may take.
+        check_bytes: How much memory that may take.
         most_jobs: How many jobs of one user may wait and run at once.
         most_memory_bytes: What all that run at once may take; by default what this machine has,
             less a margin.
@@ -38,6 +43,11 @@ class Settings:
     most_key_bytes: int = 16 << 30
     most_state_bytes: int = 1 << 30
     most_input_bytes: int = 1 << 30
+    uploads: bool = False
+    most_programs: int = 32
+    most_program_bytes: int = 256 << 20
+    check_seconds: int = 10
+    check_bytes: int = 4 << 30
     most_jobs: int = 100
     most_memory_bytes: int | None = None
     most_seconds: float = math.inf

@@ -13,6 +13,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.service.bodies import body_of
 from cloakwork.service.jobs import Jobs
+from cloakwork.service.own_programs import OwnPrograms
 from cloakwork.service.runs import Runs
 from cloakwork.service.states import Owner, StoredState, first_version
 from cloakwork.service.store import Store
@@ -24,22 +25,25 @@ class StateRequests:
     Args:
         jobs: Where they are.
         store: Has the programs.
+        own: Those of users.
         runs: Ends the step of a state that is reset or removed.
         most_bytes: What the states of one user may take.
     """
 
-    def __init__(self, jobs: Jobs, store: Store, runs: Runs, most_bytes: int) -> None:
-        self._jobs, self._store, self._runs, self._most = jobs, store, runs, most_bytes
+    def __init__(
+        self, jobs: Jobs, store: Store, own: OwnPrograms, runs: Runs, most_bytes: int
+    ) -> None:
+        self._jobs, self._store, self._own = jobs, store, own
+        self._runs, self._most = runs, most_bytes
 
     async def listed(self, request: Request, user: str) -> Response:
         """The states of a key and a program."""
-        found = self._jobs.states.of(self._owner(request, user))
+        found = self._jobs.states.of(await self._owner(request, user))
         return JSONResponse({"states": [_told(each) for each in found]})
 
     async def put(self, request: Request, user: str) -> Response:
         """Keep a state, or put it in the place of another."""
-        owner = self._owner(request, user)
-        program = self._store.program(request.path_params["name"])
+        owner, program = await self._owner(request, user), await self._program(request, user)
         data = await body_of(request, self._most, "a state")
         given = await asyncio.to_thread(EncryptedState.from_bytes, data)
         _require_own(given, program, owner.key_id)
@@ -54,7 +58,7 @@ class StateRequests:
 
     async def remove(self, request: Request, user: str) -> Response:
         """Remove a state."""
-        owner, name = self._owner(request, user), request.path_params["state"]
+        owner, name = await self._owner(request, user), request.path_params["state"]
         await self._end_steps(owner, name, but="")
         self._jobs.states.remove(owner, name)
         return Response(status_code=204)
@@ -69,9 +73,12 @@ class StateRequests:
                 return
             await self._runs.cancel(job)
 
-    def _owner(self, request: Request, user: str) -> Owner:
-        program = self._store.program(request.path_params["name"])
+    async def _owner(self, request: Request, user: str) -> Owner:
+        program = await self._program(request, user)
         return Owner(user, request.query_params.get("key_id", ""), program.fingerprint)
+
+    async def _program(self, request: Request, user: str) -> Program:
+        return self._store.program(await self._own.served(user, request.path_params["name"]))
 
 
 def _told(state: StoredState) -> dict[str, Any]:

@@ -53,11 +53,10 @@ class Store:
         self._open: set[Path] = set()
         for name in ("programs", "keys", "jobs"):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.programs = {
-            path.stem: load(path, Program, insecure=insecure)
-            for path in sorted((folder / "programs").glob("*.cw"))
-        }
-        self.interfaces = {name: _interface(each) for name, each in self.programs.items()}
+        self.programs: dict[str, Program] = {}
+        self.interfaces: dict[str, bytes] = {}
+        for path in sorted((folder / "programs").glob("*.cw")):
+            self.keep_program(path.stem, *self.read_program(path.stem))
 
     def signing_key(self) -> SigningKey:
         """The key that the server signs by, which it makes at its first start."""
@@ -87,6 +86,25 @@ class Store:
                 f"cannot serve {name!r}: there is no such program here; ask for the list"
             )
         return found
+
+    def read_program(self, name: str) -> tuple[Program, bytes]:
+        """A program that is there, and its interface.
+
+        Raises:
+            CloakworkError: What `cloakwork.load` raises.
+        """
+        made = load(self.program_file(name), Program, insecure=self.insecure)
+        return made, _interface(made)
+
+    def keep_program(self, name: str, program: Program, interface: bytes) -> None:
+        """Have a program at hand."""
+        self.programs[name], self.interfaces[name] = program, interface
+
+    def forget_program(self, name: str) -> None:
+        """Remove a program."""
+        self.program_file(name).unlink(missing_ok=True)
+        self.programs.pop(name, None)
+        self.interfaces.pop(name, None)
 
     def program_file(self, name: str) -> Path:
         """Where a program is."""

@@ -96,7 +96,10 @@ class Worker:
 
     def _evaluator(self, files: tuple[str, ...], kept_bytes: int, most_of_others: int) -> Evaluator:
         """The evaluator of a program's file and those of keys; those used last stay beside it."""
-        made, _ = self._evaluators.pop(files, (None, 0))
+        place = Path(files[0])
+        # One that its user removes may be followed by another of its name.
+        known = (*files, f"{place.stat().st_mtime_ns if place.exists() else None}")
+        made, _ = self._evaluators.pop(known, (None, 0))
         while self._evaluators and self.kept_bytes > most_of_others:
             self._evaluators.popitem(last=False)
         if made is None:
@@ -104,7 +107,7 @@ class Worker:
             whole = load(program, Program, insecure=self._insecure)
             paths = [Path(each) for each in keys]
             made = evaluator_of_files(whole, paths, insecure=self._insecure)
-        self._evaluators[files] = made, kept_bytes
+        self._evaluators[known] = made, kept_bytes
         return made
 
 
