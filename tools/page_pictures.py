@@ -21,7 +21,7 @@ import cloakwork as cw
 from cloakwork.runtime.client import Client
 from cloakwork.service.remote import RemoteJob, Server
 from cloakwork.service.settings import Settings
-from tests.service.chromium import chromium, resize, text_of, until
+from tests.chromium import chromium, resize, text_of, until
 from tests.service.in_thread import pace_workers, served
 from tests.service.serving import put
 

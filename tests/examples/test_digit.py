@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import numpy as np
@@ -22,6 +21,10 @@ from examples.digit.engine import is_built
 from examples.digit.recipe import recipe_of
 from examples.digit.site import PAGE
 from examples.nn.training import Trained, train_perceptron
+from tests.chromium import chromium, resize
+
+if TYPE_CHECKING:
+    from selenium.webdriver import Chrome
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60
@@ -82,26 +85,14 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser without a window."""
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("there is no chromium, or no chromedriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(each)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    opened = webdriver.Chrome(options, webdriver.ChromeService(executable_path=driver))
-    yield opened
-    opened.quit()
+def browser() -> Iterator[Chrome]:
+    with chromium() as made:
+        yield made
 
 
 def _opened(browser: Any, address: str, width: int = 1100) -> None:
     """Load the page anew, and wait until its keys are on the server."""
-    size = {"width": width, "height": 1300, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    resize(browser, width, 1300)
     browser.get("about:blank")
     browser.get(address)
     _wait(browser, lambda: browser.find_element("id", "status").text == "Ready")

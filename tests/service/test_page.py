@@ -16,7 +16,7 @@ from cloakwork.service.access import new_token
 from cloakwork.service.page import FILES
 from cloakwork.service.remote import RemoteJob
 from cloakwork.service.settings import Settings
-from tests.service.chromium import chromium, resize, text_of, told_by, until
+from tests.chromium import chromium, resize, text_of, told_by, until
 from tests.service.in_thread import pace_workers, served
 from tests.service.serving import put
 from tests.service.test_service import FOREVER, SMALL
