@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
     from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
-    from cloakwork.service.agreed import Servers
-    from cloakwork.service.remote import aconnect, connect
+    from cloakwork.service.connecting import aconnect, connect
 
     __version__: str
 
@@ -67,17 +66,16 @@ _PLACES = {
     "Profile": "runtime.profile",
     "Program": "runtime.program",
     "RekeyingKey": "runtime.rekeying",
-    "Servers": "service.agreed",
     "Session": "frontends.tensors.session",
     "SessionEvaluator": "frontends.tensors.session",
     "Spec": "programs.spec",
     "Tensor": "frontends.tensors.tensor",
-    "aconnect": "service.remote",
+    "aconnect": "service.connecting",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
     "compile": "frontends.tensors.compile",
-    "connect": "service.remote",
+    "connect": "service.connecting",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "exactly": "frontends.exact.exactly",
@@ -115,7 +113,6 @@ __all__ = [
     "Profile",
     "Program",
     "RekeyingKey",
-    "Servers",
     "Session",
     "SessionEvaluator",
     "Spec",

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import cloakwork as cw
-from cloakwork.service.remote import Server, connect
+from cloakwork.service.connecting import connect
+from cloakwork.service.remote import Server
 
 
 class Serving:

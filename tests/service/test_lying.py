@@ -302,7 +302,7 @@ def test_an_answer_that_drips_is_given_up_on(
 def test_a_server_that_says_nothing_is_given_up_on(
     connects: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloakwork.service.remote._SECONDS", 0.1)
+    monkeypatch.setattr("cloakwork.service.connecting._SECONDS", 0.1)
 
     def blocks() -> Iterator[bytes]:
         sleep(1)

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import cloakwork as cw
 from cloakwork._native import SigningKey
-from cloakwork.errors import AnswerMismatchError, MalformedBytesError, ProgramMismatchError
+from cloakwork.errors import (
+    AccessDeniedError,
+    AnswerMismatchError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    ProgramMismatchError,
+)
+from cloakwork.service.access import new_token
 from cloakwork.service.agreed import AgreedEvaluator
 from cloakwork.service.receipts import SignedReceipt
 from tests.cli.command import Cloakwork
@@ -73,29 +81,59 @@ def test_a_server_that_signs_by_another_key_is_named(servings: list[Serving]) ->
 
 
 def test_what_most_servers_agree_on_is_taken(servings: list[Serving]) -> None:
-    connections = [each.connect() for each in servings]
-    servers = cw.Servers([*connections, connections[0]])
-    assert servers.programs == ("norm",)
-    client = servers.interface("norm").client()
-    evaluator = servers.evaluator("norm", client)
-    sent = client.encrypt(np.ones(16))
-    right = evaluator.run(sent)
-    assert abs(client.decrypt(right) - 16) < 2.0**-8
-    first, second, _ = evaluator._evaluators
-    liar: Any = _Lying(client.encrypt(np.zeros(16)), first)
-    assert AgreedEvaluator([first, liar, second]).run(sent).to_bytes() == right.to_bytes()
-    with pytest.raises(AnswerMismatchError, match="more than half of 2 servers"):
-        AgreedEvaluator([first, liar]).run(sent)
+    asked = [servings[number] for number in (0, 1, 0)]
+    urls, signers = map(_url, asked), [str(each.connect().signer) for each in asked]
+    with cw.connect([*urls], signer=signers, insecure=True) as servers:
+        assert servers.programs == ("norm",)
+        client = servers.interface("norm").client()
+        evaluator = servers.evaluator("norm", client)
+        sent = client.encrypt(np.ones(16))
+        right = evaluator.run(sent)
+        assert abs(client.decrypt(right) - 16) < 2.0**-8
+        first, second, _ = evaluator._evaluators
+        liar: Any = _Lying(client.encrypt(np.zeros(16)), first)
+        assert AgreedEvaluator([first, liar, second]).run(sent).to_bytes() == right.to_bytes()
+        with pytest.raises(AnswerMismatchError, match="more than half of 2 servers"):
+            AgreedEvaluator([first, liar]).run(sent)
 
 
 def test_servers_of_other_programs_are_named(servings: list[Serving], tmp_path: Path) -> None:
     put(tmp_path, norm=cw.compile(lambda x: 2 * (x @ x), (16,), log_n=9, insecure=True))
     other = Serving(tmp_path)
     try:
-        with pytest.raises(ProgramMismatchError, match="the same program on each"):
-            cw.Servers([servings[0].connect(), other.connect()]).interface("norm")
+        with (
+            cw.connect((_url(servings[0]), _url(other)), insecure=True) as servers,
+            pytest.raises(ProgramMismatchError, match="the same program on each"),
+        ):
+            servers.interface("norm")
     finally:
         other.stop()
+
+
+def _url(serving: Serving) -> str:
+    return f"http://127.0.0.1:{serving.port}"
+
+
+def test_servers_have_one_token_or_one_each(tmp_path: Path) -> None:
+    put(tmp_path, norm=NORM)
+    until = datetime(2100, 1, 1, tzinfo=UTC)
+    tokens = [new_token(tmp_path / "tokens", user, until) for user in ("ada", "bob")]
+    serving = Serving(tmp_path, "--token-file", str(tmp_path / "tokens"))
+    try:
+        urls = [_url(serving)] * 2
+        for given in (tokens[0], tokens):
+            with cw.connect(urls, token=given, insecure=True) as servers:
+                assert servers.programs == ("norm",)
+        with pytest.raises(AccessDeniedError):
+            cw.connect(urls, token=[tokens[0], "guessed"], insecure=True)
+        for wrong in ([tokens[0]], 5):
+            with pytest.raises(InvalidArgumentError, match="tokens of 2 servers") as refusal:
+                cw.connect(urls, token=cast("Any", wrong), insecure=True)
+            assert tokens[0] not in str(refusal.value)
+        with pytest.raises(InvalidArgumentError, match="signers of 2 servers"):
+            cw.connect(urls, token=tokens[0], signer=["a"], insecure=True)
+    finally:
+        serving.stop()
 
 
 class _Lying:

@@ -23,14 +23,14 @@ class Servers:
     """Servers that have the same programs, and of whose answers that of most is taken.
 
     Args:
-        servers: What `cloakwork.connect` gave, three or more to outvote one.
+        servers: The servers, three or more to outvote one; `cloakwork.connect` makes them.
 
     Raises:
         InvalidArgumentError: There are none.
 
     Example:
         >>> import cloakwork as cw
-        >>> cw.Servers([])
+        >>> cw.connect([])
         Traceback (most recent call last):
         cloakwork.errors.InvalidArgumentError: cannot ask several servers: ...
     """
@@ -38,7 +38,7 @@ class Servers:
     def __init__(self, servers: Sequence[Server]) -> None:
         if not servers:
             raise InvalidArgumentError(
-                "cannot ask several servers: expected some, got none; connect to each first"
+                "cannot ask several servers: expected some, got none; give their URLs"
             )
         self._servers = tuple(servers)
         shared = set.intersection(*(set(each.programs) for each in servers))

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import ssl
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from cloakwork.base.arguments import shown
-from cloakwork.errors import FileMissingError, InvalidArgumentError, MissingDependencyError
 from cloakwork.runtime.client import Client, Encryptor
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
@@ -16,146 +12,13 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import ReadLimits
-from cloakwork.service.access import is_here
 from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob, AsyncServer
-from cloakwork.service.connection import Awaited, Waiting, at_once
+from cloakwork.service.connection import Waiting, at_once
 from cloakwork.service.kept_state import KeptState
 from cloakwork.service.receipts import SignedReceipt
 
 if TYPE_CHECKING:
     import httpx
-
-_SECONDS = 60.0
-
-
-def connect(
-    url: str,
-    *,
-    token: str | None = None,
-    authority: str | os.PathLike[str] | None = None,
-    signer: str | None = None,
-    insecure: bool = False,
-) -> Server:
-    """A server of `cloakwork serve`, which runs programs and never sees a secret key.
-
-    Args:
-        url: Where it is, as `https://host:port`.
-        token: Who asks, where the server has users.
-        authority: A file with the certificates that the server's must follow from; by default
-            those that httpx brings.
-        signer: The public key by which it has to sign, in hexadecimal digits, where it is known;
-            `Server.signer` says which it is.
-        insecure: Whether its programs may be below 128-bit security, for tests.
-
-    Raises:
-        MissingDependencyError: httpx is not installed; the extra `client` brings it.
-        InvalidArgumentError: It is not a URL, not a token, or not a file of certificates.
-        FileMissingError: There is no such file of certificates.
-        ServerUnreachableError: Nobody answers there.
-        UntrustedServerError: Its certificate does not follow from those that are trusted.
-        AccessDeniedError: The token is not that of a user.
-        AnswerMismatchError: It signs by another key.
-
-    Example:
-        >>> import cloakwork as cw
-        >>> server = cw.connect("https://127.0.0.1:1")
-        Traceback (most recent call last):
-        cloakwork.errors.ServerUnreachableError: cannot reach https://127.0.0.1:1: ...
-    """
-    options = _options(url, token, authority)
-    import httpx  # noqa: PLC0415
-
-    return Server(httpx.Client(**options), ReadLimits(insecure), signer)
-
-
-def aconnect(
-    url: str,
-    *,
-    token: str | None = None,
-    authority: str | os.PathLike[str] | None = None,
-    signer: str | None = None,
-    insecure: bool = False,
-) -> AsyncServer:
-    """A server as `connect` gives it, for asyncio and trio: `async with` connects it.
-
-    Args:
-        url: See `connect`.
-        token: See `connect`.
-        authority: See `connect`.
-        signer: See `connect`.
-        insecure: See `connect`.
-
-    Raises:
-        CloakworkError: What `connect` raises.
-
-    Example:
-        >>> import asyncio
-        >>> import cloakwork as cw
-        >>> async def programs():
-        ...     async with cw.aconnect("https://127.0.0.1:1") as server:
-        ...         return server.programs
-        >>> asyncio.run(programs())
-        Traceback (most recent call last):
-        cloakwork.errors.ServerUnreachableError: cannot reach https://127.0.0.1:1: ...
-    """
-    options = _options(url, token, authority)
-    import httpx  # noqa: PLC0415
-
-    return AsyncServer(Awaited(httpx.AsyncClient(**options)), ReadLimits(insecure), signer)
-
-
-def _options(
-    url: str, token: str | None, authority: str | os.PathLike[str] | None
-) -> Mapping[str, Any]:
-    """What a client of httpx takes."""
-    try:
-        import httpx  # noqa: PLC0415
-    except ImportError:
-        raise MissingDependencyError(
-            "cannot connect: httpx is not installed; pip install 'cloakwork[client]'"
-        ) from None
-    try:
-        place = httpx.URL(url)
-    except (httpx.InvalidURL, TypeError):
-        place = httpx.URL()
-    if place.scheme not in ("https", "http") or not place.host:
-        raise InvalidArgumentError(
-            f"cannot connect: expected a URL such as https://host:8765, got {shown(url)}"
-        )
-    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-        raise InvalidArgumentError(
-            "cannot connect: expected a token as cloakwork token prints it, got one with spaces or "
-            "other characters than letters, digits, _ and -; see where it is from"
-        )
-    if token is not None and place.scheme == "http" and not is_here(place.host):
-        raise InvalidArgumentError(
-            f"cannot connect to {url}: expected https:// where a token is sent to another machine, "
-            "got http://; connect by TLS, or to what leads there from this machine"
-        )
-    return {
-        "base_url": url,
-        "headers": {} if token is None else {"authorization": f"Bearer {token}"},
-        # Many may wait for their results, and each for a connection.
-        "timeout": httpx.Timeout(_SECONDS, pool=None),
-        "verify": True if authority is None else _trusting(authority),
-        # Whoever a server names is not who was connected to, and gets no token.
-        "follow_redirects": False,
-    }
-
-
-def _trusting(authority: str | os.PathLike[str]) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=authority)
-    except FileNotFoundError:
-        raise FileMissingError(
-            f"cannot connect: there is no file {os.fspath(authority)} of certificates; give "
-            "another path"
-        ) from None
-    except (ssl.SSLError, OSError) as error:
-        raise InvalidArgumentError(
-            f"cannot connect: expected certificates in PEM in {os.fspath(authority)}, got {error}; "
-            "give the file that the server's operator has for clients"
-        ) from None
 
 
 class Server:
