@@ -14,7 +14,7 @@ from cloakwork.service.worker import Worker
 PACE = "CLOAKWORK_TEST_PACE"
 STEPS = [
     {"done": 0.0, "of": 1.0, "step": ""},
-    {"done": 0.25, "of": 1.0, "step": "multiply x by constants"},
+    {"done": 2, "of": 8, "step": "multiply x by constants"},
     {"done": 0.75, "of": 1.0, "step": "sum over x"},
 ]
 

@@ -154,7 +154,7 @@ def test_a_job_is_followed_until_it_ends(page: Chrome, tmp_path: Path, pace: Pat
         page.execute_script("window.unloaded = 'no'")
         first, second = _submitted(address, "norm", 1.0, 0.5)
         (pace / "0").touch()
-        until(page, lambda _: "25 %, multiply x by constants" in text_of(page, "#jobs"))
+        until(page, lambda _: "25 %, 2 of 8, multiply x by constants" in text_of(page, "#jobs"))
         assert "place 1 in the queue" in text_of(page, "#jobs")
         assert page.execute_script("return document.querySelector('progress').value") == 0.25
         (pace / "1").touch()
@@ -192,6 +192,7 @@ def test_a_token_is_asked_for_and_stays_in_the_tab(
         (mine,) = _submitted(address, "norm", 0.5, token=ada)
         until(page, lambda _: text_of(page, "#jobs"))
         assert page.execute_script("return document.querySelectorAll('#jobs li').length") == 1
+        until(page, lambda _: text_of(page, "#keys-count").startswith("1 set"))
         kept = "return [Object.values(sessionStorage), localStorage.length, document.cookie]"
         assert page.execute_script(kept) == [[ada], 0, ""]
         assert page.current_url == f"{address}/"

@@ -99,7 +99,6 @@ class Events:
 
     def _description(self, job: ServedJob, place: int | None) -> dict[str, Any]:
         progress = self._runs.progress.of(job.name)
-        predicted = progress.predicted_seconds or self._jobs.run_seconds(job.program, job.seconds)
         return {
             "job": job.name,
             "program": shown_name(job.program),
@@ -112,11 +111,16 @@ class Events:
             "started": None if job.state == QUEUED else job.started,
             "ended": job.ended,
             _CLOCK: _elapsed_seconds(job),
-            "predicted_seconds": predicted,
+            "predicted_seconds": progress.predicted_seconds or self._predicted_seconds(job),
             "predicted_bytes": job.run_bytes,
             "peak_bytes": progress.peak_bytes or None,
             "problem": job.problem and job.problem.get("detail"),
         }
+
+    def _predicted_seconds(self, job: ServedJob) -> float:
+        """What is predicted of a job that has not begun since the server has."""
+        # What has ended stays as it is, whatever others take.
+        return job.seconds if job.is_over else self._jobs.run_seconds(job.program, job.seconds)
 
 
 def _elapsed_seconds(job: ServedJob) -> float:

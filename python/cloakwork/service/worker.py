@@ -75,7 +75,7 @@ class Worker:
             most: What the process may take.
 
         Returns:
-            The hash of the results' file, and the most memory that the process took.
+            The hash of the results' file, and the most memory that the process took for it.
         """
         kept_bytes, run_bytes = takes
         _forget_peak()
@@ -92,7 +92,9 @@ class Worker:
             DirectFile(os.open(results, _REPLACED, 0o600), "wb") as file,
         ):
             container.Content(made._kind, made._record()).write_into(file)
-        return {"results": hash_of(blocks_of(Path(results))), "peak_bytes": _status("VmHWM")}
+        # Evaluators that are kept for other runs are not a part of this one.
+        peak_bytes = max(0, _status("VmHWM") - (self.kept_bytes - kept_bytes))
+        return {"results": hash_of(blocks_of(Path(results))), "peak_bytes": peak_bytes}
 
     def _evaluator(self, files: tuple[str, ...], kept_bytes: int, most_of_others: int) -> Evaluator:
         """The evaluator of a program's file and those of keys; those used last stay beside it."""

@@ -132,8 +132,11 @@ function stepOf(job) {
   if (job.state === "queued") return [`place ${job.place ?? 1} in the queue`];
   if (job.state === "failed") return ["ended without results ", moment(job.ended)];
   if (job.state === "done") return ["results since ", moment(job.ended)];
-  const share = `${Math.floor((100 * job.done) / job.of)} %`;
-  return [job.step ? `${share}, ${job.step}` : share];
+  const parts = [`${Math.floor((100 * job.done) / job.of)} %`];
+  // Some count what they do, others how much of the work it is.
+  if (job.of > 1 && Number.isInteger(job.done)) parts.push(`${job.done} of ${job.of}`);
+  if (job.step) parts.push(job.step);
+  return [parts.join(", ")];
 }
 
 function elapsed(job, received) {
