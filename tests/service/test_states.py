@@ -28,11 +28,12 @@ from cloakwork.errors import (
     StepsSpentError,
 )
 from cloakwork.service.access import new_token
+from cloakwork.service.hashes import first_version
 from cloakwork.service.jobs import Jobs
 from cloakwork.service.kept_state import KeptState
 from cloakwork.service.predicted import Prediction
 from cloakwork.service.remote import RemoteEvaluator, Server
-from cloakwork.service.states import Owner, StoredState, first_version
+from cloakwork.service.states import Owner, StoredState
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
 

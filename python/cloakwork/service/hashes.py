@@ -47,3 +47,13 @@ def hash_of(blocks: Iterable[bytes]) -> str:
     for block in blocks:
         made.update(block)
     return made.hexdigest()
+
+
+def first_version(origin: str, data: bytes) -> str:
+    """The version of a state before its first step.
+
+    Args:
+        origin: What its owner drew for this start, 64 hexadecimal digits.
+        data: The state.
+    """
+    return hashlib.sha256(f"{origin}\n{hashlib.sha256(data).hexdigest()}".encode()).hexdigest()

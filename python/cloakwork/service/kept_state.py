@@ -11,7 +11,8 @@ from cloakwork.errors import AnswerMismatchError, InvalidArgumentError
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.service.answers import Answer
 from cloakwork.service.connection import Request
-from cloakwork.service.states import first_version, require_name
+from cloakwork.service.hashes import first_version
+from cloakwork.service.names import require_name
 
 _MOST = 1 << 16
 _MOST_STEP = 1 << 53
@@ -85,7 +86,7 @@ class StatePlace:
                 "cannot keep a state: expected a name, and what start() of the client made, got "
                 f"{shown(name)} and {shown(initial)}; give both"
             )
-        require_name(name)
+        require_name(name, "keep a state")
         # Sent again it is the same start.
         origin, data = secrets.token_hex(_ORIGIN_BYTES), initial.to_bytes()
         headers = {"cloakwork-origin": origin} | {

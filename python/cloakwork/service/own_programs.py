@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ from pathlib import Path
 
 from cloakwork.errors import (
     AccessDeniedError,
-    InvalidArgumentError,
     InvalidProgramError,
     NotReplaceableError,
     NotServedError,
@@ -20,12 +18,12 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, written_whole
+from cloakwork.service.names import is_name, require_name
 from cloakwork.service.problems import error_of
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
 
 _MODULE = "cloakwork.service.check_program"
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class OwnPrograms:
@@ -49,7 +47,7 @@ class OwnPrograms:
     async def served(self, user: str, name: str) -> str:
         """What the store calls a program that a user asks for, which is read where it was not."""
         own = _own(user, name)
-        if not _NAME.fullmatch(name) or not self._store.program_file(own).exists():
+        if not is_name(name) or not self._store.program_file(own).exists():
             return name
         if own not in self._store.programs:
             found = await asyncio.to_thread(self._store.read_program, own)
@@ -103,7 +101,7 @@ class OwnPrograms:
             NotServedError: The user has none of the name.
         """
         own = _own(user, name)
-        if not _NAME.fullmatch(name) or not self._store.program_file(own).exists():
+        if not is_name(name) or not self._store.program_file(own).exists():
             raise NotServedError(
                 f"cannot remove the program {name!r:.80}: there is none of the name that you put; "
                 "ask for the list"
@@ -116,11 +114,7 @@ class OwnPrograms:
                 f"cannot put the program {name!r:.80}: expected a server that takes programs of "
                 "users, got one whose operator takes none; ask the operator"
             )
-        if not _NAME.fullmatch(name):
-            raise InvalidArgumentError(
-                "cannot put a program: expected a name of up to 64 letters, digits and _.-, got "
-                f"{name!r:.80}; give another"
-            )
+        require_name(name, "put a program")
 
     def _require_room(self, user: str, but: Path, size: int) -> None:
         """Refuse more programs, or more bytes of them, than a user may have."""

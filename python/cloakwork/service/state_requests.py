@@ -12,10 +12,11 @@ from cloakwork.errors import KeyMismatchError, ProgramMismatchError
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.service.bodies import body_of
+from cloakwork.service.hashes import first_version
 from cloakwork.service.jobs import Jobs
 from cloakwork.service.own_programs import OwnPrograms
 from cloakwork.service.runs import Runs
-from cloakwork.service.states import Owner, StoredState, first_version
+from cloakwork.service.states import Owner, StoredState
 from cloakwork.service.store import Store
 
 

@@ -19,6 +19,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import write_whole
+from cloakwork.service.names import require_name
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,7 +30,6 @@ create table if not exists states (
     name text not null, origin text not null, version text not null, step integer not null,
     bytes integer not null, pending text)
 """
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _ORIGIN = re.compile(r"[0-9a-f]{64}")
 # Of one user.
 _MOST = 1 << 12
@@ -56,7 +56,7 @@ class StoredState:
 
     Args:
         name: What its owner calls it.
-        version: The hash of what it was made of: at first `first_version`, then that of the request
+        version: The hash of what it was made of: at first `hashes.first_version`, then that of the request
             whose run made it.
         step: Steps that led to it.
         origin: What its owner drew for this start.
@@ -68,29 +68,6 @@ class StoredState:
     step: int
     origin: str
     pending: str | None = None
-
-
-def require_name(name: str) -> None:
-    """Refuse a name that no state has.
-
-    Raises:
-        InvalidArgumentError: It is one.
-    """
-    if not _NAME.fullmatch(name):
-        raise InvalidArgumentError(
-            "cannot keep a state: expected a name of up to 64 letters, digits and _.-, got "
-            f"{name!r:.80}; give another"
-        )
-
-
-def first_version(origin: str, data: bytes) -> str:
-    """The version of a state before its first step.
-
-    Args:
-        origin: What its owner drew for this start, 64 hexadecimal digits.
-        data: The state.
-    """
-    return hashlib.sha256(f"{origin}\n{hashlib.sha256(data).hexdigest()}".encode()).hexdigest()
 
 
 class States:
@@ -156,7 +133,7 @@ class States:
             QuotaError: The states of the user take more than they may.
             StorageFullError: There is no space left.
         """
-        require_name(made.name)
+        require_name(made.name, "keep a state")
         if not _ORIGIN.fullmatch(made.origin):
             raise InvalidArgumentError(
                 f"cannot keep the state {made.name}: expected an origin of 64 hexadecimal digits, "
