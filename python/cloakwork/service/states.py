@@ -56,8 +56,8 @@ class StoredState:
 
     Args:
         name: What its owner calls it.
-        version: The hash of what it was made of: at first `hashes.first_version`, then that of the request
-            whose run made it.
+        version: The hash of what it was made of: at first `hashes.first_version`, then that of the
+            request whose run made it.
         step: Steps that led to it.
         origin: What its owner drew for this start.
         pending: The job of the step that was taken on last; it may have failed.
