@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -19,15 +18,16 @@ from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import cloakwork as cw
 from cloakwork.cli.inspection import inspected
 from cloakwork.errors import CloakworkError
 from tests.families import ENCRYPTED, Family
+from tests.fuzz.choices import Choices, feed
 
 # What stands in for numbers, words and entries of a record.
-_ODD: tuple[Any, ...] = (
+ODD: tuple[Any, ...] = (
     *(0, 1, -1, 2, 3, 63, 64, 255, 1 << 20, 1 << 31, 1 << 32, 1 << 63, 1 << 64, -(1 << 70)),
     *(0.0, -0.0, 0.5, 1e-320, 1e308, float("inf"), float("nan"), True, False, None),
     *("", "a", "\ud800", "1" * 500, "-1", "real", "bits", "inputs", "outputs", "ckks", "bgv"),
@@ -37,16 +37,6 @@ _ODD: tuple[Any, ...] = (
 _MOST_BYTES = 1 << 26
 # Values that a program is run on in the clear, at most.
 _MOST_NUMBERS = 4096
-
-
-class Choices(Protocol):
-    """Where decisions come from: a fuzzer's bytes, or a random generator."""
-
-    def number(self, below: int) -> int:
-        """A number from 0 up."""
-
-    def octets(self, most: int) -> bytes:
-        """Some bytes."""
 
 
 class Seed(NamedTuple):
@@ -115,7 +105,7 @@ def attempt_in_folder(choices: Choices, folder: Path) -> None:
     client.encrypt_into(folder, **family.arguments)
     files = sorted(each for each in folder.iterdir() if each.is_file())
     path = files[choices.number(len(files))]
-    path.write_bytes(_changed(path.read_bytes(), choices))
+    path.write_bytes(changed(path.read_bytes(), choices))
     with suppress(CloakworkError):
         inspected(folder)
     with suppress(CloakworkError):
@@ -130,7 +120,7 @@ def attempt(choices: Choices, path: Path) -> None:
     """
     seed = seeds()[choices.number(len(seeds()))]
     path.touch(mode=0o600)
-    path.write_bytes(_changed(seed.data, choices))
+    path.write_bytes(changed(seed.data, choices))
     with suppress(CloakworkError):
         inspected(path)
     with suppress(CloakworkError):
@@ -171,7 +161,7 @@ def _use(loaded: Any, family: Family) -> None:
             loaded.decrypt(loaded.encrypt([0.5]) * 2.0)
 
 
-def _changed(data: bytes, choices: Choices) -> bytes:
+def changed(data: bytes, choices: Choices) -> bytes:
     """A file changed in one of five ways."""
     match choices.number(9):
         case 0:
@@ -275,28 +265,15 @@ def _replace(head: Any, place: tuple[Any, ...], choices: Choices) -> None:
         case 3 if isinstance(holder, list):
             holder.pop(key)
         case _:
-            holder[key] = deepcopy(_ODD[choices.number(len(_ODD))])
+            holder[key] = deepcopy(ODD[choices.number(len(ODD))])
 
 
 def main() -> None:
     """Feed the target by atheris."""
-    import atheris  # noqa: PLC0415
-
-    class Bytes:
-        def __init__(self, data: bytes) -> None:
-            self._data = atheris.FuzzedDataProvider(data)
-
-        def number(self, below: int) -> int:
-            return int(self._data.ConsumeIntInRange(0, below - 1))
-
-        def octets(self, most: int) -> bytes:
-            return bytes(self._data.ConsumeBytes(self.number(most + 1)))
-
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = Path(folder) / "file"
         seeds()
-        atheris.Setup(sys.argv, lambda data: attempt(Bytes(data), path))
-        atheris.Fuzz()
+        feed(lambda choices: attempt(choices, path))
 
 
 if __name__ == "__main__":

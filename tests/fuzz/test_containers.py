@@ -1,25 +1,12 @@
 """The body of the fuzz target on changes that are the same in every run."""
 
-import random
 from pathlib import Path
 
 import pytest
 
+from tests.fuzz.choices import Drawn
 from tests.fuzz.containers import attempt, attempt_in_folder, seeds
 from tests.thoroughness import slow
-
-
-class Drawn:
-    """Choices of a random generator."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-
-    def number(self, below: int) -> int:
-        return self._random.randrange(below)
-
-    def octets(self, most: int) -> bytes:
-        return self._random.randbytes(self.number(most + 1))
 
 
 def test_there_is_a_file_of_every_kind() -> None:

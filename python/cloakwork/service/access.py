@@ -53,7 +53,7 @@ class AccessTokens:
             InvalidArgumentError: A line is something else.
         """
         found: list[_Hashed] = []
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             try:
                 user, digest, until = line.split()
                 found.append(_Hashed(user, bytes.fromhex(digest).hex(), _moment(until)))

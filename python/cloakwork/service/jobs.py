@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,8 @@ from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cloakwork.errors import QuotaError
+from cloakwork.errors import MalformedBytesError, QuotaError
+from cloakwork.service.database import opened
 from cloakwork.service.hashes import job_name
 from cloakwork.service.measured import MeasuredRuns
 from cloakwork.service.states import States
@@ -24,10 +24,17 @@ if TYPE_CHECKING:
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 _TABLE = """
 create table if not exists jobs (
-    id text primary key, user text not null, program text not null, keys text not null,
+    id text primary key not null, user text not null, program text not null, keys text not null,
     request text not null, state text not null, seconds real not null, kept_bytes integer not null,
     run_bytes integer not null, made real not null, started real, ended real,
-    attempts integer not null default 0, results text, problem text)
+    attempts integer not null default 0, results text, problem text,
+    check (state in ('queued', 'running', 'done', 'failed')),
+    check (typeof(seconds) = 'real' and typeof(made) = 'real'),
+    check (typeof(started) in ('real', 'null') and typeof(ended) in ('real', 'null')),
+    check (typeof(kept_bytes) = 'integer' and typeof(run_bytes) = 'integer'),
+    check (typeof(attempts) = 'integer' and typeof(problem) in ('text', 'null')),
+    check (typeof(id) = 'text' and typeof(user) = 'text' and typeof(program) = 'text'),
+    check (typeof(keys) = 'text' and typeof(request) = 'text'))
 """
 # What is asked for however many jobs there were.
 _INDEXES = (
@@ -108,15 +115,10 @@ class Jobs:
         self._most = most
         # All that is not in the database's file yet.
         self._log = path.with_name(f"{path.name}-wal")
-        # The event loop's thread alone asks.
-        self._base = sqlite3.connect(path, isolation_level=None)
-        self._base.execute("pragma journal_mode=wal")
+        self._base = opened(path, (_TABLE, *_INDEXES))
         # What is lost with the machine's power is run again, and has the same results; `sync`
         # keeps what must not be lost.
         self._base.execute("pragma synchronous=normal")
-        self._base.execute(_TABLE)
-        for index in _INDEXES:
-            self._base.execute(index)
         self.states = States(self._base, path.parent / "states")
         self._measured = MeasuredRuns(self._base)
         self._turns = Turns()
@@ -324,4 +326,19 @@ class Jobs:
             f" attempts, results, problem, made, started, ended from jobs where {where}"
         )
         found = (ServedJob(*row) for row in self._base.execute(query, values).fetchall())
-        return [replace(job, problem=job.problem and json.loads(job.problem)) for job in found]
+        return [replace(job, problem=_problem_of(job)) for job in found]
+
+
+def _problem_of(job: ServedJob) -> Any:
+    """Why a job failed, as it was written.
+
+    Raises:
+        MalformedBytesError: It is damaged.
+    """
+    try:
+        return None if job.problem is None else dict(json.loads(job.problem))
+    except (ValueError, TypeError, RecursionError):
+        raise MalformedBytesError(
+            f"cannot read the job {job.name}: expected why it failed, got {job.problem!r:.40}; ask "
+            "for the run again"
+        ) from None

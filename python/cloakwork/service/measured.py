@@ -8,7 +8,8 @@ from statistics import median
 
 _TABLE = """
 create table if not exists runs (
-    program text not null, seconds real not null, predicted real not null, ended real not null)
+    program text not null, seconds real not null, predicted real not null, ended real not null,
+    check (typeof(program) = 'text' and typeof(seconds) = 'real' and typeof(predicted) = 'real'))
 """
 # Of each program, and of all together.
 _KEPT = 21

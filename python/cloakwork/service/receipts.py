@@ -62,11 +62,12 @@ class SignedReceipt:
             fields = json.loads(base64.b64decode(text, validate=True))
             made = cls(**{name: str(value) for name, value in fields.items()})
             signer, signature = bytes.fromhex(made.signer), bytes.fromhex(made.signature)
+            message = made._message()
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise MalformedBytesError(
                 f"cannot read a receipt: expected one of a server's, got {text[:40]!r}; ask again"
             ) from None
-        if not verify(signer, made._message(), signature):
+        if not verify(signer, message, signature):
             raise AnswerMismatchError(
                 "cannot read a receipt: expected the signature of its server, got another; do not "
                 "trust it"

@@ -28,7 +28,10 @@ _TABLE = """
 create table if not exists states (
     id text primary key, user text not null, key_id text not null, program text not null,
     name text not null, origin text not null, version text not null, step integer not null,
-    bytes integer not null, pending text)
+    bytes integer not null, pending text,
+    check (typeof(name) = 'text' and typeof(origin) = 'text' and typeof(version) = 'text'),
+    check (typeof(step) = 'integer' and typeof(bytes) = 'integer'),
+    check (typeof(pending) in ('text', 'null')))
 """
 _ORIGIN = re.compile(r"[0-9a-f]{64}")
 # Of one user.
