@@ -34,6 +34,7 @@ from cloakwork.service.kept_state import KeptState
 from cloakwork.service.predicted import Prediction
 from cloakwork.service.remote import RemoteEvaluator, Server
 from cloakwork.service.states import Owner, StoredState
+from tests.runtime.test_state import counter
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
 
@@ -52,7 +53,10 @@ ONCE = cw.compile(lambda t, x: t + x, cw.state((4,), bound=2, steps=1), (4,), **
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("states")
-    put(folder, sums=SUMS, once=ONCE, plain=cw.compile(lambda x: x, (4,), **RING))
+    count = cw.compile(lambda count: count + 1, cw.state((2,), bound=9, steps=8), **RING)
+    switch = counter(2).compile(threads=1, state={"count": "next"})
+    plain = cw.compile(lambda x: x, (4,), **RING)
+    put(folder, sums=SUMS, once=ONCE, plain=plain, count=count, counter=switch)
     for user in ("ada", "bob"):
         token = new_token(folder / "tokens", user, datetime(2100, 1, 1, tzinfo=UTC))
         (folder / user).write_text(token)
@@ -99,6 +103,24 @@ def test_steps_are_those_of_an_evaluator_that_is_here(server: Server) -> None:
     assert there.states() == ()
     with pytest.raises(NotServedError, match="there is none of the name"):
         there.run(client.encrypt(x=np.ones(4)), state=kept)
+
+
+def test_a_state_may_be_all_that_is_encrypted(server: Server) -> None:
+    client, there = _pair(server, "count")
+    kept = there.start("meter", client.start())
+    given: list[Any] = [[], client.encrypt(), []]
+    for number, sent in enumerate(given):
+        found = client.decrypt(there.run(sent, state=kept, step=number))
+        assert np.abs(found - (number + 1)).max() < 2.0**-12
+    assert there.states()[0].step == 3
+
+
+def test_steps_over_bits_take_inputs_in_the_clear(server: Server) -> None:
+    client, there = _pair(server, "counter")
+    kept = there.start("meter", client.start())
+    for number, x in enumerate((1, 0, 1)):
+        found = client.decrypt(there.run([], {"x": x}, state=kept, step=number))
+        assert found == {"next": sum((1, 0, 1)[: number + 1])}
 
 
 def test_a_step_that_is_sent_twice_is_one_step(server: Server) -> None:

@@ -86,12 +86,15 @@ class Worker:
             made = evaluator.run(given.encrypted, given.clear(evaluator.program), state=kept)
         if state and kept:
             kept.save(state[1])
-        # The server reads them after this answer, and lets them outlast a loss of power.
+        # The server reads them after this answer, and lets them outlast a loss of power. One that
+        # was killed may have left a process that still runs the same.
+        own = f"{results}.{os.getpid()}"
         with (
             named_full_disk(results, "free some"),
-            DirectFile(os.open(results, _REPLACED, 0o600), "wb") as file,
+            DirectFile(os.open(own, _REPLACED, 0o600), "wb") as file,
         ):
             container.Content(made._kind, made._record()).write_into(file)
+        os.replace(own, results)
         # Evaluators that are kept for other runs are not a part of this one.
         peak_bytes = max(0, _status("VmHWM") - (self.kept_bytes - kept_bytes))
         return {"results": hash_of(blocks_of(Path(results))), "peak_bytes": peak_bytes}
