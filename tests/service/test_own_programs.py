@@ -90,6 +90,20 @@ def test_a_user_runs_what_the_user_put(serving: Serving) -> None:
         ada.remove("norm")
 
 
+def test_nobody_elses_programs_are_models(serving: Serving) -> None:
+    ada, bob = _as(serving, "ada"), _as(serving, "bob")
+    ada.put(DOUBLED, name="hidden")
+    shown = ada._connection.get("/v2/models/hidden").json()
+    assert [each["shape"] for each in shown["outputs"]] == [[16]]
+    for path in ("/v2/models/hidden", "/v2/models/hidden/ready"):
+        refused, unknown = (
+            bob._connection.get(each) for each in (path, path.replace("hidden", "absent"))
+        )
+        assert (refused.status_code, unknown.status_code) == (404, 404)
+        assert refused.text.replace("hidden", "absent") == unknown.text
+    ada.remove("hidden")
+
+
 def test_programs_of_users_outlive_the_server(serving: Serving) -> None:
     ada = _as(serving, "ada")
     ada.put(SUMS, name="sums")

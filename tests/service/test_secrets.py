@@ -80,7 +80,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("secrets")
     programs = {name: each for kind in KINDS for name, each in kind.programs.items()}
     put(folder, sums=SUMS, **programs)
-    made = Serving(folder)
+    made = Serving(folder, "--allow-upload")
     yield made
     made.stop()
 
@@ -167,6 +167,17 @@ def test_what_is_awaited_sends_no_secret(serving: Serving, sent: Sent) -> None:
 
     client = asyncio.run(asked())
     assert len(sent) > 10_000
+    assert not sent.has_any(_secrets(client))
+
+
+def test_a_program_that_has_run_here_is_put_without_its_key(server: Server, sent: Sent) -> None:
+    program = cw.compile(lambda x: 2 * x, (16,), **RING)
+    program.run(np.ones(16))
+    assert program._own is not None
+    client, _ = program._own
+    server.put(program, name="doubled")
+    server.remove("doubled")
+    assert len(sent) > 1000
     assert not sent.has_any(_secrets(client))
 
 
