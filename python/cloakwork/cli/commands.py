@@ -577,6 +577,7 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--port", type=int, default=8765, show_default=True, help="0 for any.")
 @click.option("--tls-cert", type=_FILE, help="The certificate for HTTPS.")
 @click.option("--tls-key", type=_FILE, help="The key of the certificate.")
+@click.option("--behind-tls", is_flag=True, help="A proxy before it has the certificate.")
 @click.option("--token-file", type=_FILE, help="Who may ask; see cloakwork token.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help="Such as memory=8GB.")

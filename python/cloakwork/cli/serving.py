@@ -20,6 +20,7 @@ def serve_at(
     insecure: bool,
     tls_cert: Path | None,
     tls_key: Path | None,
+    behind_tls: bool,
     token_file: Path | None,
     workers: int,
     limits: Sequence[str],
@@ -33,10 +34,16 @@ def serve_at(
             or a limit is not one.
         MissingDependencyError: Starlette or uvicorn is not installed.
     """
-    if not is_here(host) and (token_file is None or tls_cert is None):
+    if behind_tls and tls_cert is not None:
+        raise InvalidArgumentError(
+            "cannot serve: expected a certificate here or before the server, got --behind-tls and "
+            "--tls-cert; give one of them"
+        )
+    has_tls = behind_tls or tls_cert is not None
+    if not is_here(host) and (token_file is None or not has_tls):
         raise InvalidArgumentError(
             f"cannot serve at {host}: expected --token-file, --tls-cert and --tls-key for other "
-            "machines; give them, or listen on 127.0.0.1 behind what has them"
+            "machines; give them, or say --behind-tls where a proxy before it has the certificate"
         )
     try:
         import uvicorn  # noqa: PLC0415

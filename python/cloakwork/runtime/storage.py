@@ -97,7 +97,7 @@ def named_full_disk(place: str, advice: str) -> Iterator[None]:
 
 
 @contextmanager
-def named_reading(path: Path) -> Iterator[None]:
+def named_reading(path: Path, advice: str = "give the path of a file") -> Iterator[None]:
     """Name what the system raises where a file cannot be read.
 
     Raises:
@@ -116,7 +116,7 @@ def named_reading(path: Path) -> Iterator[None]:
         raise
     except FileNotFoundError as error:
         raise FileMissingError(
-            f"cannot read {path}: expected a file, but nothing is there; give the path of a file"
+            f"cannot read {path}: expected a file, but nothing is there; {advice}"
         ) from error
     except OSError as error:
         raise FileAccessError(

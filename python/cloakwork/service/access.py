@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from cloakwork.errors import AccessDeniedError, InvalidArgumentError
+from cloakwork.runtime.storage import named_reading
 
 _USER = re.compile(r"[A-Za-z0-9_.@-]{1,64}")
 _BYTES = 32
@@ -50,10 +51,13 @@ class AccessTokens:
         """Those of a file: a user, the hash of a token and its end in each line.
 
         Raises:
+            FileMissingError, FileAccessError: It cannot be read.
             InvalidArgumentError: A line is something else.
         """
         found: list[_Hashed] = []
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        with named_reading(path, "make it by cloakwork token"):
+            lines = path.read_text(errors="replace").splitlines()
+        for number, line in enumerate(lines, 1):
             try:
                 user, digest, until = line.split()
                 found.append(_Hashed(user, bytes.fromhex(digest).hex(), _moment(until)))

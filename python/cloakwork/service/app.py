@@ -46,6 +46,7 @@ _OF_KEYS = ("key_id", "program")
 _BYTES = "application/octet-stream"
 # How long an answer waits for the end of a job, in seconds.
 _LONGEST_WAIT = 30.0
+_NOT_READY = 503
 _Handler = Callable[[Request, str], Awaitable[Response]]
 
 
@@ -69,9 +70,9 @@ def app(settings: Settings) -> Starlette:
     routes = [
         *page_routes(needs_token=settings.tokens is not None),
         Route("/livez", _alive),
-        Route("/readyz", _alive),
+        Route("/readyz", server.ready),
         Route("/v2/health/live", _alive),
-        Route("/v2/health/ready", _alive),
+        Route("/v2/health/ready", server.ready),
         Route("/metrics", server.metrics),
         Route("/openapi.json", server.description),
         route("/v2", GET=server.models.server),
@@ -113,7 +114,7 @@ def app(settings: Settings) -> Starlette:
 
 
 async def _alive(_: Request) -> Response:
-    return JSONResponse({"live": True, "ready": True})
+    return JSONResponse({"live": True})
 
 
 async def _http_problem(_: Request, error: HTTPException) -> Response:
@@ -179,6 +180,11 @@ class _Server:
                 return Response(status_code=400)
 
         return answer
+
+    async def ready(self, _: Request) -> Response:
+        """Whether jobs that come now are run."""
+        is_ready = self.runs.is_ready
+        return JSONResponse({"live": True, "ready": is_ready}, 200 if is_ready else _NOT_READY)
 
     async def metrics(self, _: Request) -> Response:
         """Counts, as Prometheus reads them."""

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 
 from uvicorn import Config, Server
 
+from cloakwork.service.supervisor import READY, STOPPING, tell
+
 
 class ListeningServer(Server):
     """A server of uvicorn's that waits for its answers at its end, and for no events.
@@ -20,7 +22,14 @@ class ListeningServer(Server):
         super().__init__(config)
         self._release = release
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say so to whoever started the process."""
+        await super().startup(sockets)
+        if self.started:
+            tell(READY)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End, once all is answered."""
+        tell(STOPPING)
         await self._release()
         await super().shutdown(sockets)

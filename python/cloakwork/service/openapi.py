@@ -90,7 +90,16 @@ _PROGRESS = _record(
 )
 _ALIVE = Operation(
     "Whether the server is there.",
-    {200: Content("It is.", JSON, _record(live={"type": "boolean"}, ready={"type": "boolean"}))},
+    {200: Content("It is.", JSON, _record(live={"type": "boolean"}))},
+    is_open=True,
+)
+_HEALTH = _record(live={"type": "boolean"}, ready={"type": "boolean"})
+_READY = Operation(
+    "Whether the server runs the jobs that it is given.",
+    {
+        200: Content("It does.", JSON, _HEALTH),
+        503: Content("It does not yet, or it is ending.", JSON, _HEALTH),
+    },
     is_open=True,
 )
 
@@ -119,9 +128,9 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         "The sign of the page.", {200: Content("A picture.", "image/svg+xml")}, is_open=True
     ),
     ("GET", "/livez"): _ALIVE,
-    ("GET", "/readyz"): _ALIVE,
+    ("GET", "/readyz"): _READY,
     ("GET", "/v2/health/live"): _ALIVE,
-    ("GET", "/v2/health/ready"): _ALIVE,
+    ("GET", "/v2/health/ready"): _READY,
     ("GET", "/openapi.json"): Operation(
         "This description.",
         {200: Content("It.", JSON, _record(openapi=_TEXT, paths={"type": "object"}))},

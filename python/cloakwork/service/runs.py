@@ -65,6 +65,12 @@ class Runs:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether jobs are taken from the queue: from the start on, and until the end."""
+        is_working = not any(task.done() for task in self._tasks)
+        return bool(self._tasks) and is_working and not self.is_ending
+
     async def changed(self) -> None:
         """Say that a job is there, has gone on, or has ended."""
         self.changes += 1
