@@ -22,7 +22,7 @@ from cloakwork.service.access import new_token
 from cloakwork.service.settings import Settings
 from examples.digit.engine import require_engine
 from examples.digit.recipe import recipe_of
-from examples.digit.site import PAGE, site
+from examples.digit.site import PAGE, PLACE, site
 from examples.nn.training import Trained, train_perceptron
 
 NAME = "digit"
@@ -55,7 +55,7 @@ def main() -> None:
         # The browser may ask before the server takes requests.
         bound.listen(config.backlog)
         # What follows a # no browser sends to a server.
-        address = f"http://{HOST}:{bound.getsockname()[1]}/#{token}"
+        address = f"http://{HOST}:{bound.getsockname()[1]}{PLACE}/#{token}"
         print(f"draw a digit at {address}", flush=True)
         if not options.no_browser:
             webbrowser.open(address)

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,6 +21,8 @@ from cloakwork.service.settings import Settings
 from examples.digit.recipe import Recipe
 
 PAGE = Path(__file__).with_name("page")
+# Beside the server's own page.
+PLACE = "/digit"
 # The page takes nothing from elsewhere, sends nothing elsewhere, and is shown in no other.
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; "
@@ -49,17 +52,14 @@ def site(
     async def facts(_: Request) -> Response:
         return JSONResponse({"recipe": recipe, "samples": samples})
 
-    made.router.routes += [
-        Route("/facts.json", facts),
-        Mount("/", StaticFiles(directory=PAGE, html=True)),
-    ]
-    made.add_middleware(_Headers)
+    page = [Route("/facts.json", facts), Mount("/", StaticFiles(directory=PAGE, html=True))]
+    made.router.routes.append(Mount(PLACE, routes=page, middleware=[Middleware(_Headers)]))
     made.add_middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])
     return made
 
 
 class _Headers:
-    """Adds the headers of the page to every answer.
+    """Adds the headers of the page to every answer that is a part of it.
 
     Args:
         inner: What answers.
