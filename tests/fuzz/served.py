@@ -320,7 +320,8 @@ def attempt_database(choices: Choices, folder: Path) -> None:
 def _begun(jobs: Jobs) -> ServedJob:
     first = jobs.first()
     assert first is not None
-    return jobs.begun(first)
+    jobs.begun(jobs.take(first))
+    return first
 
 
 def _go_on(path: Path, takes: Prediction) -> None:
@@ -335,7 +336,7 @@ def _go_on(path: Path, takes: Prediction) -> None:
         jobs.states.of(_OWNER)
         while (job := jobs.first()) is not None:
             jobs.seconds_left(job, 1)
-            jobs.end(jobs.begun(job), results="0" * 64)
+            jobs.end(_begun(jobs), results="0" * 64)
     finally:
         jobs._base.close()
 

@@ -309,5 +309,5 @@ def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:
     with pytest.raises(QuotaError, match="at most 2 jobs"):
         jobs.accept("ada", "norm", "k", request="c", takes=takes)
     jobs.accept("bob", "norm", "k", request="c", takes=takes)
-    users = [jobs.begun(found).user for _ in range(3) if (found := jobs.first())]
+    users = [jobs.take(found).user for _ in range(3) if (found := jobs.first())]
     assert users == ["ada", "bob", "ada"]

@@ -7,7 +7,7 @@ import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -47,6 +47,9 @@ _BYTES = "application/octet-stream"
 # How long an answer waits for the end of a job, in seconds.
 _LONGEST_WAIT = 30.0
 _NOT_READY = 503
+# Bytes that are worked on sooner than a thread for them begins.
+_SMALL = 1 << 20
+T = TypeVar("T")
 _Handler = Callable[[Request, str], Awaitable[Response]]
 
 
@@ -230,11 +233,13 @@ class _Server:
         program = self._store.program(name)
         self._store.key_files(user, keys)
         inputs = await body_of(request, self._settings.most_input_bytes, "inputs")
-        given = await asyncio.to_thread(RunInputs.from_bytes, inputs)
+        given = await _beside(len(inputs), lambda: RunInputs.from_bytes(inputs))
         given.require_for(program)
-        takes = await asyncio.to_thread(self._prediction, name)
+        if name not in self._predictions:
+            await asyncio.to_thread(self._prediction, name)
+        takes = self._prediction(name)
         self._require_allowed(name, takes)
-        wanted = request_of(program.fingerprint, keys, inputs)
+        wanted = await _beside(len(inputs), lambda: request_of(program.fingerprint, keys, inputs))
         own = job_name(user, wanted)
         if self._begins(user, own):
             self._jobs.require_room(user, name)
@@ -264,6 +269,8 @@ class _Server:
         receipt = SignedReceipt.signed(self._signing, job.request, job.results, self._version)
         headers = {**_of(job), "cloakwork-receipt": receipt.text()}
         results = self._store.job_file(job.name, "results")
+        if results.stat().st_size < _SMALL:
+            return Response(results.read_bytes(), headers=headers, media_type=_BYTES)
         return FileResponse(results, headers=headers, media_type=_BYTES)
 
     async def cancel(self, request: Request, user: str) -> Response:
@@ -304,6 +311,11 @@ class _Server:
         require_memory(name, takes.run_bytes, self._settings.memory_bytes)
         seconds = self._jobs.run_seconds(name, takes.seconds)
         require_seconds(name, seconds, self._settings.most_seconds)
+
+
+async def _beside(size: int, work: Callable[[], T]) -> T:
+    """What follows from so many bytes, without others waiting for long."""
+    return work() if size < _SMALL else await asyncio.to_thread(work)
 
 
 def _of(job: ServedJob) -> dict[str, str]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,7 @@ class Jobs:
         True
         >>> jobs.seconds_left(first, workers=1)
         2.0
-        >>> jobs.begun(jobs.first()).name == first.name, jobs.first() is None
+        >>> jobs.take(jobs.first()).name == first.name, jobs.first() is None
         (True, True)
     """
 
@@ -123,7 +124,8 @@ class Jobs:
         self._measured = MeasuredRuns(self._base)
         self._turns = Turns()
         self._waiting: dict[str, ServedJob] = {}
-        # And when they began.
+        # Those whose processes end others before, and those that run, with when they began.
+        self._next: dict[str, ServedJob] = {}
         self._running: dict[str, tuple[ServedJob, float]] = {}
         self._go_on()
 
@@ -193,17 +195,30 @@ class Jobs:
         name = self._turns.next()
         return None if name is None else self._waiting[name]
 
-    def begun(self, job: ServedJob) -> ServedJob:
-        """Let a job run that waits."""
-        now = time.time()
+    def take(self, job: ServedJob) -> ServedJob:
+        """Take a job that waits for a process, which may end another one before."""
         self._forget(job)
-        self._turns.started(job.user, now)
-        self._running[job.name] = job, now
-        self._base.execute(
-            "update jobs set state = 'running', started = ?, attempts = attempts + 1 where id = ?",
-            (now, job.name),
-        )
+        self._turns.started(job.user, time.time())
+        self._next[job.name] = job
         return job
+
+    def put_back(self, job: ServedJob) -> None:
+        """Let a job that was taken, and not begun, wait again."""
+        if self._next.pop(job.name, None):
+            self._waiting[job.name] = job
+            self._turns.add_again(job.user, job.name)
+
+    def begun(self, job: ServedJob) -> None:
+        """Let a job run that was taken."""
+        now = time.time()
+        # Of one that was cancelled meanwhile nobody waits for the end.
+        if self._next.pop(job.name, None):
+            self._running[job.name] = job, now
+            self._base.execute(
+                "update jobs set state = 'running', started = ?, attempts = attempts + 1"
+                " where id = ?",
+                (now, job.name),
+            )
 
     def end(
         self, job: ServedJob, problem: dict[str, Any] | None = None, results: str | None = None
@@ -246,6 +261,7 @@ class Jobs:
     def _forget(self, job: ServedJob) -> None:
         """Let a job neither wait nor run."""
         self._waiting.pop(job.name, None)
+        self._next.pop(job.name, None)
         self._running.pop(job.name, None)
         self._turns.remove(job.user, job.name)
 
@@ -269,7 +285,7 @@ class Jobs:
 
     def places(self) -> dict[str, int]:
         """Which place in the queue each job has that waits, from 1 on."""
-        return {name: place for place, name in enumerate(self._turns.order(), 1)}
+        return {name: place for place, name in enumerate(chain(self._next, self._turns.order()), 1)}
 
     def run_seconds(self, program: str, predicted: float) -> float:
         """How long a run of a program takes, by what others took here.
@@ -287,25 +303,24 @@ class Jobs:
             job: The job.
             workers: How many run at once.
         """
-        now = time.time()
-        left = {name: self._run_seconds_left(*each, now) for name, each in self._running.items()}
+        left = {name: self._run_seconds_left(name) for name in self._running}
         if job.name in left:
             return left[job.name]
-        return seconds_until(
-            job.name, self._turns.order(), left.values(), workers, self._seconds_of_waiting
-        )
+        order = chain(self._next, self._turns.order())
+        return seconds_until(job.name, order, left.values(), workers, self._seconds_of)
 
     def seconds_waiting(self) -> float:
         """How long all that wait take, one after the other."""
-        return sum(map(self._seconds_of_waiting, self._waiting))
+        return sum(map(self._seconds_of, self._waiting))
 
-    def _seconds_of_waiting(self, name: str) -> float:
-        job = self._waiting[name]
+    def _seconds_of(self, name: str) -> float:
+        job = self._waiting.get(name) or self._next[name]
         return self._measured.seconds(job.program, job.seconds)
 
-    def _run_seconds_left(self, job: ServedJob, started: float, now: float) -> float:
+    def _run_seconds_left(self, name: str) -> float:
+        job, started = self._running[name]
         whole = self._measured.seconds(job.program, job.seconds)
-        return max(whole - (now - started), _LEAST_LEFT * whole)
+        return max(whole - (time.time() - started), _LEAST_LEFT * whole)
 
     def counts(self) -> dict[str, int]:
         """How many jobs there are by state."""

@@ -53,8 +53,12 @@ class SharedMemory:
 
     def take(self, process: int, nbytes: int) -> int:
         """Let a process run what takes so much; it may take its share, too."""
-        share = self.most // len(self._taken)
-        self._taken[process] = max(nbytes, min(self._left(process), share))
+        share = min(self._left(process), self.most // len(self._taken))
+        self._taken[process] = max(nbytes, share)
+        return self._taken[process]
+
+    def taken(self, process: int) -> int:
+        """What a process may take now."""
         return self._taken[process]
 
     def keep(self, process: int, nbytes: int) -> None:

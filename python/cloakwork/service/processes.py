@@ -15,6 +15,11 @@ from cloakwork.service.settings import Settings
 _MODULE = "cloakwork.service.worker"
 # Of a line that a worker answers.
 _MOST_ANSWER = 1 << 20
+Hear = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class NotBegunError(Exception):
+    """A process was killed before it began what it was asked for."""
 
 
 class RunProcess:
@@ -29,6 +34,8 @@ class RunProcess:
         if settings.insecure:
             self._options.append("--insecure")
         self._process: Process | None = None
+        # Whoever asked first has it first.
+        self._turn = asyncio.Lock()
 
     async def start(self) -> None:
         """Let there be one."""
@@ -41,29 +48,35 @@ class RunProcess:
                 limit=_MOST_ANSWER,
             )
 
-    async def asked(
-        self, run: dict[str, Any], hear: Callable[[dict[str, Any]], Awaitable[None]]
-    ) -> dict[str, Any] | None:
-        """How a run went; None where the process was killed.
+    async def asked(self, run: dict[str, Any], hear: Hear) -> dict[str, Any] | None:
+        """How a run went, which follows those that were asked for before; None where it was killed.
 
         Args:
             run: What is run.
-            hear: What is called with how far it is.
+            hear: What is called when it begins, with nothing, and with how far it is.
+
+        Raises:
+            NotBegunError: The process was killed before it began.
         """
         process = self._process
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(ConnectionError):
-            process.stdin.write(json.dumps(run).encode() + b"\n")
-            await process.stdin.drain()
-        while (line := await process.stdout.readline()).endswith(b"\n"):
-            told: dict[str, Any] = json.loads(line)
-            if "done" not in told:
-                return told
-            await hear(told)
-        await process.wait()
-        return None
+        # The next run is there when the last one ends.
+        process.stdin.write(json.dumps(run).encode() + b"\n")
+        async with self._turn:
+            if process.returncode is not None:
+                raise NotBegunError
+            await hear({})
+            with suppress(ConnectionError):
+                await process.stdin.drain()
+            while (line := await process.stdout.readline()).endswith(b"\n"):
+                told: dict[str, Any] = json.loads(line)
+                if "done" not in told:
+                    return told
+                await hear(told)
+            await process.wait()
+            return None
 
     def kill(self) -> None:
         """End what it runs, and itself."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -20,13 +20,15 @@ from cloakwork.service.jobs import Jobs, ServedJob
 from cloakwork.service.memory import SharedMemory
 from cloakwork.service.predicted import require_memory
 from cloakwork.service.problems import problem_of
-from cloakwork.service.processes import RunProcess
+from cloakwork.service.processes import NotBegunError, RunProcess
 from cloakwork.service.progress import ProgressOfJobs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
 
 # How often expired results are looked for, in seconds.
 _EVERY = 60.0
+# Seconds of a run below which its process knows of the next one before it ends.
+_SHORT = 0.25
 
 
 class Runs:
@@ -48,19 +50,25 @@ class Runs:
         self._wake = asyncio.Condition()
         self.ends = Ends()
         self._running: dict[str, RunProcess] = {}
-        self._tasks: list[asyncio.Task[None]] = []
-        self._ending: set[asyncio.Task[None]] = set()
+        # Of each process the jobs that it was asked for: the first one runs.
+        self._asked: list[list[ServedJob]] = [[] for _ in range(settings.workers)]
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin, with what ran when the server ended before."""
-        self._tasks = [
-            asyncio.create_task(self._work(number)) for number in range(self._settings.workers)
-        ]
-        self._tasks.append(asyncio.create_task(self._clean()))
+        for number in range(self._settings.workers):
+            self._do(self._work(number))
+        self._do(self._clean())
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something beside all else, to its end or the server's."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
         """End; what runs is run again after the next start."""
-        tasks = [*self._tasks, *self._ending]
+        tasks = [*self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -111,18 +119,20 @@ class Runs:
             while True:
                 await process.start()
                 job = await self._next(number, process)
-                await self._run(job, number, process)
+                await process.start()
+                self._do(self._run(job, number, process))
         finally:
             await process.end()
 
     async def _next(self, number: int, process: RunProcess) -> ServedJob:
-        """The next job, once there is one whose run fits into the memory that others leave."""
+        """The next job, once there is one that the process is to be asked for."""
         async with self._wake:
             while True:
                 job = self._jobs.first()
-                if job is not None and self._memory.fits(number, job.run_bytes):
-                    return self._jobs.begun(job)
-                if job is not None and self._memory.keeps(number):
+                if job is not None and self._takes(number, job):
+                    self._asked[number].append(job)
+                    return self._jobs.take(job)
+                if job is not None and not self._asked[number] and self._memory.keeps(number):
                     # What waits for other runs gives way to one that waits for memory.
                     await process.end()
                     await process.start()
@@ -131,36 +141,61 @@ class Runs:
                 else:
                     await self._wake.wait()
 
+    def _takes(self, number: int, job: ServedJob) -> bool:
+        """Whether a process is to be asked for a job now.
+
+        It runs nothing and the others leave enough memory; or it runs what is as short, as do all
+        others, so that it need not wait for the next one.
+        """
+        asked = self._asked[number]
+        if not asked:
+            return self._memory.fits(number, job.run_bytes)
+        return (
+            len(asked) == 1
+            and all(self._asked)
+            and job.run_bytes <= self._memory.taken(number)
+            and all(
+                self._jobs.run_seconds(each.program, each.seconds) < _SHORT
+                for each in (*asked, job)
+            )
+        )
+
     async def _run(self, job: ServedJob, number: int, process: RunProcess) -> None:
         try:
-            # An operator may allow less than when it was accepted.
-            require_memory(job.program, job.run_bytes, self._memory.most)
-            asked = self._files(job)
+            told = await self._answer(job, number, process)
         except (MemoryBudgetError, NotServedError) as error:
             # Keys may be removed meanwhile.
-            self._jobs.end(job, problem_of(error))
-            await self._ended(job)
+            told = {"problem": problem_of(error)}
+        except NotBegunError:
+            self._jobs.put_back(job)
+            await self.changed()
             return
-        asked["takes"] = job.kept_bytes, job.run_bytes
-        asked["most"] = self._memory.take(number, job.run_bytes)
-        self._running[job.name] = process
-        self.progress.begin(job.name, self._jobs.run_seconds(job.program, job.seconds))
-        await self.changed()
-        try:
-            told = await process.asked(asked, partial(self._hear, job.name))
         finally:
-            del self._running[job.name]
-        told = told or {}
-        self._memory.keep(number, told.pop("kept", 0))
+            self._asked[number].remove(job)
         # The process goes on meanwhile.
-        task = asyncio.create_task(self._end(job, told))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        await self.changed()
+        if "results" in told:
+            await asyncio.to_thread(self._store.sync_results, job.name)
+        await self._end(job, told)
+
+    async def _answer(self, job: ServedJob, number: int, process: RunProcess) -> dict[str, Any]:
+        """How a run goes; nothing of one that was killed."""
+        # An operator may allow less than when it was accepted.
+        require_memory(job.program, job.run_bytes, self._memory.most)
+        run = self._files(job)
+        run["takes"] = job.kept_bytes, job.run_bytes
+        run["most"] = self._memory.take(number, job.run_bytes)
+        try:
+            told = await process.asked(run, partial(self._hear, job, process)) or {}
+        finally:
+            self._running.pop(job.name, None)
+        kept = told.pop("kept", 0)
+        if self._asked[number] == [job]:
+            self._memory.keep(number, kept)
+        return told
 
     async def _end(self, job: ServedJob, told: dict[str, Any]) -> None:
         """Take note of how a run went; of one that was killed nothing is known."""
-        if "results" in told:
-            await asyncio.to_thread(self._store.sync_results, job.name)
         now = self._jobs.find(job.user, job.name)
         if now is None or now.is_over:
             # It was cancelled.
@@ -173,8 +208,13 @@ class Runs:
         self._jobs.end(job, **(told or {"problem": problem_of(_killed(now))}))
         await self._ended(job)
 
-    async def _hear(self, job: str, told: dict[str, Any]) -> None:
-        self.progress.hear(job, told)
+    async def _hear(self, job: ServedJob, process: RunProcess, told: dict[str, Any]) -> None:
+        if told:
+            self.progress.hear(job.name, told)
+        else:
+            self._running[job.name] = process
+            self._jobs.begun(job)
+            self.progress.begin(job.name, self._jobs.run_seconds(job.program, job.seconds))
         await self.changed()
 
     def _files(self, job: ServedJob) -> dict[str, Any]:
