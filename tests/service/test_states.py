@@ -347,3 +347,10 @@ def test_states_count_against_their_users_bytes(tmp_path: Path) -> None:
     assert [each.name for each in states.of(OWNER)] == ["meter", "second"]
     states.remove(OWNER, "second")
     states.put(OWNER, _stored("d" * 64, name="third"), b"data", most=10)
+    states.remove_unserved("ada", {"program"})
+    assert [each.name for each in states.of(OWNER)] == ["meter", "third"]
+    assert not states.has_room(OWNER, "fourth", 4, most=10)
+    states.remove_unserved("ada", {"another"})
+    assert states.of(OWNER) == []
+    assert states.has_room(OWNER, "fourth", 4, most=10)
+    assert len(states.of(Owner("bob", "key", "program"))) == 1

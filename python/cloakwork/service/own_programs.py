@@ -16,6 +16,7 @@ from cloakwork.errors import (
     NotServedError,
     QuotaError,
 )
+from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, written_whole
 from cloakwork.service.names import is_name, require_name
@@ -43,6 +44,12 @@ class OwnPrograms:
         for name in names:
             await self.served(user, name)
         return names
+
+    async def seen(self, user: str) -> dict[str, Program]:
+        """The programs that a user sees by their names: the operator's, and the user's own."""
+        own = [await self.served(user, name) for name in await self.of(user)]
+        names = [name for name in self._store.programs if shown_name(name) == name]
+        return {shown_name(name): self._store.program(name) for name in (*names, *own)}
 
     async def served(self, user: str, name: str) -> str:
         """What the store calls a program that a user asks for, which is read where it was not."""

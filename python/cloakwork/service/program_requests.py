@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from cloakwork.service.bodies import body_of
-from cloakwork.service.own_programs import OwnPrograms, shown_name
+from cloakwork.service.own_programs import OwnPrograms
 from cloakwork.service.store import Store
 
 _BYTES = "application/octet-stream"
@@ -27,9 +27,7 @@ class ProgramRequests:
 
     async def listed(self, _request: Request, user: str) -> Response:
         """The programs by name: the operator's, and the user's own."""
-        own = [await self._own.served(user, name) for name in await self._own.of(user)]
-        names = [name for name in self._store.programs if shown_name(name) == name]
-        seen = {shown_name(name): self._store.program(name) for name in (*names, *own)}
+        seen = await self._own.seen(user)
         told = [
             {"name": name, "fingerprint": program.fingerprint, "warning": program.warning}
             for name, program in sorted(seen.items())

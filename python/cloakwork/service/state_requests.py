@@ -52,6 +52,9 @@ class StateRequests:
         name = request.path_params["state"]
         if "if-none-match" in request.headers:
             self._jobs.states.require_new(owner, name, origin)
+        if not self._jobs.states.has_room(owner, name, len(data), self._most):
+            seen = await self._own.seen(user)
+            self._jobs.states.remove_unserved(user, {each.fingerprint for each in seen.values()})
         await self._end_steps(owner, name, but=origin)
         made = StoredState(name, first_version(origin, data), given.step, origin)
         kept = self._jobs.states.put(owner, made, data, most=self._most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -146,7 +146,11 @@ class States:
         known = self._several("id = ?", own)
         if known and known[0].origin == made.origin:
             return known[0]
-        self._require_room(owner.user, own, len(data), most)
+        if not self.has_room(owner, made.name, len(data), most):
+            raise QuotaError(
+                f"cannot keep a state: expected up to {_MOST} states of a user's, of at most "
+                f"{most} bytes in all, got more; remove some that are not needed"
+            )
         folder = self._folder / own
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with named_full_disk(str(folder), "free some"):
@@ -159,14 +163,30 @@ class States:
         self._keep_only(own, made.version)
         return made
 
-    def _require_room(self, user: str, but: str, size: int, most: int) -> None:
+    def has_room(self, owner: Owner, name: str, size: int, most: int) -> bool:
+        """Whether the states of a user may take so many bytes more, in the place of one of a name.
+
+        Args:
+            owner: Whose it is.
+            name: What it is called.
+            size: How many bytes.
+            most: How many bytes the states of the user may take.
+        """
         query = "select count(*), coalesce(sum(bytes), 0) from states where user = ? and id != ?"
-        count, taken = self._base.execute(query, (user, but)).fetchone()
-        if taken + size > most or count >= _MOST:
-            raise QuotaError(
-                f"cannot keep a state: expected up to {_MOST} states of a user's, of at most "
-                f"{most} bytes in all, got more; remove some that are not needed"
-            )
+        count, taken = self._base.execute(query, (owner.user, _id(owner, name))).fetchone()
+        return bool(taken + size <= most and count < _MOST)
+
+    def remove_unserved(self, user: str, programs: Collection[str]) -> None:
+        """Remove the states of a user that no step can be run of any more.
+
+        Args:
+            user: The user.
+            programs: The fingerprints of the programs that there are for the user.
+        """
+        query = "select key_id, program, name from states where user = ?"
+        for key_id, program, name in self._base.execute(query, (user,)).fetchall():
+            if program not in programs:
+                self.remove(Owner(user, key_id, program), name)
 
     def remove(self, owner: Owner, name: str) -> None:
         """Remove a state."""
