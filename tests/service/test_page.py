@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.errors import MissingDependencyError
+from cloakwork.service import explained
 from cloakwork.service.access import new_token
 from cloakwork.service.page import FILES
 from cloakwork.service.remote import RemoteJob
@@ -168,6 +170,26 @@ def test_a_job_is_followed_until_it_ends(page: Chrome, tmp_path: Path, pace: Pat
         assert page.execute_script("return window.unloaded") == "no"
         assert not _errors(page)
     assert first.name != second.name
+
+
+def test_what_lacks_is_told_and_asked_for_again(
+    page: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(_: cw.Program) -> bytes:
+        raise MissingDependencyError("cannot plot: there is no Matplotlib")
+
+    with served(_settings(tmp_path, norm=_norm())) as address:
+        page.get(address)
+        until(page, _is_live)
+        summary = page.find_element("css selector", "summary")
+        with monkeypatch.context() as patch:
+            patch.setattr(explained, "_drawn", lacking)
+            summary.click()
+            until(page, lambda _: "there is no Matplotlib. Close this" in text_of(page, ".plan"))
+        assert text_of(page, "pre").startswith("norm")
+        summary.click()
+        summary.click()
+        until(page, _has_plot)
 
 
 def test_a_token_is_asked_for_and_stays_in_the_tab(

@@ -246,9 +246,12 @@ async function shownOrWhy(place, made) {
     place.replaceWith(await made);
   } catch (error) {
     if (error instanceof Refused) return refuse();
-    put(place, error.message || "The server did not answer. Close this and open it again.");
-    return undefined;
+    // What fetch itself throws says nothing to people.
+    const why = error instanceof TypeError ? "The server did not answer." : error.message;
+    put(place, `${why.replace(/\.?$/, ".")} Close this and open it to ask again.`);
+    place.parentElement.dataset.state = "lacking";
   }
+  return undefined;
 }
 
 async function explanationOf(name, path) {
@@ -258,8 +261,9 @@ async function explanationOf(name, path) {
 }
 
 async function openProgram(details, name) {
-  if (!details.open || details.dataset.asked) return;
-  details.dataset.asked = "yes";
+  const plan = details.querySelector(".plan");
+  if (!details.open && plan?.dataset.state === "lacking") plan.remove();
+  if (!details.open || plan) return;
   const path = `/v1/programs/${encodeURIComponent(name)}`;
   const text = element("p", { className: "quiet" }, "Asking for the plan");
   const plot = element("p", { className: "quiet" }, "Drawing the plan");
