@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,28 @@ def test_a_job_is_followed_until_it_ends(page: Chrome, tmp_path: Path, pace: Pat
     assert first.name != second.name
 
 
+def test_users_see_plans_where_the_operator_shows_them(page: Chrome, tmp_path: Path) -> None:
+    from selenium.webdriver.common.keys import Keys  # noqa: PLC0415
+
+    settings = _settings(tmp_path, "ada", norm=_norm())
+    token = (tmp_path / "ada").read_text()
+    with served(replace(settings, uploads=True)) as address:
+        with cw.connect(address, token=token, insecure=True) as server:
+            server.put(_norm("own"), name="own")
+            plot = server._connection.get("/v1/programs/norm/plot")
+            assert (plot.status_code, "--show-plans" in plot.text) == (404, True)
+        page.get(address)
+        until(page, lambda _: text_of(page, "#access"))
+        page.find_element("id", "token").send_keys(token, Keys.ENTER)
+        until(page, _is_live)
+        for each in page.find_elements("css selector", "summary"):
+            each.click()
+        until(page, lambda _: "keeps its plan to the server" in text_of(page, "#programs"))
+        assert "Evaluation keys" in text_of(page, "#programs")
+        until(page, lambda _: "one that you put" in text_of(page, "#programs"))
+        assert not page.find_elements("css selector", "pre, img")
+
+
 def test_what_lacks_is_told_and_asked_for_again(
     page: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,7 +208,7 @@ def test_what_lacks_is_told_and_asked_for_again(
         with monkeypatch.context() as patch:
             patch.setattr(explained, "_drawn", lacking)
             summary.click()
-            until(page, lambda _: "there is no Matplotlib. Close this" in text_of(page, ".plan"))
+            until(page, lambda _: "there is no Matplotlib" in text_of(page, ".plan"))
         assert text_of(page, "pre").startswith("norm")
         summary.click()
         summary.click()
@@ -259,7 +282,8 @@ def test_a_server_that_goes_is_awaited(page: Chrome, tmp_path: Path) -> None:
 def test_the_keyboard_reaches_everything(page: Chrome, tmp_path: Path) -> None:
     from selenium.webdriver.common.keys import Keys  # noqa: PLC0415
 
-    with served(_settings(tmp_path, "ada", norm=_norm())) as address:
+    settings = _settings(tmp_path, "ada", norm=_norm())
+    with served(replace(settings, plans=True)) as address:
         page.get(address)
         until(page, lambda _: text_of(page, "#access"))
         page.switch_to.active_element.send_keys((tmp_path / "ada").read_text(), Keys.ENTER)

@@ -582,6 +582,7 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--workers", type=click.IntRange(1, 64), default=1, show_default=True)
 @click.option("--limit", "limits", multiple=True, metavar="NAME=VALUE", help="Such as memory=8GB.")
 @click.option("--limit-file", type=_FILE, help="Limits as a file of TOML.")
+@click.option("--show-plans", is_flag=True, help="Let users see how programs are planned.")
 @click.option("--allow-upload", is_flag=True, help="Let users put programs of their own.")
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:

@@ -26,6 +26,7 @@ def serve_at(
     limits: Sequence[str],
     limit_file: Path | None,
     allow_upload: bool,
+    show_plans: bool,
 ) -> None:
     """Answer requests until the process is ended.
 
@@ -58,7 +59,7 @@ def serve_at(
     from cloakwork.service.settings import Settings  # noqa: PLC0415
 
     said = limits_of(limits, limit_file)
-    said["uploads"] = allow_upload
+    said |= {"uploads": allow_upload, "plans": show_plans}
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
     served = app(settings)
     config = uvicorn.Config(

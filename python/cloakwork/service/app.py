@@ -154,7 +154,6 @@ class _Server:
         self._signing = self._store.signing_key()
         self._predictions: dict[str, Prediction] = {}
         self.runs = Runs(self._jobs, self._store, settings)
-        self.explained = Explained(self._store)
         self._own = OwnPrograms(self._store, settings)
         self.programs = ProgramRequests(
             self._store, self._own, self._signing.public.hex(), settings.most_program_bytes
@@ -162,6 +161,7 @@ class _Server:
         self.states = StateRequests(
             self._jobs, self._store, self._own, self.runs, settings.most_state_bytes
         )
+        self.explained = Explained(self._store, self._own, shows_plans=settings.shows_plans)
         self.models = Models(self._store, self._own, self._version)
         self.events = Events(self._jobs, self.runs, self._job)
 

@@ -165,7 +165,7 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
                 "Its plan, and seconds and bytes of a run.",
                 JSON,
                 _record(
-                    text=_TEXT,
+                    text={"type": ["string", "null"]},
                     operations={"type": "object", "additionalProperties": _COUNT},
                     seconds=_NUMBER,
                     run_bytes=_COUNT,

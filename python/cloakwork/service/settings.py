@@ -32,6 +32,7 @@ class Settings:
             less a margin.
         most_seconds: How long a run may take by what is known before it.
         kept_key_seconds: How long evaluation keys are kept that no job is run with.
+        plans: Whether users see how programs are planned; whoever needs no token does.
         insecure: Whether programs may be below 128-bit security, for tests.
     """
 
@@ -52,7 +53,13 @@ class Settings:
     most_memory_bytes: int | None = None
     most_seconds: float = math.inf
     kept_key_seconds: float = 30 * 24 * 3600.0
+    plans: bool = False
     insecure: bool = False
+
+    @property
+    def shows_plans(self) -> bool:
+        """Whether who asks sees how programs are planned."""
+        return self.plans or self.tokens is None
 
     @property
     def memory_bytes(self) -> int:

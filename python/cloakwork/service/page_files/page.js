@@ -247,8 +247,8 @@ async function shownOrWhy(place, made) {
   } catch (error) {
     if (error instanceof Refused) return refuse();
     // What fetch itself throws says nothing to people.
-    const why = error instanceof TypeError ? "The server did not answer." : error.message;
-    put(place, `${why.replace(/\.?$/, ".")} Close this and open it to ask again.`);
+    const lost = "The server did not answer. Close this and open it to ask again.";
+    put(place, error instanceof TypeError ? lost : error.message);
     place.parentElement.dataset.state = "lacking";
   }
   return undefined;
@@ -256,7 +256,9 @@ async function shownOrWhy(place, made) {
 
 async function explanationOf(name, path) {
   const found = await told(`${path}/explanation`);
-  const text = scrolled(`Explanation of ${name}`, element("pre", {}, found.text));
+  const text = found.text
+    ? scrolled(`Explanation of ${name}`, element("pre", {}, found.text))
+    : element("p", { className: "quiet" }, "The operator keeps its plan to the server.");
   return element("div", { className: "explained" }, factsOf(found), text);
 }
 
@@ -266,9 +268,12 @@ async function openProgram(details, name) {
   if (!details.open || plan) return;
   const path = `/v1/programs/${encodeURIComponent(name)}`;
   const text = element("p", { className: "quiet" }, "Asking for the plan");
-  const plot = element("p", { className: "quiet" }, "Drawing the plan");
-  details.append(element("div", { className: "plan" }, text, plot));
+  const made = element("div", { className: "plan" }, text);
+  details.append(made);
   await shownOrWhy(text, explanationOf(name, path));
+  if (!made.querySelector("pre")) return;
+  const plot = element("p", { className: "quiet" }, "Drawing the plan");
+  made.append(plot);
   await shownOrWhy(plot, plotOf(name, path));
 }
 
