@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
 
+from cloakwork.base.control_groups import most_bytes
 from cloakwork.errors import CloakworkError, MemoryBudgetError
 
 P = ParamSpec("P")
@@ -71,13 +72,14 @@ def _is_refused_memory(error: Exception) -> bool:
 
 @cache
 def physical_bytes() -> int:
-    """Bytes of memory that the machine has.
+    """Bytes of memory that the machine has, or that the container may take that this runs in.
 
     Example:
         >>> physical_bytes() > 10**8
         True
     """
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(min(whole, most_bytes()))
 
 
 @cache
