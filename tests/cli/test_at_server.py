@@ -93,7 +93,7 @@ def test_wrong_use_is_named(
 
     monkeypatch.setenv("CLOAKWORK_TOKEN", (serving.folder / "token").read_text())
     unknown = own.refusal("run", "nothing", "sent.cw", *at, *keys)
-    assert "there is no such program" in unknown
+    assert "there is no such program here; cloakwork interface --server URL lists" in unknown
     assert "what none there can have" in own.refusal("interface", "../norm", *at, "-o", "other.cw")
     others = own.refusal("run", "doubled", "sent.cw", *at, *keys)
     assert "expected evaluation keys of" in others
@@ -115,7 +115,9 @@ def test_a_server_that_is_not_the_right_one_is_named(
 ) -> None:
     command, url = Cloakwork(tmp_path), f"https://127.0.0.1:{serving.port}"
     monkeypatch.setenv("CLOAKWORK_TOKEN", "guessed")
-    assert "authority" in command.refusal("interface", "--server", url)
+    untrusted = command.refusal("interface", "--server", url)
+    assert "certificate verify failed: self-signed certificate; give a file" in untrusted
+    assert "by --ca" in untrusted
     missing = command.refusal("interface", "--server", url, "--ca", "none.pem")
     assert "there is no file none.pem" in missing
     (tmp_path / "text").write_text("text")

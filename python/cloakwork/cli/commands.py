@@ -21,7 +21,11 @@ _INSECURE = click.option(
     "--insecure", is_flag=True, help="Allow parameters below 128-bit security, for tests."
 )
 # Advice of the library, and as the command line takes it.
-_INSECURE_WORDS = "read it with insecure=True", "give --insecure"
+_WORDS = {
+    "read it with insecure=True": "give --insecure",
+    "as authority": "by --ca",
+    "ask for the list": "cloakwork interface --server URL lists what there is",
+}
 _PASSPHRASE_FD = click.option(
     "--passphrase-fd", type=int, help="A file descriptor with the passphrase of the client's file."
 )
@@ -47,8 +51,14 @@ def status_of(arguments: list[str] | None) -> int:
     except click.Abort:
         return INTERRUPTED
     except (CloakworkError, OSError) as error:
-        return _refused("cloakwork", str(error).replace(*_INSECURE_WORDS))
+        return _refused("cloakwork", _worded(str(error)))
     return status or 0
+
+
+def _worded(message: str) -> str:
+    for words, own in _WORDS.items():
+        message = message.replace(words, own)
+    return message
 
 
 def _refused(command: str, message: str) -> int:

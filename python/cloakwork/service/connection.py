@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import httpx
 
 _T = TypeVar("_T")
+_CERTIFICATE = re.compile(r"CERTIFICATE_VERIFY_FAILED\]? *(.*?)\.?(?: \(_ssl\.c:\d+\))?$")
 # Of what tells of programs, keys and jobs.
 _MOST_TOLD = 1 << 26
 
@@ -164,10 +166,12 @@ def _named(url: str) -> Iterator[None]:
             f"{error}; look whether the URL is right"
         ) from error
     except httpx.HTTPError as error:
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+        untrusted = _CERTIFICATE.search(str(error))
+        if untrusted is not None:
             raise UntrustedServerError(
-                f"cannot trust {url}: {error}; give the certificates that its own follows from as "
-                "authority, or see whether the URL is right"
+                f"cannot trust {url}: expected a certificate of its own that follows from trusted "
+                f"ones, got this refusal: {untrusted[1]}; give a file of those that it follows "
+                "from as authority, or see whether the URL is right"
             ) from error
         raise ServerUnreachableError(
             f"cannot reach {url}: {str(error) or type(error).__name__}; see whether it is there, "
