@@ -89,6 +89,27 @@ def test_a_server_is_ready_from_its_start_on_until_it_ends(tmp_path: Path) -> No
     assert asyncio.run(told()) == [(503, False), (200, True), (503, False)]
 
 
+def test_a_server_whose_worker_cannot_start_is_not_ready_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sys, "executable", f"{tmp_path}/nothing")
+    served = app(Settings(tmp_path))
+
+    async def told() -> int:
+        transport = httpx.ASGITransport(served)
+        async with (
+            httpx.AsyncClient(transport=transport, base_url="http://here") as client,
+            served.router.lifespan_context(served),
+        ):
+            while not caplog.records:
+                await asyncio.sleep(0.01)
+            return (await client.get("/readyz")).status_code
+
+    assert asyncio.run(asyncio.wait_for(told(), SECONDS)) == 503
+    (record,) = caplog.records
+    assert f"{tmp_path}/nothing" in record.getMessage()
+
+
 def _of_image(start: str) -> list[str]:
     """The words of the line of the Dockerfile that begins so, which writes them as JSON."""
     (found,) = re.findall(rf"^{start} (\[.*\])$", DOCKERFILE, re.MULTILINE)

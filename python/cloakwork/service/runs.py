@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -25,6 +26,7 @@ from cloakwork.service.progress import ProgressOfJobs
 from cloakwork.service.settings import Settings
 from cloakwork.service.store import Store
 
+_LOG = logging.getLogger(__name__)
 # How often expired results are looked for, in seconds.
 _EVERY = 60.0
 # Seconds of a run below which its process knows of the next one before it ends.
@@ -53,6 +55,7 @@ class Runs:
         # Of each process the jobs that it was asked for: the first one runs.
         self._asked: list[list[ServedJob]] = [[] for _ in range(settings.workers)]
         self._tasks: set[asyncio.Task[None]] = set()
+        self._has_failed = False
 
     async def start(self) -> None:
         """Begin, with what ran when the server ended before."""
@@ -64,7 +67,16 @@ class Runs:
         """Do something beside all else, to its end or the server's."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """Say why something has failed, whatever it was: jobs may not be run any more."""
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._has_failed = True
+            _LOG.error(
+                "cannot run jobs any more: %s; start the server again", error, exc_info=error
+            )
 
     async def stop(self) -> None:
         """End; what runs is run again after the next start."""
@@ -76,8 +88,7 @@ class Runs:
     @property
     def is_ready(self) -> bool:
         """Whether jobs are taken from the queue: from the start on, and until the end."""
-        is_working = not any(task.done() for task in self._tasks)
-        return bool(self._tasks) and is_working and not self.is_ending
+        return bool(self._tasks) and not self._has_failed and not self.is_ending
 
     async def changed(self) -> None:
         """Say that a job is there, has gone on, or has ended."""
