@@ -594,12 +594,19 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--limit-file", type=_FILE, help="Limits as a file of TOML.")
 @click.option("--show-plans", is_flag=True, help="Let users see how programs are planned.")
 @click.option("--allow-upload", is_flag=True, help="Let users put programs of their own.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["warning", "info"]),
+    metavar="LEVEL",
+    default="warning",
+    help="info tells of each request.",
+)
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
     """Run programs for others; cloakwork token and audit go with it.
 
-    They reach this machine by cloakwork.connect. The programs are FOLDER/programs/NAME.cw; the
-    folder keeps keys and jobs, too. Limits: memory, seconds, jobs, key-bytes, input-bytes,
+    The programs are FOLDER/programs/NAME.cw. Limits: memory, seconds, jobs, key-bytes, input-bytes,
     state-bytes, programs, program-bytes, attempts, kept, keys-unused.
     """
     from cloakwork.cli.serving import serve_at  # noqa: PLC0415

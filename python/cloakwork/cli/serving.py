@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +28,8 @@ def serve_at(
     limit_file: Path | None,
     allow_upload: bool,
     show_plans: bool,
+    cluster: str | None,
+    log_level: str,
 ) -> None:
     """Answer requests until the process is ended.
 
@@ -59,7 +62,8 @@ def serve_at(
     from cloakwork.service.settings import Settings  # noqa: PLC0415
 
     said = limits_of(limits, limit_file)
-    said |= {"uploads": allow_upload, "plans": show_plans}
+    said |= {"uploads": allow_upload, "plans": show_plans, "cluster": cluster}
+    _log(log_level)
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
     served = app(settings)
     config = uvicorn.Config(
@@ -69,6 +73,7 @@ def serve_at(
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
         log_level="warning",
+        access_log=False,
     )
     bound = config.bind_socket()
     # An answer is head and body, and one would wait for the other's acknowledgement: 40 ms.
@@ -78,3 +83,11 @@ def serve_at(
     protocol = "https" if config.is_ssl else "http"
     click.echo(f"serving at {protocol}://{host}:{bound.getsockname()[1]}")
     ListeningServer(config, served.state.release).run(sockets=[bound])
+
+
+def _log(level: str) -> None:
+    """Have what the server tells of its requests on standard error."""
+    logger, handler = logging.getLogger("cloakwork.service"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(level.upper())

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
@@ -40,6 +41,7 @@ from cloakwork.service.settings import Settings
 from cloakwork.service.state_requests import StateRequests
 from cloakwork.service.states import Owner
 from cloakwork.service.store import Store
+from cloakwork.service.telling import Figures, Telling
 
 # What a sender says of evaluation keys.
 _OF_KEYS = ("key_id", "program")
@@ -111,7 +113,12 @@ def app(settings: Settings) -> Starlette:
     ]
     # Whatever is not found or not allowed is told as the rest.
     handlers: Mapping[Any, Any] = {HTTPException: _http_problem}
-    made = Starlette(routes=routes, lifespan=living, exception_handlers=handlers)
+    made = Starlette(
+        routes=routes,
+        lifespan=living,
+        exception_handlers=handlers,
+        middleware=[Middleware(Telling, figures=server.figures)],
+    )
     made.state.release = server.runs.release
     return made
 
@@ -154,6 +161,7 @@ class _Server:
         self._signing = self._store.signing_key()
         self._predictions: dict[str, Prediction] = {}
         self.runs = Runs(self._jobs, self._store, settings)
+        self.figures = Figures()
         self._own = OwnPrograms(self._store, settings)
         self.programs = ProgramRequests(
             self._store, self._own, self._signing.public.hex(), settings.most_program_bytes
@@ -173,6 +181,7 @@ class _Server:
         async def answer(request: Request) -> Response:
             try:
                 user = self._tokens.user_of(request.headers.get("authorization"))
+                request.state.user = user
                 # Starlette lets HEAD be asked wherever GET may be.
                 handler = handlers.get(request.method) or handlers["GET"]
                 return await handler(request, user)
@@ -191,8 +200,12 @@ class _Server:
 
     async def metrics(self, _: Request) -> Response:
         """Counts, as Prometheus reads them."""
-        lines = [f'cloakwork_jobs{{state="{name}"}} {n}' for name, n in self._jobs.counts().items()]
-        return Response("\n".join([*lines, ""]), media_type="text/plain; version=0.0.4")
+        told = self.figures.told(
+            self._jobs.counts(),
+            queue_seconds=self._jobs.seconds_waiting(),
+            key_bytes=self._store.key_bytes,
+        )
+        return Response(told, media_type="text/plain; version=0.0.4")
 
     async def description(self, _: Request) -> Response:
         """All requests, as OpenAPI describes them."""

@@ -27,12 +27,16 @@ class RunProcess:
 
     Args:
         settings: What it is held to.
+        number: Which of the server's processes it is.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, number: int) -> None:
         self._options = ["--memory", f"{settings.memory_bytes}"]
         if settings.insecure:
             self._options.append("--insecure")
+        if settings.cluster is not None:
+            place = settings.folder.resolve() / "cluster" / f"{number}"
+            self._options += ["--cluster", settings.cluster, "--place", str(place)]
         self._process: Process | None = None
         # Whoever asked first has it first.
         self._turn = asyncio.Lock()

@@ -125,7 +125,7 @@ class Runs:
 
     async def _work(self, number: int) -> None:
         """Run one job after the other in one process, or the next where it was killed."""
-        process = RunProcess(self._settings)
+        process = RunProcess(self._settings, number)
         try:
             while True:
                 await process.start()

@@ -33,6 +33,8 @@ class Settings:
         most_seconds: How long a run may take by what is known before it.
         kept_key_seconds: How long evaluation keys are kept that no job is run with.
         plans: Whether users see how programs are planned; whoever needs no token does.
+        cluster: The address of a Dask scheduler on whose workers programs run; None for here. They
+            see the server's folder.
         insecure: Whether programs may be below 128-bit security, for tests.
     """
 
@@ -54,6 +56,7 @@ class Settings:
     most_seconds: float = math.inf
     kept_key_seconds: float = 30 * 24 * 3600.0
     plans: bool = False
+    cluster: str | None = None
     insecure: bool = False
 
     @property

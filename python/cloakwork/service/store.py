@@ -230,6 +230,11 @@ class Store:
                 )
         return found
 
+    @property
+    def key_bytes(self) -> int:
+        """What the evaluation keys of all users take."""
+        return sum(path.stat().st_size for path in self.folder.glob("keys/*/*"))
+
     def remove_unused_keys(self) -> None:
         """Remove evaluation keys, and parts of such, that were not used for too long."""
         before = time.time() - self._kept_key_seconds

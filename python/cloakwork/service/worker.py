@@ -11,6 +11,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import sys
 from collections import OrderedDict
 from contextlib import suppress
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.base.progress import followed
+from cloakwork.cluster import Dask
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime import container
 from cloakwork.runtime.evaluator import Evaluator
@@ -40,10 +42,11 @@ class Worker:
 
     Args:
         insecure: Whether programs may be below 128-bit security.
+        on: The cluster that runs them; None for this process.
     """
 
-    def __init__(self, *, insecure: bool) -> None:
-        self._insecure = insecure
+    def __init__(self, *, insecure: bool, on: Dask | None = None) -> None:
+        self._insecure, self._on = insecure, on
         # And what each takes.
         self._evaluators: OrderedDict[tuple[str, ...], tuple[Evaluator, int]] = OrderedDict()
 
@@ -83,7 +86,9 @@ class Worker:
         given = load(inputs, RunInputs)
         kept = load(state[0], EncryptedState) if state else None
         with followed(_tell):
-            made = evaluator.run(given.encrypted, given.clear(evaluator.program), state=kept)
+            made = evaluator.run(
+                given.encrypted, given.clear(evaluator.program), state=kept, on=self._on
+            )
         if state and kept:
             kept.save(state[1])
         # The server reads them after this answer, and lets them outlast a loss of power. One that
@@ -121,9 +126,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--insecure", action="store_true")
     parser.add_argument("--memory", type=int, required=True)
+    parser.add_argument("--cluster")
+    parser.add_argument("--place", type=Path)
     asked = parser.parse_args()
     hold(asked.memory)
-    worker = Worker(insecure=asked.insecure)
+    on = None if asked.cluster is None else _cluster(asked.cluster, asked.place)
+    worker = Worker(insecure=asked.insecure, on=on)
     for line in sys.stdin:
         try:
             told = worker.run(**json.loads(line))
@@ -139,6 +147,13 @@ def _tell(done: float, of: float, step: str) -> None:
 def _say(told: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(told) + "\n")
     sys.stdout.flush()
+
+
+def _cluster(address: str, place: Path) -> Dask:
+    """A cluster that has its files in a folder, without those that an earlier process left."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(mode=0o700, parents=True)
+    return Dask(address, place)
 
 
 def hold(nbytes: int) -> None:
