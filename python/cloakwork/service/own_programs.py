@@ -37,6 +37,8 @@ class OwnPrograms:
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store, self._settings = store, settings
+        # However many are sent at once, one is read at a time.
+        self._reading = asyncio.Lock()
 
     async def of(self, user: str) -> Sequence[str]:
         """The names of a user's programs; they can be asked for afterwards."""
@@ -90,7 +92,8 @@ class OwnPrograms:
             named_full_disk(str(path.parent), "free some"),
             written_whole({path: lambda file: file.write(data)}) as partials,
         ):
-            fingerprint = await self._checked(partials[path], name)
+            async with self._reading:
+                fingerprint = await self._checked(partials[path], name)
             if await self.served(user, name) == own:
                 self._require_same(own, name, fingerprint)
             elif name in self._store.programs:
