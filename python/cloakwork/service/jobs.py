@@ -238,7 +238,8 @@ class Jobs:
                 self.states.advance(job.name)
             self.states.clean(step)
         _, started = self._running.get(job.name, (job, now))
-        if problem is None:
+        # A clock may have been set back.
+        if problem is None and started < now:
             self._measured.add(job.program, now - started, predicted=job.seconds, ended=now)
         self._forget(job)
 
