@@ -600,7 +600,7 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
     type=click.Choice(["warning", "info"]),
     metavar="LEVEL",
     default="warning",
-    help="info tells of each request.",
+    help="info writes a line a request.",
 )
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
