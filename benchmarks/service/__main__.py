@@ -81,8 +81,9 @@ def _load(clients: int, workers: int, seconds: float) -> load.Load:
         print(f"{what:<10}{len(times):>7} jobs, p50 {p50:.1f} ms, p99 {p99:.1f} ms")
     alone = ", ".join(f"{each:.1f}" for each in found.alone)
     print(f"{found.throughput:.1f} jobs a second; in one process {alone}")
-    last = found.memory[-1][1] / 2**20
-    print(f"memory of the server {last:.1f} MiB at the end; refusals {dict(found.refusals)}")
+    early, late = (found.memory[at][1] / 2**20 for at in (len(found.memory) // 5, -1))
+    print(f"memory of the server {early:.1f} MiB after a fifth of the time, {late:.1f} at the end")
+    print(f"refusals {dict(found.refusals)}")
     return found
 
 

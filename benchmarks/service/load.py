@@ -121,16 +121,24 @@ async def _one(
         x = draw.uniform(-1, 1, SMALL.size)
         given = RunInputs.of(client.program, client.encrypt(x)).to_bytes()
         start = time.perf_counter()
-        answer = await connection.post(
-            f"/v1/programs/{_NAME}/jobs", params={"keys": keys}, content=given
-        )
+        try:
+            answer = await connection.post(
+                f"/v1/programs/{_NAME}/jobs", params={"keys": keys}, content=given
+            )
+        except httpx.TransportError as error:
+            found.wrong.append(f"{type(error).__name__} of a request")
+            continue
         taken = time.perf_counter()
         if not _is_accepted(answer, found):
             await asyncio.sleep(1)
             continue
         found.accepted.append(taken - start)
-        while answer.status_code == httpx.codes.ACCEPTED:
-            answer = await connection.get(answer.headers["location"], headers=_WAIT)
+        try:
+            while answer.status_code == httpx.codes.ACCEPTED:
+                answer = await connection.get(answer.headers["location"], headers=_WAIT)
+        except httpx.TransportError as error:
+            found.wrong.append(f"{type(error).__name__} of a job")
+            continue
         if answer.status_code != httpx.codes.OK:
             found.wrong.append(f"{answer.status_code} of a job")
         elif time.perf_counter() - begin < found.seconds:

@@ -12,6 +12,10 @@ import click
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
 from cloakwork.service.access import is_here
 
+# A connection without requests is closed by the client first, after 5 seconds with httpx: what it
+# sends just when it is closed here would be lost.
+_IDLE_SECONDS = 75
+
 
 def serve_at(
     folder: Path,
@@ -74,6 +78,7 @@ def serve_at(
         ssl_keyfile=tls_key,
         log_level="warning",
         access_log=False,
+        timeout_keep_alive=_IDLE_SECONDS,
     )
     bound = config.bind_socket()
     # An answer is head and body, and one would wait for the other's acknowledgement: 40 ms.
