@@ -25,7 +25,7 @@ help:
 	@echo "make crates     check licences, sources and versions of what the engine is built of"
 	@echo "make lint       check format and types only"
 	@echo "make health     count what makes the package hard to change, and compare with main"
-	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters"
+	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters, a server"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
 	@echo "make clean      remove what make has made"
 
@@ -115,6 +115,8 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@$(BIN)/python -m benchmarks.nn
 	@echo "== measuring programs on a cluster"
 	@$(BIN)/python -m benchmarks.cluster
+	@echo "== measuring a server"
+	@$(BIN)/python -m benchmarks.service
 
 # Zig links against a glibc of 2014, and nothing is compiled for this processor alone. The kernels of
 # the software device are for tests.

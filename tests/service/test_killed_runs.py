@@ -26,6 +26,7 @@ def _function(x: Any) -> Any:
     return np.exp(np.tanh(x))
 
 
+@pytest.mark.random
 @pytest.mark.parametrize("attempts", [1, 3])
 def test_jobs_are_run_again_or_fail_by_name(tmp_path: Path, attempts: int) -> None:
     put(tmp_path, slow=cw.compile(_function, (256,), log_n=13, insecure=True))

@@ -165,6 +165,7 @@ def test_wrong_use_is_named(serving: Serving) -> None:
         server.evaluator("norm", evaluator)  # type: ignore[arg-type]
 
 
+@pytest.mark.random
 def test_jobs_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
     put(tmp_path, norm=_programs()["norm"])
     serving = Serving(tmp_path)
@@ -258,6 +259,7 @@ def test_nobody_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         cw.connect("127.0.0.1:9")
 
 
+@pytest.mark.random
 def test_whatever_is_asked_is_answered_by_a_refusal(serving: Serving) -> None:
     draw = random.Random(1)
     connection = _as(serving, "bob")._connection

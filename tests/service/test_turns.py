@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from cloakwork.service.turns import Turns, seconds_until
 from tests.thoroughness import ALL
 
+pytestmark = pytest.mark.random
 CASES = 2000 if ALL else 100
 
 
