@@ -1,6 +1,7 @@
 """Bootstrapping through the bindings: it refreshes, and refuses by name what it cannot."""
 
 import math
+from dataclasses import asdict
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from cloakwork.errors import (
     MissingKeyError,
     ValueOutOfRangeError,
 )
+from cloakwork.plan.parameters.bootstrapping import ThinLevels, levels_of_ring
 
 PARAMETERS = BootstrappingParameters(8, levels=2, insecure=True)
 SLOTS = 32
@@ -46,6 +48,22 @@ def test_a_spent_ciphertext_is_refreshed(
     decrypted = secret.decrypt(fresh, estimate).decode()
     assert np.abs(decrypted - values).max() < 2.0**-fresh.precision
     assert fresh.precision > 20
+
+
+@pytest.mark.parametrize("thin", levels_of_ring(16)[:-1])
+def test_thin_levels_are_as_precise_as_estimated(thin: ThinLevels) -> None:
+    # The ring is smaller than that of the set; errors of the sine and of thin scales are the same.
+    parameters = BootstrappingParameters(10, insecure=True, **asdict(thin))
+    secret = SecretKey.generate(parameters.parameters)
+    bootstrapping = Bootstrapping(parameters, slots=512, packing="real")
+    evaluator = Evaluator(secret.bootstrapping_keys(bootstrapping))
+    values = np.linspace(-1, 1, 512)
+    encoded = parameters.parameters.encode(values, level=bootstrapping.input_level, bound=1.0)
+    fresh = evaluator.bootstrap(secret.encrypt(encoded), bootstrapping)
+    assert fresh.level - bootstrapping.input_level == thin.levels
+    errors = secret.decrypt(fresh, fresh.estimate).decode() - values
+    assert errors.std() < fresh.estimate.deviation
+    assert np.abs(errors).max() < 2.0**-fresh.precision
 
 
 def test_two_real_vectors_are_refreshed_at_once(secret: SecretKey) -> None:

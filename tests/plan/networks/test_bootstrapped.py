@@ -133,6 +133,18 @@ def test_an_mlp_of_twenty_layers_has_no_bootstrap_too_many() -> None:
     require_results_of_torch(program, module, x)
 
 
+@pytest.mark.parametrize(("precision", "levels", "needed"), [(8, 16, 3), (13, 13, 4), (16, 10, 5)])
+def test_levels_are_as_thin_as_the_precision_allows(
+    precision: int, levels: int, needed: int
+) -> None:
+    module, x = mlp(14), torch.rand(64, 8)
+    options: dict[str, Any] = {"degrees": DEGREES, "log_n": 16, "bootstrap": True}
+    program = cw.nn.compile(module, x[:1], calibration=x, precision=precision, **options)
+    scheme = program.scheme
+    assert scheme.refreshing.output_level - scheme.refreshing.input_level == levels
+    assert len(bootstraps(program)) == needed
+
+
 @pytest.mark.slow
 def test_twelve_convolutions_with_residual_joins() -> None:
     module, x = residual(Block, 6), torch.rand(32, 1, 4, 4)

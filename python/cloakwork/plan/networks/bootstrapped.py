@@ -24,9 +24,9 @@ from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
-from cloakwork.plan.parameters.rings import cheapest_of
+from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error
-from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, chains_of_ring
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.schemes.ckks_noise import NoiseModel
@@ -62,7 +62,12 @@ def bootstrapped(
     def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
         log_n, network, batch = each
         announce(f"placing bootstraps in a ring of degree 2^{log_n}")
-        return _in_ring(network, inputs_of, options, log_n, batch)
+        return cheapest_of(
+            chains_of_ring(options, log_n),
+            lambda chain: _in_ring(network, inputs_of, options, chain, batch),
+            price_of_one,
+            at_first,
+        )
 
     return cheapest_of(tried, attempt, price_of_one)
 
@@ -87,20 +92,19 @@ def _in_ring(
     network: StagedNetwork,
     inputs_of: Callable[[int], SimulatedInputs],
     options: NetworkOptions,
-    log_n: int,
+    chain: RefreshingChain,
     batch: int,
 ) -> NetworkPlan:
-    """The plan for one ring."""
+    """The plan for one ring, of some levels."""
     lanes = network.lanes(batch)
     width = network.width(lanes)
     inputs = inputs_of(width)
-    chain = RefreshingChain.of(options, log_n)
     costs, refreshing = chain.costs, chain.refreshing
     _require_shallow(network, refreshing, options)
     # Of a program of any depth: every level costs what the one in the middle does.
     middle = costs.at((refreshing.input_level + refreshing.output_level) // 2)
     typical = replace(costs, levels=(middle,) * (network.depth + 1))
-    slots = 1 << (log_n - 1)
+    slots = refreshing.chain.slots
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
     packings, _ = chosen_packings(network, slots // lanes, typical, level_price)
     whole, refreshable = lowered(options.title, network, packings, slots, typical)

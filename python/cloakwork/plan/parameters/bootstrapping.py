@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from cloakwork._native import BootstrappingParameters
@@ -13,6 +15,30 @@ from cloakwork.programs.refreshing import Refreshing
 # nobody asks for one: keys of the largest take more memory than most machines have.
 SECURE_RINGS = range(15, 18)
 USUAL_RINGS = range(15, 17)
+
+
+@dataclass(frozen=True, slots=True)
+class ThinLevels:
+    """Levels of fewer bits than those of a ring's usual set, of which more fit.
+
+    Args:
+        levels: How many a refreshed value has left.
+        scale_bits: Base-2 logarithm of their scale.
+        base_bits: That of the modulus of level 0.
+        ratio_bits: That of this modulus over the largest message.
+        reduction_bits: What each level of the modular reduction divides by.
+    """
+
+    levels: int
+    scale_bits: float
+    base_bits: float
+    ratio_bits: float
+    reduction_bits: float
+
+
+# The thinnest first; errors of a refreshed number are about 2^-19.7 and 2^-21.2, where those of the
+# usual set are 2^-23.
+_THIN = {16: (ThinLevels(16, 32.0, 43.0, 12.5, 54.0), ThinLevels(13, 36.0, 47.0, 12.5, 56.0))}
 # Bits above the bound of a value, as in `plan.parameters.ckks`: for its sign, for noise, and to see
 # that a result breaks its bound.
 _HEADROOM_BITS = 18
@@ -72,8 +98,10 @@ def _require_bound(bound: float) -> None:
 
 
 @lru_cache(maxsize=64)
-def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
-    """The bootstrapping in a ring.
+def refreshing_for(
+    log_n: int, *, bound: float, insecure: bool, thin: ThinLevels | None = None
+) -> Refreshing:
+    """The bootstrapping in a ring, of its usual levels or of thinner ones.
 
     Example:
         >>> refreshing_for(16, bound=1.0, insecure=False).chain.insecure
@@ -86,7 +114,20 @@ def refreshing_for(log_n: int, *, bound: float, insecure: bool) -> Refreshing:
             f"bootstrapping, got {log_n}; leave log_n out, or set insecure, for tests"
         )
     allowed = insecure and log_n not in SECURE_RINGS
-    return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed))
+    levels = {} if thin is None else asdict(thin)
+    return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed, **levels))
+
+
+def levels_of_ring(log_n: int) -> Sequence[ThinLevels | None]:
+    """What the levels of a ring may be, the most first; None for those of its usual set.
+
+    Example:
+        >>> [None if each is None else each.levels for each in levels_of_ring(16)]
+        [16, 13, None]
+        >>> levels_of_ring(15)
+        (None,)
+    """
+    return (*_THIN.get(log_n, ()), None)
 
 
 def least_level(refreshing: Refreshing, bound: float) -> int:

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from cloakwork.errors import InvalidParametersError
-from cloakwork.plan.parameters.bootstrapping import least_level, refreshing_for
+from cloakwork.plan.parameters.bootstrapping import (
+    ThinLevels,
+    least_level,
+    levels_of_ring,
+    refreshing_for,
+)
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.splits import split_by_cost
@@ -93,19 +98,23 @@ class RefreshingChain:
         log_n: Base-2 logarithm of the ring degree.
         refreshing: What bootstraps do to values up to 1; levels and costs are those of any bound.
         costs: What operations and bootstraps cost.
+        thin: Its levels, where they are not those of the ring's usual set.
     """
 
     options: RealOptions
     log_n: int
     refreshing: Refreshing
     costs: Costs
+    thin: ThinLevels | None = None
 
     @classmethod
-    def of(cls, options: RealOptions, log_n: int) -> RefreshingChain:
-        """The chain of a ring."""
-        refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure)
+    def of(
+        cls, options: RealOptions, log_n: int, thin: ThinLevels | None = None
+    ) -> RefreshingChain:
+        """The chain of a ring, of its usual levels or of thinner ones."""
+        refreshing = refreshing_for(log_n, bound=1.0, insecure=options.insecure, thin=thin)
         costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
-        return cls(options, log_n, refreshing, costs)
+        return cls(options, log_n, refreshing, costs, thin)
 
     def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
         """A program with bootstraps where they cost least, two at a time where that is precise."""
@@ -114,7 +123,7 @@ class RefreshingChain:
         operations = lowered.program.operations
         spent = (values[each.operand] for each in operations if isinstance(each, Bootstrap))
         bound, insecure = largest_bound(spent), self.options.insecure
-        refreshing = refreshing_for(self.log_n, bound=bound, insecure=insecure)
+        refreshing = refreshing_for(self.log_n, bound=bound, insecure=insecure, thin=self.thin)
         lowered, values, error = self._precise(candidate, lowered, values, refreshing)
         price = total_seconds(lowered.program, self.costs)
         return RefreshedProgram(lowered, refreshing, values, error, price)
@@ -159,3 +168,25 @@ class RefreshingChain:
             with suppress(InvalidParametersError):
                 return paired, bounds, candidate.precise_error(paired, bounds, noise)
         return lowered, values, candidate.precise_error(lowered, values, noise)
+
+
+def chains_of_ring(options: RealOptions, log_n: int) -> list[RefreshingChain]:
+    """The chains that may be precise enough, the one whose bootstraps leave most levels first.
+
+    The bootstraps of all take about as long, so that the first that is precise enough is cheapest.
+
+    Example:
+        >>> [
+        ...     each.refreshing.output_level - each.refreshing.input_level
+        ...     for each in chains_of_ring(RealOptions(precision=8), 16)
+        ... ]
+        [16, 13, 10]
+        >>> len(chains_of_ring(RealOptions(precision=20), 16))
+        1
+    """
+    chains = [RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n)]
+    return [
+        each
+        for each in chains
+        if each.thin is None or each.refreshing.precision > options.precision
+    ]

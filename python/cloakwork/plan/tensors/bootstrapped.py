@@ -9,9 +9,9 @@ from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level
-from cloakwork.plan.parameters.rings import cheapest_of
+from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, chains_of_ring
 from cloakwork.plan.tensors.lower import Lowered
 from cloakwork.plan.tensors.search import ADVICE_ON_ERRORS, Plan, Task, Ways
 from cloakwork.schemes.ckks_noise import NoiseModel
@@ -40,7 +40,16 @@ def cheapest_bootstrapped_plan(task: Task) -> Plan:
 
 
 def _in_ring(task: Task, log_n: int) -> Plan:
-    chain = RefreshingChain.of(task.options, log_n)
+    """The first that is precise enough."""
+    return cheapest_of(
+        chains_of_ring(task.options, log_n),
+        lambda chain: _on_chain(task, chain),
+        lambda plan: plan.cost,
+        at_first,
+    )
+
+
+def _on_chain(task: Task, chain: RefreshingChain) -> Plan:
     _require_possible(task, chain)
 
     ways = Ways(
