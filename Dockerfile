@@ -12,7 +12,7 @@ USER 10001:10001
 VOLUME /data
 EXPOSE 8765
 HEALTHCHECK --interval=30s --start-period=60s --timeout=15s \
-    CMD ["python", "-m", "cloakwork.service.alive", "8765"]
+    CMD ["python", "-m", "cloakwork.service.server.alive", "8765"]
 
 ENTRYPOINT ["cloakwork", "serve", "/data", "--host", "0.0.0.0", "--port", "8765", "--token-file", "/data/tokens"]
 # Behind a proxy that has the certificate: --behind-tls.

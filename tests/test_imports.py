@@ -121,6 +121,13 @@ def test_frontends_do_not_know_one_another(frontend: str) -> None:
                 assert room == frontend, f"{module_of(path)} imports {module}"
 
 
+@pytest.mark.parametrize(("room", "other"), [("client", "server"), ("server", "client")])
+def test_the_sides_of_a_service_share_what_lies_beside_them(room: str, other: str) -> None:
+    for path in (PACKAGE / "service" / room).rglob("*.py"):
+        for module in imported(path):
+            assert not module.startswith(f"cloakwork.service.{other}"), f"{path.name}: {module}"
+
+
 def test_no_scheme_names_a_frontend_or_a_plan() -> None:
     for path in (PACKAGE / "schemes").rglob("*.py"):
         for module in imported(path):

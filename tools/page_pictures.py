@@ -19,8 +19,8 @@ from PIL import Image
 
 import cloakwork as cw
 from cloakwork.runtime.client import Client
-from cloakwork.service.remote import RemoteJob, Server
-from cloakwork.service.settings import Settings
+from cloakwork.service.client.remote import RemoteJob, Server
+from cloakwork.service.server.settings import Settings
 from tests.chromium import chromium, resize, text_of, until
 from tests.service.in_thread import pace_workers, served
 from tests.service.serving import put

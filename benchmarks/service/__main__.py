@@ -23,7 +23,7 @@ from benchmarks.service.programs import MIXED, SMALL
 from benchmarks.service.served import served
 from benchmarks.target import Target
 from cloakwork import _native
-from cloakwork.service.access import new_token
+from cloakwork.service.server.access import new_token
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

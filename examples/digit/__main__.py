@@ -18,8 +18,8 @@ import torch
 import uvicorn
 
 import cloakwork as cw
-from cloakwork.service.access import new_token
-from cloakwork.service.settings import Settings
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.settings import Settings
 from examples.digit.engine import require_engine
 from examples.digit.recipe import recipe_of
 from examples.digit.site import PAGE, PLACE, site

@@ -16,8 +16,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cloakwork.service.app import app
-from cloakwork.service.settings import Settings
+from cloakwork.service.server.app import app
+from cloakwork.service.server.settings import Settings
 from examples.digit.recipe import Recipe
 
 PAGE = Path(__file__).with_name("page")

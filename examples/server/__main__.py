@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 import cloakwork as cw
-from cloakwork.service.access import new_token
+from cloakwork.service.server.access import new_token
 from examples.server.certificate import write_certificate
 
 

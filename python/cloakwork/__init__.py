@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from cloakwork.runtime.program import Program
     from cloakwork.runtime.rekeying import RekeyingKey
     from cloakwork.runtime.state import EncryptedState
-    from cloakwork.service.connecting import aconnect, connect
+    from cloakwork.service.client.connecting import aconnect, connect
 
     __version__: str
 
@@ -70,12 +70,12 @@ _PLACES = {
     "SessionEvaluator": "frontends.tensors.session",
     "Spec": "programs.spec",
     "Tensor": "frontends.tensors.tensor",
-    "aconnect": "service.connecting",
+    "aconnect": "service.client.connecting",
     "boolean": "frontends",
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
     "compile": "frontends.tensors.compile",
-    "connect": "service.connecting",
+    "connect": "service.client.connecting",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "exactly": "frontends.exact.exactly",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.access import new_token
+from cloakwork.service.server.access import new_token
 from examples.server.certificate import write_certificate
 from tests.cli.command import Cloakwork
 from tests.families import BITS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.access import AccessTokens
+from cloakwork.service.server.access import AccessTokens
 from tests.cli.command import Cloakwork
 
 

@@ -28,16 +28,16 @@ from starlette.applications import Starlette
 import cloakwork as cw
 from cloakwork._native import SigningKey
 from cloakwork.errors import CloakworkError
-from cloakwork.service.access import AccessTokens, new_token
-from cloakwork.service.app import app
 from cloakwork.service.hashes import hash_of
-from cloakwork.service.jobs import Jobs, ServedJob
-from cloakwork.service.predicted import Prediction
 from cloakwork.service.problems import MEDIA_TYPE, error_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.settings import Settings
-from cloakwork.service.states import Owner, StoredState
+from cloakwork.service.server.access import AccessTokens, new_token
+from cloakwork.service.server.app import app
+from cloakwork.service.server.jobs import Jobs, ServedJob
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.states import Owner, StoredState
 from tests.fuzz.choices import Choices, feed
 from tests.fuzz.containers import ODD, changed
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from jsonschema import Draft202012Validator
 
-from cloakwork.service.openapi import document
+from cloakwork.service.server.openapi import document
 
 DESCRIPTION = document("0")
 _PLACES = {path: re.compile(re.sub(r"\{\w+\}", "[^/]+", path)) for path in DESCRIPTION["paths"]}

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from cloakwork.service import processes
-from cloakwork.service.app import app
-from cloakwork.service.listening import ListeningServer
-from cloakwork.service.settings import Settings
+from cloakwork.service.server import processes
+from cloakwork.service.server.app import app
+from cloakwork.service.server.listening import ListeningServer
+from cloakwork.service.server.settings import Settings
 from tests.service.paced_worker import PACE
 
 

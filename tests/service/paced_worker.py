@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from cloakwork.service.worker import Worker
+from cloakwork.service.server.worker import Worker
 
 # The folder in which a test leaves files named 0, 1, ...: the worker goes on by each.
 PACE = "CLOAKWORK_TEST_PACE"

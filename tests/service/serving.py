@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import cloakwork as cw
-from cloakwork.service.connecting import connect
-from cloakwork.service.remote import Server
+from cloakwork.service.client.connecting import connect
+from cloakwork.service.client.remote import Server
 
 
 class Serving:

@@ -14,7 +14,7 @@ import cloakwork as cw
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime import container
 from cloakwork.schemes.base import ReadLimits
-from cloakwork.service.remote import Server
+from cloakwork.service.client.remote import Server
 from tests.thoroughness import part
 
 PROGRAM = cw.compile(lambda x: x @ x, (16,), log_n=9, insecure=True)
@@ -50,7 +50,7 @@ def _ask(answer: Callable[[httpx.Request], httpx.Response]) -> Any:
 
 
 def test_what_is_damaged_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.service.asynchronous.PAUSES", (0.0, None))
+    monkeypatch.setattr("cloakwork.service.client.asynchronous.PAUSES", (0.0, None))
     with pytest.raises(cw.errors.AnswerMismatchError, match="expected one to the request"):
         _ask(_right)
     for seed in range(part(600)):

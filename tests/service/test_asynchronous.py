@@ -11,7 +11,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import NotServedError, RunCancelledError, ServerUnreachableError
-from cloakwork.service.asynchronous import AsyncServer
+from cloakwork.service.client.asynchronous import AsyncServer
 from tests.service.serving import Serving, put
 
 
@@ -109,7 +109,7 @@ def test_refusals_are_those_of_callers_that_wait(
     async def paused(_: object, seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr("cloakwork.service.connection.Awaited.pause", paused)
+    monkeypatch.setattr("cloakwork.service.client.connection.Awaited.pause", paused)
     with pytest.raises(ServerUnreachableError, match="see whether it is there"):
         asyncio.run(nowhere())
     assert pauses == [0.25, 0.5, 1.0, 2.0, 4.0]

@@ -18,9 +18,9 @@ import httpx
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.access import new_token
-from cloakwork.service.app import app
-from cloakwork.service.settings import Settings
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.app import app
+from cloakwork.service.server.settings import Settings
 from examples.server.certificate import write_certificate
 from tests.service.serving import Serving, put
 

@@ -17,15 +17,15 @@ import pytest
 import cloakwork as cw
 from cloakwork.base import progress
 from cloakwork.runtime.interface import Interface
-from cloakwork.service.access import new_token
-from cloakwork.service.answers import Answer
-from cloakwork.service.job_bar import job_bar
-from cloakwork.service.jobs import Jobs
-from cloakwork.service.predicted import Prediction
-from cloakwork.service.remote import RemoteJob, Server
+from cloakwork.service.client.answers import Answer
+from cloakwork.service.client.job_bar import job_bar
+from cloakwork.service.client.remote import RemoteJob, Server
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.settings import Settings
-from cloakwork.service.worker import Worker
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.jobs import Jobs
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.worker import Worker
 from tests.service.in_thread import pace_workers, served
 from tests.service.paced_worker import STEPS
 from tests.service.serving import put

@@ -22,7 +22,7 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime import container
 from cloakwork.runtime.clear_inputs import clear_inputs, values_of_clear
-from cloakwork.service.remote import Server
+from cloakwork.service.client.remote import Server
 from cloakwork.service.run_inputs import RunInputs
 from tests.cli.command import Cloakwork
 from tests.families import BITS, TENSORS, same

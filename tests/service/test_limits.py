@@ -18,14 +18,14 @@ from cloakwork.errors import (
     NotServedError,
     RunTooLongError,
 )
+from cloakwork.service.client.remote import Server
 from cloakwork.service.hashes import hash_of
-from cloakwork.service.limits import limits_of
-from cloakwork.service.memory import SharedMemory
-from cloakwork.service.predicted import Prediction
-from cloakwork.service.remote import Server
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.store import Store
-from cloakwork.service.worker import Worker
+from cloakwork.service.server.limits import limits_of
+from cloakwork.service.server.memory import SharedMemory
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.store import Store
+from cloakwork.service.server.worker import Worker
 from tests.service.serving import Serving, put
 
 DATA = {hash_of([data]): data for data in (b"used", b"unused")}

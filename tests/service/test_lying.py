@@ -23,8 +23,8 @@ from cloakwork.errors import (
     ServerUnreachableError,
 )
 from cloakwork.schemes.base import ReadLimits
+from cloakwork.service.client.remote import Server
 from cloakwork.service.receipts import SignedReceipt
-from cloakwork.service.remote import Server
 from tests.service.lying import OCTETS, Right, sending
 
 PROGRAM = cw.compile(lambda x: x @ x, (16,), log_n=9, insecure=True)
@@ -41,7 +41,7 @@ def _answers_as_described() -> None:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.service.asynchronous.PAUSES", (0.0, None))
+    monkeypatch.setattr("cloakwork.service.client.asynchronous.PAUSES", (0.0, None))
 
 
 def _run(answer: Callable[[httpx.Request], httpx.Response], value: float = 1.0) -> Any:
@@ -287,7 +287,7 @@ def test_an_answer_that_unpacks_to_another_is_named(connects: Callable[[str], No
 def test_an_answer_that_drips_is_given_up_on(
     connects: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloakwork.service.answers.SECONDS", 0.2)
+    monkeypatch.setattr("cloakwork.service.client.answers.SECONDS", 0.2)
 
     def blocks() -> Iterator[bytes]:
         yield _head(1000)
@@ -302,7 +302,7 @@ def test_an_answer_that_drips_is_given_up_on(
 def test_a_server_that_says_nothing_is_given_up_on(
     connects: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cloakwork.service.connecting._SECONDS", 0.1)
+    monkeypatch.setattr("cloakwork.service.client.connecting._SECONDS", 0.1)
 
     def blocks() -> Iterator[bytes]:
         sleep(1)

@@ -12,10 +12,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from starlette.routing import Route
 
 import cloakwork as cw
-from cloakwork.service.app import app
-from cloakwork.service.models import model_of, tensors_of
-from cloakwork.service.openapi import OPERATIONS
-from cloakwork.service.settings import Settings
+from cloakwork.service.server.app import app
+from cloakwork.service.server.models import model_of, tensors_of
+from cloakwork.service.server.openapi import OPERATIONS
+from cloakwork.service.server.settings import Settings
 from tests.families import ENCRYPTED, Family
 from tests.service.described import DESCRIPTION, misfit
 from tests.service.serving import Serving, put

@@ -26,11 +26,11 @@ from cloakwork.errors import (
     QuotaError,
 )
 from cloakwork.runtime import container
-from cloakwork.service.access import new_token
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.remote import Server
-from cloakwork.service.settings import Settings
-from cloakwork.service.store import Store
+from cloakwork.service.client.remote import Server
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.store import Store
 from tests.service.serving import Serving, put
 
 SMALL: dict[str, Any] = {"log_n": 9, "insecure": True}

@@ -14,11 +14,11 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import MissingDependencyError
-from cloakwork.service import explained
-from cloakwork.service.access import new_token
-from cloakwork.service.page import FILES
-from cloakwork.service.remote import RemoteJob
-from cloakwork.service.settings import Settings
+from cloakwork.service.client.remote import RemoteJob
+from cloakwork.service.server import explained
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.page import FILES
+from cloakwork.service.server.settings import Settings
 from tests.chromium import chromium, resize, text_of, told_by, until
 from tests.service.in_thread import pace_workers, served
 from tests.service.serving import put

@@ -20,9 +20,9 @@ from cloakwork.errors import (
     MalformedBytesError,
     ProgramMismatchError,
 )
-from cloakwork.service.access import new_token
-from cloakwork.service.agreed import AgreedEvaluator
+from cloakwork.service.client.agreed import AgreedEvaluator
 from cloakwork.service.receipts import SignedReceipt
+from cloakwork.service.server.access import new_token
 from tests.cli.command import Cloakwork
 from tests.service.serving import Serving, put
 

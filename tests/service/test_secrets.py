@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.remote import Server
+from cloakwork.service.client.remote import Server
 from tests.service.kinds import BY_NAME, KINDS, RING, Kind
 from tests.service.serving import Serving, put
 

@@ -30,13 +30,13 @@ from cloakwork.errors import (
     RunCancelledError,
     ServerUnreachableError,
 )
-from cloakwork.service.access import new_token
-from cloakwork.service.app import app
-from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob
-from cloakwork.service.jobs import Jobs
-from cloakwork.service.predicted import Prediction
-from cloakwork.service.remote import RemoteEvaluator, RemoteJob, Server
-from cloakwork.service.settings import Settings
+from cloakwork.service.client.asynchronous import AsyncEvaluator, AsyncJob
+from cloakwork.service.client.remote import RemoteEvaluator, RemoteJob, Server
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.app import app
+from cloakwork.service.server.jobs import Jobs
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.settings import Settings
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL
 
@@ -252,7 +252,7 @@ def test_an_answer_to_another_request_is_named(serving: Serving) -> None:
 
 
 def test_nobody_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.service.asynchronous.PAUSES", (0.0, None))
+    monkeypatch.setattr("cloakwork.service.client.asynchronous.PAUSES", (0.0, None))
     with pytest.raises(ServerUnreachableError, match="see whether it is there"):
         cw.connect("http://127.0.0.1:9")
     with pytest.raises(InvalidArgumentError, match="expected a URL"):

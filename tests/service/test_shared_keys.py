@@ -14,8 +14,8 @@ import cloakwork as cw
 from cloakwork.errors import MissingKeyError
 from cloakwork.runtime import container
 from cloakwork.schemes.base import ReadLimits
+from cloakwork.service.client.remote import Server
 from cloakwork.service.key_files import evaluator_of_files
-from cloakwork.service.remote import Server
 from tests.service.serving import Serving, put
 
 SMALL: dict[str, Any] = {"log_n": 9, "insecure": True}

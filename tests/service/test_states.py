@@ -27,13 +27,13 @@ from cloakwork.errors import (
     StepMismatchError,
     StepsSpentError,
 )
-from cloakwork.service.access import new_token
+from cloakwork.service.client.kept_state import KeptState
+from cloakwork.service.client.remote import RemoteEvaluator, Server
 from cloakwork.service.hashes import first_version
-from cloakwork.service.jobs import Jobs
-from cloakwork.service.kept_state import KeptState
-from cloakwork.service.predicted import Prediction
-from cloakwork.service.remote import RemoteEvaluator, Server
-from cloakwork.service.states import Owner, StoredState
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.jobs import Jobs
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.states import Owner, StoredState
 from tests.runtime.test_state import counter
 from tests.service.serving import Serving, put
 from tests.thoroughness import ALL

@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 import cloakwork as cw
-from cloakwork.service.access import new_token
-from cloakwork.service.settings import Settings
-from cloakwork.service.telling import LOGGER
+from cloakwork.service.server.access import new_token
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.telling import LOGGER
 from tests.service.in_thread import served
 from tests.service.serving import put
 

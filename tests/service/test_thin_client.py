@@ -22,7 +22,7 @@ print(json.dumps([client.decrypt(results).item(), [*sys.modules]]))
 # Of others, and of Cloakwork's own.
 _LARGE = {"torch", "scipy", "dask", "distributed", "matplotlib", "jax", "pandas", "sklearn"}
 _LARGE |= {"opt_einsum", "fsspec", "starlette", "uvicorn", "sqlite3", "anyio.from_thread"}
-_OWN = ("plan", "frontends", "cluster", "cli", "service.app", "service.store", "service.jobs")
+_OWN = ("plan", "frontends", "cluster", "cli", "service.server")
 
 
 def test_a_client_loads_what_it_takes_and_no_more(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_client_loads_what_it_takes_and_no_more(tmp_path: Path) -> None:
         serving.stop()
     found, modules = json.loads(printed.stdout)
     assert abs(found - 4) < 2.0**-8
-    assert "cloakwork.service.remote" in modules
+    assert "cloakwork.service.client.remote" in modules
     assert sorted(_LARGE & {*modules}) == []
     own = tuple(f"cloakwork.{name}" for name in _OWN)
     assert not [name for name in modules if name.startswith(own)]

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from cloakwork.service.turns import Turns, seconds_until
+from cloakwork.service.server.turns import Turns, seconds_until
 from tests.thoroughness import ALL
 
 pytestmark = pytest.mark.random

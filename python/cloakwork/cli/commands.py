@@ -623,7 +623,7 @@ def token(user: str, token_file: Path, days: int) -> None:
     """Print a token for a user of a server, which keeps its hash alone."""
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415
 
-    from cloakwork.service.access import new_token  # noqa: PLC0415
+    from cloakwork.service.server.access import new_token  # noqa: PLC0415
 
     click.echo(new_token(token_file, user, datetime.now(UTC) + timedelta(days=days)))
 

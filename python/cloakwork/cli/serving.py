@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from cloakwork.errors import InvalidArgumentError, MissingDependencyError
-from cloakwork.service.access import is_here
+from cloakwork.service.addresses import is_here
 
 # A connection without requests is closed by the client first, after 5 seconds with httpx: what it
 # sends just when it is closed here would be lost.
@@ -56,14 +56,14 @@ def serve_at(
     try:
         import uvicorn  # noqa: PLC0415
 
-        from cloakwork.service.app import app  # noqa: PLC0415
-        from cloakwork.service.listening import ListeningServer  # noqa: PLC0415
+        from cloakwork.service.server.app import app  # noqa: PLC0415
+        from cloakwork.service.server.listening import ListeningServer  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependencyError(
             f"cannot serve: {error.name} is not installed; pip install 'cloakwork[server]'"
         ) from None
-    from cloakwork.service.limits import limits_of  # noqa: PLC0415
-    from cloakwork.service.settings import Settings  # noqa: PLC0415
+    from cloakwork.service.server.limits import limits_of  # noqa: PLC0415
+    from cloakwork.service.server.settings import Settings  # noqa: PLC0415
 
     said = limits_of(limits, limit_file)
     said |= {"uploads": allow_upload, "plans": show_plans, "cluster": cluster}

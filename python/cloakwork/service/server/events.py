@@ -12,10 +12,10 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from cloakwork.service.jobs import QUEUED, RUNNING, Jobs, ServedJob
-from cloakwork.service.openapi import EVENTS
-from cloakwork.service.own_programs import shown_name
-from cloakwork.service.runs import Runs
+from cloakwork.service.server.jobs import QUEUED, RUNNING, Jobs, ServedJob
+from cloakwork.service.server.openapi import EVENTS
+from cloakwork.service.server.own_programs import shown_name
+from cloakwork.service.server.runs import Runs
 
 # Jobs that have ended, of which a user hears.
 _ENDED = 50

@@ -16,7 +16,7 @@ from cloakwork.errors import (
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.interface import Interface
-from cloakwork.service.remote import RemoteEvaluator, RemoteJob, Server
+from cloakwork.service.client.remote import RemoteEvaluator, RemoteJob, Server
 
 
 class Servers:

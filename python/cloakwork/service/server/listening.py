@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from uvicorn import Config, Server
 
-from cloakwork.service.supervisor import READY, STOPPING, tell
+from cloakwork.service.server.supervisor import READY, STOPPING, tell
 
 
 class ListeningServer(Server):

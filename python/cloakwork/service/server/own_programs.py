@@ -21,10 +21,10 @@ from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, written_whole
 from cloakwork.service.names import is_name, require_name
 from cloakwork.service.problems import error_of
-from cloakwork.service.settings import Settings
-from cloakwork.service.store import Store
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.store import Store
 
-_MODULE = "cloakwork.service.check_program"
+_MODULE = "cloakwork.service.server.check_program"
 
 
 class OwnPrograms:

@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Self
 
@@ -104,19 +103,6 @@ def new_token(path: Path, user: str, until: datetime) -> str:
         path.chmod(0o600)
         file.write(f"{user} {_digest(token)} {until.isoformat()}\n")
     return token
-
-
-def is_here(host: str) -> bool:
-    """Whether a host is this machine, which nobody else reaches by the name.
-
-    Example:
-        >>> is_here("127.0.0.1"), is_here("::1"), is_here("0.0.0.0"), is_here("localhost")
-        (True, True, False, True)
-    """
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _digest(token: str) -> str:

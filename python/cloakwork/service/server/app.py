@@ -21,27 +21,27 @@ from cloakwork.errors import (
     InvalidArgumentError,
     NotServedError,
 )
-from cloakwork.service.access import AccessTokens
-from cloakwork.service.bodies import body_of
-from cloakwork.service.events import Events
-from cloakwork.service.explained import Explained
 from cloakwork.service.hashes import job_name, request_of
-from cloakwork.service.jobs import FAILED, Jobs, ServedJob
-from cloakwork.service.models import Models
-from cloakwork.service.openapi import document
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.page import page_routes
-from cloakwork.service.predicted import Prediction, require_memory, require_seconds
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
-from cloakwork.service.program_requests import ProgramRequests
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.runs import Runs
-from cloakwork.service.settings import Settings
-from cloakwork.service.state_requests import StateRequests
-from cloakwork.service.states import Owner
-from cloakwork.service.store import Store
-from cloakwork.service.telling import Figures, Telling
+from cloakwork.service.server.access import AccessTokens
+from cloakwork.service.server.bodies import body_of
+from cloakwork.service.server.events import Events
+from cloakwork.service.server.explained import Explained
+from cloakwork.service.server.jobs import FAILED, Jobs, ServedJob
+from cloakwork.service.server.models import Models
+from cloakwork.service.server.openapi import document
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.page import page_routes
+from cloakwork.service.server.predicted import Prediction, require_memory, require_seconds
+from cloakwork.service.server.program_requests import ProgramRequests
+from cloakwork.service.server.runs import Runs
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.state_requests import StateRequests
+from cloakwork.service.server.states import Owner
+from cloakwork.service.server.store import Store
+from cloakwork.service.server.telling import Figures, Telling
 
 # What a sender says of evaluation keys.
 _OF_KEYS = ("key_id", "program")

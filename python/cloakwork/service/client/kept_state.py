@@ -9,8 +9,8 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.record import Fields
 from cloakwork.errors import AnswerMismatchError, InvalidArgumentError
 from cloakwork.runtime.state import EncryptedState
-from cloakwork.service.answers import Answer
-from cloakwork.service.connection import Request
+from cloakwork.service.client.answers import Answer
+from cloakwork.service.client.connection import Request
 from cloakwork.service.hashes import first_version
 from cloakwork.service.names import require_name
 

@@ -1,4 +1,4 @@
-"""A process that runs the jobs of a server, one after the other: python -m cloakwork.service.worker
+"""A process that runs the jobs of a server: python -m cloakwork.service.server.worker
 
 Each line that comes names the files of a run. Lines that go say how far it is, and the last of them
 how it went. What kills it, for memory, say, ends the one run and nothing else.

@@ -31,11 +31,11 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
-from cloakwork.service.answers import Answer
-from cloakwork.service.connection import Connection, Request
+from cloakwork.service.client.answers import Answer
+from cloakwork.service.client.connection import Connection, Request
+from cloakwork.service.client.job_bar import job_bar
+from cloakwork.service.client.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.hashes import blocks_of, hash_of, request_of
-from cloakwork.service.job_bar import job_bar
-from cloakwork.service.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs, StateBefore
 

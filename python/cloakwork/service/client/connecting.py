@@ -11,11 +11,11 @@ from typing import Any, overload
 from cloakwork.base.arguments import shown
 from cloakwork.errors import FileMissingError, InvalidArgumentError, MissingDependencyError
 from cloakwork.schemes.base import ReadLimits
-from cloakwork.service.access import is_here
-from cloakwork.service.agreed import Servers
-from cloakwork.service.asynchronous import AsyncServer
-from cloakwork.service.connection import Awaited
-from cloakwork.service.remote import Server
+from cloakwork.service.addresses import is_here
+from cloakwork.service.client.agreed import Servers
+from cloakwork.service.client.asynchronous import AsyncServer
+from cloakwork.service.client.connection import Awaited
+from cloakwork.service.client.remote import Server
 
 _SECONDS = 60.0
 

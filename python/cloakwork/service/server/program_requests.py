@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from cloakwork.service.bodies import body_of
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.store import Store
+from cloakwork.service.server.bodies import body_of
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.store import Store
 
 _BYTES = "application/octet-stream"
 

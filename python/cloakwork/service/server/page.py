@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-_FOLDER = files("cloakwork.service") / "page_files"
+_FOLDER = files("cloakwork.service.server") / "page_files"
 _INDEX = "index.html"
 # Where each file is, and as what.
 FILES = {

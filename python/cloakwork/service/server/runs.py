@@ -16,15 +16,15 @@ from cloakwork.errors import (
     RunCancelledError,
     WorkerFailedError,
 )
-from cloakwork.service.ends import Ends
-from cloakwork.service.jobs import Jobs, ServedJob
-from cloakwork.service.memory import SharedMemory
-from cloakwork.service.predicted import require_memory
 from cloakwork.service.problems import problem_of
-from cloakwork.service.processes import NotBegunError, RunProcess
-from cloakwork.service.progress import ProgressOfJobs
-from cloakwork.service.settings import Settings
-from cloakwork.service.store import Store
+from cloakwork.service.server.ends import Ends
+from cloakwork.service.server.jobs import Jobs, ServedJob
+from cloakwork.service.server.memory import SharedMemory
+from cloakwork.service.server.predicted import require_memory
+from cloakwork.service.server.processes import NotBegunError, RunProcess
+from cloakwork.service.server.progress import ProgressOfJobs
+from cloakwork.service.server.settings import Settings
+from cloakwork.service.server.store import Store
 
 _LOG = logging.getLogger(__name__)
 # How often expired results are looked for, in seconds.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from cloakwork.service.memory import machine_bytes
+from cloakwork.service.server.memory import machine_bytes
 
 
 @dataclass(frozen=True, slots=True)

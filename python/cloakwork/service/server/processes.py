@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from cloakwork.service.settings import Settings
+from cloakwork.service.server.settings import Settings
 
-_MODULE = "cloakwork.service.worker"
+_MODULE = "cloakwork.service.server.worker"
 # Of a line that a worker answers.
 _MOST_ANSWER = 1 << 20
 Hear = Callable[[dict[str, Any]], Awaitable[None]]
@@ -23,7 +23,7 @@ class NotBegunError(Exception):
 
 
 class RunProcess:
-    """A process of `cloakwork.service.worker`, or the next one where it was killed.
+    """A process of `cloakwork.service.server.worker`, or the next one where it was killed.
 
     Args:
         settings: What it is held to.

@@ -1,6 +1,6 @@
 """Whether a server on this machine answers, for health checks of containers.
 
-Run as `python -m cloakwork.service.alive PORT`; it fails where nobody answers.
+Run as `python -m cloakwork.service.server.alive PORT`; it fails where nobody answers.
 """
 
 from __future__ import annotations

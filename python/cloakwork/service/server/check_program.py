@@ -1,6 +1,6 @@
 """A process that reads a program of a user, held to seconds and memory, and ends.
 
-python -m cloakwork.service.check_program FILE --seconds 10 --memory 1000000000
+python -m cloakwork.service.server.check_program FILE --seconds 10 --memory 1000000000
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from cloakwork.errors import CloakworkError
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
-from cloakwork.service.predicted import Prediction
 from cloakwork.service.problems import problem_of
-from cloakwork.service.worker import hold
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.worker import hold
 
 
 def main() -> None:

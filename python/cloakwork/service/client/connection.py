@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cloakwork.errors import AnswerMismatchError, ServerUnreachableError, UntrustedServerError
-from cloakwork.service.answers import Answer, Taken
+from cloakwork.service.client.answers import Answer, Taken
 
 if TYPE_CHECKING:
     import httpx

@@ -15,9 +15,9 @@ from cloakwork.errors import NotServedError
 from cloakwork.explain import explain, plot
 from cloakwork.explain.estimate import estimate
 from cloakwork.runtime.program import Program
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.predicted import Prediction
-from cloakwork.service.store import Store
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.predicted import Prediction
+from cloakwork.service.server.store import Store
 
 _T = TypeVar("_T")
 PNG = "image/png"

@@ -11,13 +11,13 @@ from starlette.responses import JSONResponse, Response
 from cloakwork.errors import KeyMismatchError, ProgramMismatchError
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
-from cloakwork.service.bodies import body_of
 from cloakwork.service.hashes import first_version
-from cloakwork.service.jobs import Jobs
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.runs import Runs
-from cloakwork.service.states import Owner, StoredState
-from cloakwork.service.store import Store
+from cloakwork.service.server.bodies import body_of
+from cloakwork.service.server.jobs import Jobs
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.runs import Runs
+from cloakwork.service.server.states import Owner, StoredState
+from cloakwork.service.server.store import Store
 
 
 class StateRequests:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import MalformedBytesError, QuotaError
-from cloakwork.service.database import opened
 from cloakwork.service.hashes import job_name
-from cloakwork.service.measured import MeasuredRuns
-from cloakwork.service.states import States
-from cloakwork.service.turns import Turns, seconds_until
+from cloakwork.service.server.database import opened
+from cloakwork.service.server.measured import MeasuredRuns
+from cloakwork.service.server.states import States
+from cloakwork.service.server.turns import Turns, seconds_until
 
 if TYPE_CHECKING:
-    from cloakwork.service.predicted import Prediction
+    from cloakwork.service.server.predicted import Prediction
 
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 _TABLE = """
@@ -100,7 +100,7 @@ class Jobs:
 
     Example:
         >>> import tempfile
-        >>> from cloakwork.service.predicted import Prediction
+        >>> from cloakwork.service.server.predicted import Prediction
         >>> jobs = Jobs(Path(tempfile.mkdtemp()) / "jobs.sqlite", most=2)
         >>> takes = Prediction(seconds=2.0, kept_bytes=100, run_bytes=1000)
         >>> first = jobs.accept("ada", "scores", "k", request="r1", takes=takes)

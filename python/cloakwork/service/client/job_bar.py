@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from cloakwork.base.progress import work_bar
-from cloakwork.service.answers import Answer
+from cloakwork.service.client.answers import Answer
 
 _LONGEST = 60
 

@@ -12,9 +12,9 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.schemes.base import ReadLimits
-from cloakwork.service.asynchronous import AsyncEvaluator, AsyncJob, AsyncServer
-from cloakwork.service.connection import Waiting, at_once
-from cloakwork.service.kept_state import KeptState
+from cloakwork.service.client.asynchronous import AsyncEvaluator, AsyncJob, AsyncServer
+from cloakwork.service.client.connection import Waiting, at_once
+from cloakwork.service.client.kept_state import KeptState
 from cloakwork.service.receipts import SignedReceipt
 
 if TYPE_CHECKING:

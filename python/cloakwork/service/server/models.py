@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 from cloakwork.programs.port import Port
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
-from cloakwork.service.own_programs import OwnPrograms
-from cloakwork.service.store import Store
+from cloakwork.service.server.own_programs import OwnPrograms
+from cloakwork.service.server.store import Store
 
 _PLATFORM = "cloakwork"
 _WIDTHS = (8, 16, 32, 64)

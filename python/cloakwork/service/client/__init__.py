@@ -1,0 +1,1 @@
+"""The side that has the data: what asks a server."""

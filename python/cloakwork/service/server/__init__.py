@@ -1,0 +1,1 @@
+"""The side that runs programs for others, and has nothing that decrypts."""
