@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from cloakwork.errors import InvalidParametersError
@@ -27,6 +28,9 @@ from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel
+
+# Bits that programs lose between a refreshed value and their results, mostly.
+_LOST = 4
 
 
 class Refreshable(Protocol):
@@ -171,22 +175,22 @@ class RefreshingChain:
 
 
 def chains_of_ring(options: RealOptions, log_n: int) -> list[RefreshingChain]:
-    """The chains that may be precise enough, the one whose bootstraps leave most levels first.
+    """The chain of thinner levels that may be precise enough, if any, and the usual one.
 
-    The bootstraps of all take about as long, so that the first that is precise enough is cheapest.
+    Their bootstraps take about as long, so that the first that is precise enough is cheapest.
 
     Example:
         >>> [
         ...     each.refreshing.output_level - each.refreshing.input_level
-        ...     for each in chains_of_ring(RealOptions(precision=8), 16)
+        ...     for precision in (8, 12, 16)
+        ...     for each in chains_of_ring(RealOptions(precision=precision), 16)
         ... ]
-        [16, 13, 10]
-        >>> len(chains_of_ring(RealOptions(precision=20), 16))
-        1
+        [16, 10, 13, 10, 10]
     """
-    chains = [RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n)]
-    return [
-        each
-        for each in chains
-        if each.thin is None or each.refreshing.precision > options.precision
-    ]
+    chains = (RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n))
+    needed = options.precision + _LOST
+    return list(
+        islice(
+            (each for each in chains if each.thin is None or each.refreshing.precision >= needed), 2
+        )
+    )
