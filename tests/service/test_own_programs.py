@@ -156,7 +156,9 @@ def test_hostile_files_are_refused(serving: Serving) -> None:
         found = connection.put("/v1/programs/wrong", content=bytes(wrong))
         assert found.status_code in range(400, 500), found.text
     for content in (b"", data[:-1], container.to_bytes("client file", {})):
-        assert connection.put("/v1/programs/wrong", content=content).status_code == 422
+        refused = connection.put("/v1/programs/wrong", content=content)
+        assert refused.status_code == 422
+        assert str(serving.folder) not in refused.text
     assert _as(serving, "bob").programs == ("norm",)
     assert not [*(serving.folder / "programs" / "~bob").iterdir()]
 

@@ -304,6 +304,23 @@ def test_a_job_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
     assert not [*(tmp_path / "jobs").iterdir()]
 
 
+def test_bodies_that_are_too_large_are_refused_before_they_come(serving: Serving) -> None:
+    token = (serving.folder / "ada").read_text()
+    said = {"content-length": "99999999999999", "upload-offset": "0"}
+    said["authorization"] = f"Bearer {token}"
+    with socket.create_connection(("127.0.0.1", serving.port), timeout=10) as connection:
+        lines = [f"PATCH /v1/keys/{'1' * 64} HTTP/1.1", "host: here"]
+        lines += [f"{name}: {value}" for name, value in said.items()]
+        connection.sendall("\r\n".join([*lines, "", ""]).encode() + bytes(100))
+        assert connection.recv(100).startswith(b"HTTP/1.1 429 ")
+
+
+def test_what_is_kept_of_jobs_is_the_servers_alone(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    Jobs(path, most=2)
+    assert path.stat().st_mode & 0o077 == 0
+
+
 def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:
     jobs, takes = Jobs(tmp_path / "jobs", most=2), Prediction(1.0, 1, 1)
     for request in ("a", "b"):

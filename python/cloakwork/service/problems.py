@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cloakwork import errors
+from cloakwork.base.arguments import printable
 from cloakwork.errors import CloakworkError
 
 MEDIA_TYPE = "application/problem+json"
@@ -57,10 +58,12 @@ def error_of(problem: object) -> CloakworkError | None:
     """
     if not isinstance(problem, dict):
         return None
-    name, detail = str(problem.get("type", "")), problem.get("detail")
+    name, text = str(problem.get("type", "")), problem.get("detail")
     kind = KINDS.get(name.removeprefix(PREFIX))
-    if kind is None or not name.startswith(PREFIX) or not isinstance(detail, str):
+    if kind is None or not name.startswith(PREFIX) or not isinstance(text, str):
         return None
+    # Whoever tells it may be anyone.
+    detail = printable(text)
     # One whose maker takes more than a message is told as its base.
     try:
         return kind(detail)

@@ -179,8 +179,8 @@ def _options(
         )
     if token is not None and not _is_token(token):
         raise InvalidArgumentError(
-            "cannot connect: expected a token as cloakwork token prints it, got one with spaces or "
-            "other characters than letters, digits, _ and -; see where it is from"
+            "cannot connect: expected a token as cloakwork token prints it, got one that is empty, "
+            "or with spaces or other characters than letters, digits, _ and -; see where it is from"
         )
     if token is not None and place.scheme == "http" and not is_here(place.host):
         raise InvalidArgumentError(
@@ -199,7 +199,8 @@ def _options(
 
 
 def _is_token(given: object) -> bool:
-    return isinstance(given, str) and given.isascii() and given.isprintable() and " " not in given
+    is_text = isinstance(given, str) and given.isascii() and given.isprintable()
+    return is_text and bool(given) and " " not in str(given)
 
 
 def _trusting(authority: str | os.PathLike[str]) -> ssl.SSLContext:

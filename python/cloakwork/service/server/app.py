@@ -26,7 +26,7 @@ from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.server.access import AccessTokens
-from cloakwork.service.server.bodies import body_of
+from cloakwork.service.server.bodies import body_of, declared_bytes
 from cloakwork.service.server.events import Events
 from cloakwork.service.server.explained import Explained
 from cloakwork.service.server.jobs import FAILED, Jobs, ServedJob
@@ -225,7 +225,7 @@ class _Server:
         """Take further bytes of evaluation keys, as they come."""
         digest = request.path_params["digest"]
         offset = _number(request, "upload-offset")
-        with self._store.appending(user, digest, offset) as add:
+        with self._store.appending(user, digest, offset, declared_bytes(request)) as add:
             async for block in request.stream():
                 add(block)
         if request.headers.get("upload-complete") == "?1":

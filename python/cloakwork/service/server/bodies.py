@@ -18,12 +18,21 @@ async def body_of(request: Request, most: int, what: str) -> bytes:
     Raises:
         QuotaError: It has more.
     """
+    refusal = QuotaError(
+        f"cannot take {what}: expected at most {most} bytes, got more; send less at once"
+    )
+    if declared_bytes(request) > most:
+        raise refusal
     blocks, taken = [], 0
     async for block in request.stream():
         taken += len(block)
         if taken > most:
-            raise QuotaError(
-                f"cannot take {what}: expected at most {most} bytes, got more; send less at once"
-            )
+            raise refusal
         blocks.append(block)
     return b"".join(blocks)
+
+
+def declared_bytes(request: Request) -> int:
+    """How many bytes a request says that its body has; 0 where it does not say."""
+    declared = request.headers.get("content-length", "")
+    return int(declared) if declared.isascii() and declared.isdigit() else 0

@@ -29,6 +29,8 @@ def opened(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
         Traceback (most recent call last):
         cloakwork.errors.MalformedBytesError: cannot read ...: expected the database of a server...
     """
+    # What SQLite writes beside it is as open to others as the file.
+    path.touch(mode=0o600)
     # The event loop's thread alone asks.
     base = sqlite3.connect(path, isolation_level=None)
     try:

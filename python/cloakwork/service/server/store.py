@@ -154,8 +154,16 @@ class Store:
         return (part.stat().st_size if part.exists() else 0), False
 
     @contextmanager
-    def appending(self, user: str, digest: str, offset: int) -> Iterator[Callable[[bytes], None]]:
+    def appending(
+        self, user: str, digest: str, offset: int, coming: int = 0
+    ) -> Iterator[Callable[[bytes], None]]:
         """What adds to evaluation keys; all that it was given is here afterwards.
+
+        Args:
+            user: Whose they are.
+            digest: The hash of all their bytes.
+            offset: Where the first byte that comes belongs.
+            coming: How many are said to come.
 
         Raises:
             UploadMismatchError: The bytes do not follow those that are here, or others come now.
@@ -171,21 +179,26 @@ class Store:
             )
         part.parent.mkdir(mode=0o700, exist_ok=True)
         others = sum(each.stat().st_size for each in part.parent.iterdir() if each != part)
+        if others + here + coming > self._most_key_bytes:
+            raise self._too_many_keys()
         self._open.add(part)
         try:
             with named_full_disk(str(part.parent), "free some"), part.open("ab") as file:
 
                 def add(block: bytes) -> None:
                     if others + file.tell() + len(block) > self._most_key_bytes:
-                        raise QuotaError(
-                            f"cannot take evaluation keys: expected at most {self._most_key_bytes} "
-                            "bytes of a user's in all, got more; remove some that are not needed"
-                        )
+                        raise self._too_many_keys()
                     file.write(block)
 
                 yield add
         finally:
             self._open.remove(part)
+
+    def _too_many_keys(self) -> QuotaError:
+        return QuotaError(
+            f"cannot take evaluation keys: expected at most {self._most_key_bytes} bytes of a "
+            "user's in all, got more; remove some that are not needed"
+        )
 
     def complete(self, user: str, digest: str, of: Mapping[str, str]) -> None:
         """Take evaluation keys as whole.
