@@ -194,6 +194,6 @@ def test_what_a_unit_starts_is_a_command(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "cloakwork", *words[1:]], capture_output=True, text=True, check=False
     )
-    # All of its options are known: it looks for the file of tokens.
-    assert f"cannot read {tmp_path}/tokens" in done.stderr
-    assert "make it by cloakwork token" in done.stderr
+    # All of its options are known: it looks for the certificate.
+    assert f"cannot read {tmp_path}/cert.pem" in done.stderr
+    assert "give the files of a certificate" in done.stderr

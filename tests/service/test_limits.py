@@ -73,6 +73,9 @@ def test_limits_are_read_as_people_write_them(tmp_path: Path) -> None:
         ("kept=1GB", "expected a number from 0 up"),
         ("jobs=1.5", "expected a number from 0 up"),
         ("jobs", "expected a number from 0 up"),
+        ("jobs=0", "limit jobs: expected more than 0"),
+        ("memory=0.4B", "limit memory: expected more than 0"),
+        ("key-bytes=0GB", "the server could run nothing"),
     ],
 )
 def test_what_is_not_a_limit_is_named(text: str, told: str) -> None:
@@ -93,9 +96,9 @@ def test_a_run_that_takes_too_much_memory_is_refused(serving: Serving) -> None:
     assert not [*(serving.folder / "jobs").iterdir()]
 
 
-@pytest.mark.parametrize("serving", [["--limit", "seconds=0"]], indirect=True)
+@pytest.mark.parametrize("serving", [["--limit", "seconds=0.000001"]], indirect=True)
 def test_a_run_that_takes_too_long_is_refused(serving: Serving) -> None:
-    with pytest.raises(RunTooLongError, match="cannot run norm: expected up to 0 s a run"):
+    with pytest.raises(RunTooLongError, match="cannot run norm: expected up to 1e-06 s a run"):
         _norm(serving.connect(), 0.5)
 
 

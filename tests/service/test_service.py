@@ -151,6 +151,22 @@ def test_nobody_sees_what_is_anothers(serving: Serving) -> None:
             serving.connect(token=token)
 
 
+def test_tokens_are_added_and_revoked_while_a_server_runs(serving: Serving) -> None:
+    tokens = serving.folder / "tokens"
+    before = tokens.read_text()
+    token = new_token(tokens, "dan", FOREVER)
+    assert "norm" in serving.connect(token=token).programs
+    tokens.write_text(before)
+    with pytest.raises(AccessDeniedError, match="none that is known"):
+        serving.connect(token=token)
+    for damage in (lambda: tokens.write_text("ada\n"), tokens.unlink):
+        damage()
+        with pytest.raises(AccessDeniedError, match="the server's file of tokens"):
+            _as(serving, "ada")
+    tokens.write_text(before)
+    assert "norm" in _as(serving, "ada").programs
+
+
 def test_wrong_use_is_named(serving: Serving) -> None:
     server = _as(serving, "ada")
     client = server.interface("norm").client()

@@ -584,7 +584,9 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @cloakwork.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=int, default=8765, show_default=True, help="0 for any.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 for any."
+)
 @click.option("--tls-cert", type=_FILE, help="The certificate for HTTPS.")
 @click.option("--tls-key", type=_FILE, help="The key of the certificate.")
 @click.option("--behind-tls", is_flag=True, help="A proxy before it has the certificate.")
@@ -648,7 +650,7 @@ def audit(
     from cloakwork.cli.input_files import read_inputs  # noqa: PLC0415
     from cloakwork.service.receipts import SignedReceipt  # noqa: PLC0415
 
-    read = SignedReceipt.read(receipt.read_text().strip())
+    read = SignedReceipt.load(receipt)
     loaded = cw.load(program, cw.Program, insecure=insecure)
     known = None if clear is None else read_inputs(clear, loaded.inputs)
     read.audit(loaded, keys, [cw.load(each, cw.Encrypted) for each in inputs], known)

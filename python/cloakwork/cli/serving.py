@@ -38,8 +38,8 @@ def serve_at(
     """Answer requests until the process is ended.
 
     Raises:
-        InvalidArgumentError: Others than this machine's would be answered without tokens or TLS,
-            or a limit is not one.
+        InvalidArgumentError: Others than this machine's would be answered without tokens or TLS, a
+            limit or certificate is not one, or the port is in use.
         MissingDependencyError: Starlette or uvicorn is not installed.
     """
     if behind_tls and tls_cert is not None:
@@ -57,7 +57,11 @@ def serve_at(
         import uvicorn  # noqa: PLC0415
 
         from cloakwork.service.server.app import app  # noqa: PLC0415
-        from cloakwork.service.server.listening import ListeningServer  # noqa: PLC0415
+        from cloakwork.service.server.listening import (  # noqa: PLC0415
+            ListeningServer,
+            bound_at,
+            require_certificate,
+        )
     except ImportError as error:
         raise MissingDependencyError(
             f"cannot serve: {error.name} is not installed; pip install 'cloakwork[server]'"
@@ -69,18 +73,18 @@ def serve_at(
     said |= {"uploads": allow_upload, "plans": show_plans, "cluster": cluster}
     _log(log_level)
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
+    require_certificate(tls_cert, tls_key)
+    # Before the folder is touched: another server may be there, and have the port.
+    bound = bound_at(host, port)
     served = app(settings)
     config = uvicorn.Config(
         served,
-        host=host,
-        port=port,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
         log_level="warning",
         access_log=False,
         timeout_keep_alive=_IDLE_SECONDS,
     )
-    bound = config.bind_socket()
     # An answer is head and body, and one would wait for the other's acknowledgement: 40 ms.
     bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Whoever reads the line may ask at once.

@@ -14,6 +14,7 @@ from cloakwork._native import SigningKey, verify
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.storage import named_reading
 from cloakwork.service.hashes import blocks_of, hash_of, request_of
 from cloakwork.service.key_files import evaluator_of_files
 from cloakwork.service.run_inputs import RunInputs
@@ -73,6 +74,19 @@ class SignedReceipt:
                 "trust it"
             )
         return made
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """One from a file of its text, whose signature holds.
+
+        Raises:
+            FileMissingError, FileAccessError: It cannot be read.
+            MalformedBytesError: It is something else.
+            AnswerMismatchError: Its signature does not hold.
+        """
+        with named_reading(path, "give the file of a receipt"):
+            text = path.read_text(errors="replace")
+        return cls.read(text.strip())
 
     def text(self) -> str:
         """It as text."""

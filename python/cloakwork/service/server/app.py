@@ -25,7 +25,7 @@ from cloakwork.service.hashes import job_name, request_of
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.server.access import AccessTokens
+from cloakwork.service.server.access import AccessTokens, TokenFile
 from cloakwork.service.server.bodies import body_of, declared_bytes
 from cloakwork.service.server.events import Events
 from cloakwork.service.server.explained import Explained
@@ -154,9 +154,7 @@ class _Server:
             kept_key_seconds=settings.kept_key_seconds,
         )
         self._jobs = Jobs(settings.folder / "jobs.sqlite", most=settings.most_jobs)
-        self._tokens = (
-            AccessTokens() if settings.tokens is None else AccessTokens.read(settings.tokens)
-        )
+        self._tokens = AccessTokens() if settings.tokens is None else TokenFile(settings.tokens)
         self._version = version("cloakwork")
         self._signing = self._store.signing_key()
         self._predictions: dict[str, Prediction] = {}

@@ -15,6 +15,8 @@ _BYTES = {"": 1, "B": 1} | {
     for power, letter in enumerate(("k", "M", "G", "T"), 1)
     for unit, base in (("B", 1000), ("iB", 1024))
 }
+# With none of these nobody can have anything run.
+_NEEDED = {"memory", "seconds", "key-bytes", "input-bytes", "jobs"}
 _SECONDS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 24 * 3600}
 
 
@@ -81,7 +83,7 @@ def limits_of(texts: Sequence[str], file: Path | None) -> dict[str, Any]:
         file: The file, whose names are the same.
 
     Raises:
-        InvalidArgumentError: One is not a limit, or not of its kind.
+        InvalidArgumentError: One is not a limit, or not of its kind, or lets nothing run.
 
     Example:
         >>> limits_of(["memory=2GB", "kept=1h"], None)
@@ -109,12 +111,18 @@ def _field(name: str, value: str) -> tuple[str, Any]:
             f"cannot set a limit: expected one of {', '.join(LIMITS)}, got {name!r}"
         )
     try:
-        return field, read(value)
+        most = read(value)
     except ValueError:
         raise InvalidArgumentError(
             f"cannot set the limit {name}: expected a number from 0 up, with a unit such as in "
             f"2GB, 512MiB, 90s, 10min, 24h or 30d where it has one, got {value!r:.40}"
         ) from None
+    if name in _NEEDED and not most:
+        raise InvalidArgumentError(
+            f"cannot set the limit {name}: expected more than 0, got {value!r:.40}, by which the "
+            "server could run nothing; give more"
+        )
+    return field, most
 
 
 def _in_units(text: str, units: Mapping[str, int]) -> float:
