@@ -29,7 +29,7 @@ import cloakwork as cw
 from cloakwork._native import SigningKey
 from cloakwork.errors import CloakworkError
 from cloakwork.service.hashes import hash_of
-from cloakwork.service.problems import MEDIA_TYPE, error_of
+from cloakwork.service.problems import MEDIA_TYPE, told_error
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.server.access import AccessTokens, new_token
@@ -206,7 +206,7 @@ def attempt_request(choices: Choices, server: Served) -> None:
     assert answer.status_code < 500, (request, answer.text)
     if answer.status_code >= 400 and request.method != "HEAD":
         assert answer.headers["content-type"] == MEDIA_TYPE
-        assert error_of(answer.json()) is not None, (request, answer.text)
+        assert told_error(answer.json()) is not None, (request, answer.text)
 
 
 def _changed(request: Asked, container: bytes, choices: Choices) -> Asked:

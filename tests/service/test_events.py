@@ -17,7 +17,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.base import progress
 from cloakwork.runtime.interface import Interface
-from cloakwork.service.client.answers import Answer
+from cloakwork.service.client.answers import HttpAnswer
 from cloakwork.service.client.job_bar import job_bar
 from cloakwork.service.client.remote import RemoteJob, Server
 from cloakwork.service.run_inputs import RunInputs
@@ -162,7 +162,7 @@ def test_what_a_strange_server_tells_does_nothing_to_a_terminal(
         for strange in ("[]", "{", "{}", {**told, "of": 0}, {**told, "of": ""}, told):
             text = strange if isinstance(strange, str) else json.dumps(strange)
             time.sleep(0.2)
-            show(Answer(202, {}, text.encode()))
+            show(HttpAnswer(202, {}, text.encode()))
     assert "a[2Jb: 100%|" in terminal.getvalue()
     assert "c" * 30 in terminal.getvalue()
     assert "\x1b[2J" not in terminal.getvalue()

@@ -24,7 +24,7 @@ from cloakwork.errors import (
 )
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.client.remote import Server
-from cloakwork.service.problems import error_of
+from cloakwork.service.problems import told_error
 from cloakwork.service.receipts import SignedReceipt
 from tests.service.lying import OCTETS, Right, sending
 
@@ -334,4 +334,4 @@ def test_nobody_else_is_asked(connects: Callable[[str], None], status: int) -> N
 
 def test_text_of_a_server_is_one_line() -> None:
     told = {"type": "urn:cloakwork:NotServedError", "detail": "\x1b[31mred\nline"}
-    assert str(error_of(told)) == "\\x1b[31mred\\nline"
+    assert str(told_error(told)) == "\\x1b[31mred\\nline"

@@ -48,12 +48,12 @@ def problem_of(error: CloakworkError) -> dict[str, Any]:
     }
 
 
-def error_of(problem: object) -> CloakworkError | None:
+def told_error(problem: object) -> CloakworkError | None:
     """The error that a problem tells of; None where it tells of none that is known.
 
     Example:
         >>> from cloakwork.errors import QuotaError
-        >>> error_of(problem_of(QuotaError("cannot run: too many jobs")))
+        >>> told_error(problem_of(QuotaError("cannot run: too many jobs")))
         QuotaError('cannot run: too many jobs')
     """
     if not isinstance(problem, dict):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.record import Fields
 from cloakwork.errors import AnswerMismatchError, MalformedBytesError, ServerUnreachableError
-from cloakwork.service.problems import error_of
+from cloakwork.service.problems import told_error
 
 if TYPE_CHECKING:
     import httpx
@@ -22,7 +22,7 @@ _BYTES, _JSON = "application/octet-stream", "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An answer.
 
     Args:
@@ -125,7 +125,7 @@ class Answer:
                 f"{self.status}, which leads to {self.headers.get('location', '')!r:.100}; connect "
                 "to the URL where the server is"
             )
-        raise error_of(self._parsed()) or self.strange()
+        raise told_error(self._parsed()) or self.strange()
 
     def strange(self) -> AnswerMismatchError:
         """What is raised for an answer that no server of Cloakwork gives."""
@@ -158,7 +158,7 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value.isprintable()
 
 
-class Taken:
+class TakenIn:
     """The bytes of an answer as they come.
 
     Args:
@@ -191,6 +191,6 @@ class Taken:
                 "server"
             )
 
-    def answer(self, response: httpx.Response) -> Answer:
+    def answer(self, response: httpx.Response) -> HttpAnswer:
         """The whole answer."""
-        return Answer(response.status_code, response.headers, b"".join(self._blocks))
+        return HttpAnswer(response.status_code, response.headers, b"".join(self._blocks))

@@ -31,8 +31,8 @@ from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState, require_state
 from cloakwork.schemes.base import ReadLimits, levels_of, value_count
-from cloakwork.service.client.answers import Answer
-from cloakwork.service.client.connection import Connection, Request
+from cloakwork.service.client.answers import HttpAnswer
+from cloakwork.service.client.connection import HttpConnection, HttpRequest
 from cloakwork.service.client.job_bar import job_bar
 from cloakwork.service.client.kept_state import KeptState, StatePlace, own_state, states_of
 from cloakwork.service.hashes import blocks_of, hash_of, request_of
@@ -59,7 +59,7 @@ class AsyncServer:
         signer: The public key that it has to sign by; None for whichever it says.
     """
 
-    def __init__(self, connection: Connection, limits: ReadLimits, signer: str | None) -> None:
+    def __init__(self, connection: HttpConnection, limits: ReadLimits, signer: str | None) -> None:
         self.connection, self._limits, self.signer = connection, limits, signer
         self.programs: tuple[str, ...] = ()
         self._fingerprints: dict[str, str] = {}
@@ -78,7 +78,7 @@ class AsyncServer:
 
     async def _list(self) -> str:
         """Look which programs there are; by which key the server signs."""
-        found = await self.asked(Request("GET", "/v1/programs"))
+        found = await self.asked(HttpRequest("GET", "/v1/programs"))
         told = found.told("programs", "name", "fingerprint")
         self._fingerprints = {each["name"]: each["fingerprint"] for each in told}
         self.programs = tuple(self._fingerprints)
@@ -94,12 +94,12 @@ class AsyncServer:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "program"
             await self.connection.aside(lambda: program.save(path))
-            await self.asked(Request("PUT", _place_of(name), lambda: blocks_of(path)))
+            await self.asked(HttpRequest("PUT", _place_of(name), lambda: blocks_of(path)))
         await self._list()
 
     async def remove(self, name: str) -> None:
         """Remove a program of this user's; see `Server.remove`."""
-        await self.asked(Request("DELETE", _place_of(name)))
+        await self.asked(HttpRequest("DELETE", _place_of(name)))
         await self._list()
 
     def _require_signer(self, told: str) -> None:
@@ -125,7 +125,7 @@ class AsyncServer:
 
     async def interface(self, name: str) -> Interface:
         """What a client needs of a program, and no more; see `Server.interface`."""
-        request = Request("GET", _place_of(name), most=_MOST_INTERFACE)
+        request = HttpRequest("GET", _place_of(name), most=_MOST_INTERFACE)
         data = (await self.asked(request)).octets()
         return Interface.from_fields(container.read_bytes(data, Interface._kind), self._limits)
 
@@ -153,7 +153,7 @@ class AsyncServer:
 
     async def _registered(self, served: Interface, client: Client | Encryptor) -> list[str]:
         """The hashes of a client's evaluation keys, with those of a program among them."""
-        answer = await self.asked(Request("GET", f"/v1/keys?key_id={client._key_id.hex()}"))
+        answer = await self.asked(HttpRequest("GET", f"/v1/keys?key_id={client._key_id.hex()}"))
         found = answer.told("keys", "digest", "program")
         there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
         if served.fingerprint in there:
@@ -177,7 +177,7 @@ class AsyncServer:
 
             digest = await self.connection.aside(saved)
             for pause in PAUSES:
-                here = await self.asked(Request("HEAD", f"/v1/keys/{digest}"))
+                here = await self.asked(HttpRequest("HEAD", f"/v1/keys/{digest}"))
                 if here.headers.get("upload-complete") == "?1":
                     return digest
                 try:
@@ -193,10 +193,12 @@ class AsyncServer:
     async def _append(self, path: Path, digest: str, start: int, of: Mapping[str, str]) -> None:
         """Send what a server lacks of evaluation keys."""
         headers = {"upload-offset": f"{start}", "upload-complete": "?1", **of}
-        request = Request("PATCH", f"/v1/keys/{digest}", lambda: blocks_of(path, start), headers)
+        request = HttpRequest(
+            "PATCH", f"/v1/keys/{digest}", lambda: blocks_of(path, start), headers
+        )
         (await self.connection.ask(request)).require_success()
 
-    async def asked(self, request: Request) -> Answer:
+    async def asked(self, request: HttpRequest) -> HttpAnswer:
         """An answer, asked for again where the connection is lost: twice does what once does."""
         for pause in PAUSES:
             try:
@@ -260,7 +262,7 @@ class AsyncEvaluator:
         data = given.to_bytes()
         wanted = request_of(self.interface.fingerprint, self.keys, data)
         path = f"{_place_of(self._name)}/jobs?keys={self.keys}"
-        answer = await self._server.asked(Request("POST", path, data))
+        answer = await self._server.asked(HttpRequest("POST", path, data))
         answer.require_of(wanted)
         most = _most_bytes(self.interface, given.runs)
         return AsyncJob(self._server, answer.field("job"), wanted, most, advance)
@@ -319,7 +321,7 @@ class AsyncJob:
         A task that is cancelled meanwhile ends nothing there; `cancel` does.
         """
         headers = {"wait-seconds": f"{_WAIT_OF_BAR if shows_bars() else _WAIT}"}
-        request = Request(
+        request = HttpRequest(
             "GET", f"/v1/jobs/{quote(self.name, safe='')}", headers=headers, most=self._most
         )
         with job_bar() as show:
@@ -335,7 +337,7 @@ class AsyncJob:
             self._advance(self.request)
         return results
 
-    def _receipt(self, answer: Answer) -> SignedReceipt:
+    def _receipt(self, answer: HttpAnswer) -> SignedReceipt:
         """What the server signs of the results.
 
         Raises:
@@ -353,7 +355,7 @@ class AsyncJob:
 
     async def cancel(self) -> None:
         """End it."""
-        await self._server.asked(Request("DELETE", f"/v1/jobs/{quote(self.name, safe='')}"))
+        await self._server.asked(HttpRequest("DELETE", f"/v1/jobs/{quote(self.name, safe='')}"))
 
 
 def _place_of(name: str) -> str:

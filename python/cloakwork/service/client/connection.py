@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cloakwork.errors import AnswerMismatchError, ServerUnreachableError, UntrustedServerError
-from cloakwork.service.client.answers import Answer, Taken
+from cloakwork.service.client.answers import HttpAnswer, TakenIn
 
 if TYPE_CHECKING:
     import httpx
@@ -22,7 +22,7 @@ _MOST_TOLD = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """What is asked of a server.
 
     Args:
@@ -40,12 +40,12 @@ class Request:
     most: int = _MOST_TOLD
 
 
-class Connection(Protocol):
+class HttpConnection(Protocol):
     """What the protocol is spoken over."""
 
     url: str
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request, whatever it is.
 
         Raises:
@@ -74,14 +74,14 @@ class Waiting:
     def __init__(self, client: httpx.Client) -> None:
         self._client, self.url = client, str(client.base_url)
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: HttpRequest) -> HttpAnswer:
         content = request.content() if callable(request.content) else request.content
         to, headers = (request.method, request.path), request.headers
         with (
             _named(self.url),
             self._client.stream(*to, content=content, headers=headers) as response,
         ):
-            taken = Taken(request.most)
+            taken = TakenIn(request.most)
             for block in response.iter_bytes():
                 taken.add(block)
             return taken.answer(response)
@@ -106,12 +106,12 @@ class Awaited:
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client, self.url = client, str(client.base_url)
 
-    async def ask(self, request: Request) -> Answer:
+    async def ask(self, request: HttpRequest) -> HttpAnswer:
         content = _each(request.content()) if callable(request.content) else request.content
         to, headers = (request.method, request.path), request.headers
         with _named(self.url):
             async with self._client.stream(*to, content=content, headers=headers) as response:
-                taken = Taken(request.most)
+                taken = TakenIn(request.most)
                 async for block in response.aiter_bytes():
                     taken.add(block)
                 return taken.answer(response)

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from cloakwork.base.progress import work_bar
-from cloakwork.service.client.answers import Answer
+from cloakwork.service.client.answers import HttpAnswer
 
 _LONGEST = 60
 
 
 @contextmanager
-def job_bar() -> Iterator[Callable[[Answer], None]]:
+def job_bar() -> Iterator[Callable[[HttpAnswer], None]]:
     """A bar on a terminal, and what takes the answers of a server that say how far its job is."""
     with work_bar("") as bar:
 
-        def show(answer: Answer) -> None:
+        def show(answer: HttpAnswer) -> None:
             # Results come whatever is said of them before.
             try:
                 told = json.loads(answer.content)

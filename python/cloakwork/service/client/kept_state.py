@@ -9,8 +9,8 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.record import Fields
 from cloakwork.errors import AnswerMismatchError, InvalidArgumentError
 from cloakwork.runtime.state import EncryptedState
-from cloakwork.service.client.answers import Answer
-from cloakwork.service.client.connection import Request
+from cloakwork.service.client.answers import HttpAnswer
+from cloakwork.service.client.connection import HttpRequest
 from cloakwork.service.hashes import first_version
 from cloakwork.service.names import require_name
 
@@ -62,13 +62,13 @@ class StatePlace:
     def __init__(self, program: str, key_id: str) -> None:
         self._path, self._query = f"{program}/states", f"?key_id={key_id}"
 
-    def listing(self) -> Request:
+    def listing(self) -> HttpRequest:
         """What asks for all of them."""
-        return Request("GET", self._path + self._query)
+        return HttpRequest("GET", self._path + self._query)
 
-    def removal(self, state: KeptState) -> Request:
+    def removal(self, state: KeptState) -> HttpRequest:
         """What has one removed."""
-        return Request("DELETE", f"{self._path}/{own_state(state).name}{self._query}")
+        return HttpRequest("DELETE", f"{self._path}/{own_state(state).name}{self._query}")
 
     def start(self, name: str, initial: EncryptedState, **said: str) -> Start:
         """What has one kept.
@@ -92,7 +92,7 @@ class StatePlace:
         headers = {"cloakwork-origin": origin} | {
             each.replace("_", "-"): said[each] for each in said
         }
-        request = Request("PUT", f"{self._path}/{name}{self._query}", data, headers)
+        request = HttpRequest("PUT", f"{self._path}/{name}{self._query}", data, headers)
         return Start(request, KeptState(name, initial.step, first_version(origin, data)))
 
 
@@ -105,10 +105,10 @@ class Start:
         state: What it is then.
     """
 
-    request: Request
+    request: HttpRequest
     state: KeptState
 
-    def kept(self, answer: Answer) -> KeptState:
+    def kept(self, answer: HttpAnswer) -> KeptState:
         """The state, where the server says that it keeps this one.
 
         Raises:
@@ -123,7 +123,7 @@ class Start:
         return told
 
 
-def states_of(answer: Answer) -> tuple[KeptState, ...]:
+def states_of(answer: HttpAnswer) -> tuple[KeptState, ...]:
     """The states that a server lists."""
     return tuple(map(KeptState.of, answer.fields().several("states", most=_MOST)))
 

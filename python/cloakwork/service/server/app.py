@@ -34,7 +34,7 @@ from cloakwork.service.server.models import Models
 from cloakwork.service.server.openapi import document
 from cloakwork.service.server.own_programs import OwnPrograms
 from cloakwork.service.server.page import page_routes
-from cloakwork.service.server.predicted import Prediction, require_memory, require_seconds
+from cloakwork.service.server.predicted import Prediction, require_run_memory, require_seconds
 from cloakwork.service.server.program_requests import ProgramRequests
 from cloakwork.service.server.runs import Runs
 from cloakwork.service.server.settings import Settings
@@ -319,7 +319,7 @@ class _Server:
 
     def _require_allowed(self, name: str, takes: Prediction) -> None:
         """Refuse a run that takes more than the operator allows."""
-        require_memory(name, takes.run_bytes, self._settings.memory_bytes)
+        require_run_memory(name, takes.run_bytes, self._settings.memory_bytes)
         seconds = self._jobs.run_seconds(name, takes.seconds)
         require_seconds(name, seconds, self._settings.most_seconds)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from cloakwork.errors import MalformedBytesError
 
 
-def opened(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
+def opened_database(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
     """A database with tables, whose rows are as these say.
 
     Args:
@@ -22,10 +22,10 @@ def opened(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "notes"
-        >>> opened(path, ["create table if not exists notes (text text)"]).close()
+        >>> opened_database(path, ["create table if not exists notes (text text)"]).close()
         >>> path.write_bytes(b"something else, of at least a hundred bytes" * 9) > 100
         True
-        >>> opened(path, [])
+        >>> opened_database(path, [])
         Traceback (most recent call last):
         cloakwork.errors.MalformedBytesError: cannot read ...: expected the database of a server...
     """

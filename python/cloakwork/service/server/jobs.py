@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import MalformedBytesError, QuotaError
 from cloakwork.service.hashes import job_name
-from cloakwork.service.server.database import opened
+from cloakwork.service.server.database import opened_database
 from cloakwork.service.server.measured import MeasuredRuns
 from cloakwork.service.server.states import States
 from cloakwork.service.server.turns import Turns, seconds_until
@@ -116,7 +116,7 @@ class Jobs:
         self._most = most
         # All that is not in the database's file yet.
         self._log = path.with_name(f"{path.name}-wal")
-        self._base = opened(path, (_TABLE, *_INDEXES))
+        self._base = opened_database(path, (_TABLE, *_INDEXES))
         # What is lost with the machine's power is run again, and has the same results; `sync`
         # keeps what must not be lost.
         self._base.execute("pragma synchronous=normal")

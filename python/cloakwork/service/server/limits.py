@@ -33,14 +33,14 @@ def bytes_of(text: str) -> int:
     return int(_in_units(text, _BYTES))
 
 
-def seconds_of(text: str) -> float:
+def seconds_said(text: str) -> float:
     """A time as people write it.
 
     Raises:
         ValueError: It is something else.
 
     Example:
-        >>> seconds_of("30d"), seconds_of("90"), seconds_of("1.5min")
+        >>> seconds_said("30d"), seconds_said("90"), seconds_said("1.5min")
         (2592000.0, 90.0, 90.0)
     """
     return _in_units(text, _SECONDS)
@@ -62,7 +62,7 @@ def count_of(text: str) -> int:
 # By the name that an operator writes: that of `Settings`, and what reads it.
 LIMITS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "memory": ("most_memory_bytes", bytes_of),
-    "seconds": ("most_seconds", seconds_of),
+    "seconds": ("most_seconds", seconds_said),
     "key-bytes": ("most_key_bytes", bytes_of),
     "input-bytes": ("most_input_bytes", bytes_of),
     "state-bytes": ("most_state_bytes", bytes_of),
@@ -70,8 +70,8 @@ LIMITS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "program-bytes": ("most_program_bytes", bytes_of),
     "jobs": ("most_jobs", count_of),
     "attempts": ("attempts", count_of),
-    "kept": ("kept_seconds", seconds_of),
-    "keys-unused": ("kept_key_seconds", seconds_of),
+    "kept": ("kept_seconds", seconds_said),
+    "keys-unused": ("kept_key_seconds", seconds_said),
 }
 
 

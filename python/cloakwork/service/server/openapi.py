@@ -22,7 +22,7 @@ _NAME = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class DescribedAnswer:
     """What an answer holds.
 
     Args:
@@ -39,7 +39,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class DescribedRequest:
     """A request, and what is answered.
 
     Args:
@@ -53,7 +53,7 @@ class Operation:
     """
 
     says: str
-    answers: Mapping[int, Content]
+    answers: Mapping[int, DescribedAnswer]
     query: Mapping[str, _Schema] = field(default_factory=dict)
     headers: Mapping[str, _Schema] = field(default_factory=dict)
     needed: frozenset[str] = frozenset()
@@ -88,25 +88,25 @@ _PROGRESS = _record(
     predicted_bytes=_COUNT,
     peak_bytes={"type": ["integer", "null"], "minimum": 0},
 )
-_ALIVE = Operation(
+_ALIVE = DescribedRequest(
     "Whether the server is there.",
-    {200: Content("It is.", JSON, _record(live={"type": "boolean"}))},
+    {200: DescribedAnswer("It is.", JSON, _record(live={"type": "boolean"}))},
     is_open=True,
 )
 _HEALTH = _record(live={"type": "boolean"}, ready={"type": "boolean"})
-_READY = Operation(
+_READY = DescribedRequest(
     "Whether the server runs the jobs that it is given.",
     {
-        200: Content("It does.", JSON, _HEALTH),
-        503: Content("It does not yet, or it is ending.", JSON, _HEALTH),
+        200: DescribedAnswer("It does.", JSON, _HEALTH),
+        503: DescribedAnswer("It does not yet, or it is ending.", JSON, _HEALTH),
     },
     is_open=True,
 )
 
 
-def _job(says: str, *states: str) -> Content:
+def _job(says: str, *states: str) -> DescribedAnswer:
     """A job in one of some states."""
-    return Content(
+    return DescribedAnswer(
         says,
         JSON,
         _record(job=_TEXT, state={"enum": [*states]}, seconds=_NUMBER),
@@ -114,37 +114,41 @@ def _job(says: str, *states: str) -> Content:
     )
 
 
-OPERATIONS: Mapping[tuple[str, str], Operation] = {
-    ("GET", "/"): Operation(
-        "The page that shows all of this.", {200: Content("HTML.", "text/html")}, is_open=True
+OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
+    ("GET", "/"): DescribedRequest(
+        "The page that shows all of this.",
+        {200: DescribedAnswer("HTML.", "text/html")},
+        is_open=True,
     ),
-    ("GET", "/page.css"): Operation(
-        "How the page looks.", {200: Content("Its style.", "text/css")}, is_open=True
+    ("GET", "/page.css"): DescribedRequest(
+        "How the page looks.", {200: DescribedAnswer("Its style.", "text/css")}, is_open=True
     ),
-    ("GET", "/page.js"): Operation(
-        "What the page does.", {200: Content("Its module.", "text/javascript")}, is_open=True
+    ("GET", "/page.js"): DescribedRequest(
+        "What the page does.",
+        {200: DescribedAnswer("Its module.", "text/javascript")},
+        is_open=True,
     ),
-    ("GET", "/page.svg"): Operation(
-        "The sign of the page.", {200: Content("A picture.", "image/svg+xml")}, is_open=True
+    ("GET", "/page.svg"): DescribedRequest(
+        "The sign of the page.", {200: DescribedAnswer("A picture.", "image/svg+xml")}, is_open=True
     ),
     ("GET", "/livez"): _ALIVE,
     ("GET", "/readyz"): _READY,
     ("GET", "/v2/health/live"): _ALIVE,
     ("GET", "/v2/health/ready"): _READY,
-    ("GET", "/openapi.json"): Operation(
+    ("GET", "/openapi.json"): DescribedRequest(
         "This description.",
-        {200: Content("It.", JSON, _record(openapi=_TEXT, paths={"type": "object"}))},
+        {200: DescribedAnswer("It.", JSON, _record(openapi=_TEXT, paths={"type": "object"}))},
         is_open=True,
     ),
-    ("GET", "/metrics"): Operation(
+    ("GET", "/metrics"): DescribedRequest(
         "Jobs by state, as Prometheus reads them.",
-        {200: Content("Counts.", "text/plain", _TEXT)},
+        {200: DescribedAnswer("Counts.", "text/plain", _TEXT)},
         is_open=True,
     ),
-    ("GET", "/v1/programs"): Operation(
+    ("GET", "/v1/programs"): DescribedRequest(
         "The names and fingerprints of programs.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Programs, and by which key the server signs.",
                 JSON,
                 _record(
@@ -154,14 +158,14 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
             )
         },
     ),
-    ("GET", "/v1/programs/{name}"): Operation(
+    ("GET", "/v1/programs/{name}"): DescribedRequest(
         "The interface of a program, as `cloakwork interface` writes it.",
-        {200: Content("Its file.", BYTES)},
+        {200: DescribedAnswer("Its file.", BYTES)},
     ),
-    ("GET", "/v1/programs/{name}/explanation"): Operation(
+    ("GET", "/v1/programs/{name}/explanation"): DescribedRequest(
         "What `cloakwork.explain` says of a program, and what a run takes.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Its plan, and seconds and bytes of a run.",
                 JSON,
                 _record(
@@ -177,62 +181,66 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
             )
         },
     ),
-    ("GET", "/v1/programs/{name}/plot"): Operation(
-        "The plan of a program as a picture.", {200: Content("It.", "image/png")}
+    ("GET", "/v1/programs/{name}/plot"): DescribedRequest(
+        "The plan of a program as a picture.", {200: DescribedAnswer("It.", "image/png")}
     ),
-    ("PUT", "/v1/programs/{name}"): Operation(
-        "Put a program, which its user alone sees.", {204: Content("It is there.")}, body=BYTES
+    ("PUT", "/v1/programs/{name}"): DescribedRequest(
+        "Put a program, which its user alone sees.",
+        {204: DescribedAnswer("It is there.")},
+        body=BYTES,
     ),
-    ("DELETE", "/v1/programs/{name}"): Operation(
-        "Remove a program that its user put.", {204: Content("It is not there any more.")}
+    ("DELETE", "/v1/programs/{name}"): DescribedRequest(
+        "Remove a program that its user put.", {204: DescribedAnswer("It is not there any more.")}
     ),
-    ("POST", "/v1/programs/{name}/jobs"): Operation(
+    ("POST", "/v1/programs/{name}/jobs"): DescribedRequest(
         "Have a program run on inputs.",
         {202: _job("Where its results are, or will be.", "queued", "running", "done")},
         query={"keys": _TEXT},
         needed=frozenset({"keys"}),
         body=BYTES,
     ),
-    ("GET", "/v1/programs/{name}/states"): Operation(
+    ("GET", "/v1/programs/{name}/states"): DescribedRequest(
         "The states of a secret key that a program keeps.",
-        {200: Content("Their steps and versions.", JSON, _record(states=_list(_STATE)))},
+        {200: DescribedAnswer("Their steps and versions.", JSON, _record(states=_list(_STATE)))},
         **_OF_KEY,
     ),
-    ("PUT", "/v1/programs/{name}/states/{state}"): Operation(
+    ("PUT", "/v1/programs/{name}/states/{state}"): DescribedRequest(
         "Keep a state, or put it in the place of another.",
-        {200: Content("What is kept.", JSON, _STATE)},
+        {200: DescribedAnswer("What is kept.", JSON, _STATE)},
         headers={"Cloakwork-Origin": _HASH, "If-None-Match": {"const": "*"}},
         body=BYTES,
         **_OF_KEY,
     ),
-    ("DELETE", "/v1/programs/{name}/states/{state}"): Operation(
-        "Remove a state.", {204: Content("It is not there any more.")}, **_OF_KEY
+    ("DELETE", "/v1/programs/{name}/states/{state}"): DescribedRequest(
+        "Remove a state.", {204: DescribedAnswer("It is not there any more.")}, **_OF_KEY
     ),
-    ("GET", "/v1/jobs/{job}"): Operation(
+    ("GET", "/v1/jobs/{job}"): DescribedRequest(
         "The results of a job, or that it waits or runs.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Its results.", BYTES, headers={"Cloakwork-Receipt": _TEXT, **_OF_REQUEST}
             ),
             202: _job("There are none yet.", "queued", "running"),
         },
         headers={"Wait-Seconds": _COUNT},
     ),
-    ("GET", "/v1/jobs"): Operation(
+    ("GET", "/v1/jobs"): DescribedRequest(
         "The asking user's jobs that wait or run, and the last that ended.",
-        {200: Content("How far each is.", JSON, _record(jobs=_list(_PROGRESS)))},
+        {200: DescribedAnswer("How far each is.", JSON, _record(jobs=_list(_PROGRESS)))},
     ),
-    ("GET", "/v1/jobs/{job}/events"): Operation(
-        "How far a job is, until it ends.", {200: Content("Events.", EVENTS, _TEXT)}
+    ("GET", "/v1/jobs/{job}/events"): DescribedRequest(
+        "How far a job is, until it ends.", {200: DescribedAnswer("Events.", EVENTS, _TEXT)}
     ),
-    ("GET", "/v1/events"): Operation(
-        "How far the asking user's jobs are.", {200: Content("Events.", EVENTS, _TEXT)}
+    ("GET", "/v1/events"): DescribedRequest(
+        "How far the asking user's jobs are.", {200: DescribedAnswer("Events.", EVENTS, _TEXT)}
     ),
-    ("DELETE", "/v1/jobs/{job}"): Operation("End a job.", {204: Content("It has ended.")}),
-    ("GET", "/v1/keys"): Operation(
+    ("DELETE", "/v1/jobs/{job}"): DescribedRequest(
+        "End a job.", {204: DescribedAnswer("It has ended.")}
+    ),
+    ("GET", "/v1/keys"): DescribedRequest(
         "The evaluation keys of a secret key that are there; without one, all of the asking user.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Their hashes, and the programs that they were sent for.",
                 JSON,
                 _record(
@@ -244,34 +252,34 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
         },
         query={"key_id": _TEXT},
     ),
-    ("HEAD", "/v1/keys/{digest}"): Operation(
+    ("HEAD", "/v1/keys/{digest}"): DescribedRequest(
         "How many bytes of evaluation keys are there.",
-        {200: Content("So many.", headers=_UPLOAD)},
+        {200: DescribedAnswer("So many.", headers=_UPLOAD)},
     ),
-    ("PATCH", "/v1/keys/{digest}"): Operation(
+    ("PATCH", "/v1/keys/{digest}"): DescribedRequest(
         "Send further bytes of evaluation keys.",
-        {204: Content("How many are there now.", headers=_UPLOAD)},
+        {204: DescribedAnswer("How many are there now.", headers=_UPLOAD)},
         headers={**_UPLOAD, "Key-Id": _TEXT, "Program": _TEXT},
         needed=frozenset({"Upload-Offset"}),
         body=BYTES,
     ),
-    ("DELETE", "/v1/keys/{digest}"): Operation(
-        "Remove evaluation keys.", {204: Content("They are not there any more.")}
+    ("DELETE", "/v1/keys/{digest}"): DescribedRequest(
+        "Remove evaluation keys.", {204: DescribedAnswer("They are not there any more.")}
     ),
-    ("GET", "/v2"): Operation(
+    ("GET", "/v2"): DescribedRequest(
         "What the server is, by the Open Inference Protocol.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Its name and version.",
                 JSON,
                 _record(name=_TEXT, version=_TEXT, extensions=_list(_TEXT)),
             )
         },
     ),
-    ("GET", "/v2/models/{name}"): Operation(
+    ("GET", "/v2/models/{name}"): DescribedRequest(
         "The inputs and outputs of a program, by the Open Inference Protocol.",
         {
-            200: Content(
+            200: DescribedAnswer(
                 "Values as they are before they are encrypted, and after.",
                 JSON,
                 _record(
@@ -284,9 +292,9 @@ OPERATIONS: Mapping[tuple[str, str], Operation] = {
             )
         },
     ),
-    ("GET", "/v2/models/{name}/ready"): Operation(
+    ("GET", "/v2/models/{name}/ready"): DescribedRequest(
         "Whether a program is there, by the Open Inference Protocol.",
-        {200: Content("It is.", JSON, _record(name=_TEXT, ready={"type": "boolean"}))},
+        {200: DescribedAnswer("It is.", JSON, _record(name=_TEXT, ready={"type": "boolean"}))},
     ),
 }
 _PROBLEM = _record(
@@ -325,7 +333,7 @@ def document(version: str) -> dict[str, Any]:
     }
 
 
-def _described(method: str, path: str, operation: Operation) -> dict[str, Any]:
+def _described(method: str, path: str, operation: DescribedRequest) -> dict[str, Any]:
     places = {
         "path": dict.fromkeys(_NAME.findall(path), _TEXT),
         "query": operation.query,
@@ -359,7 +367,7 @@ def _described(method: str, path: str, operation: Operation) -> dict[str, Any]:
     }
 
 
-def _answer(content: Content) -> dict[str, Any]:
+def _answer(content: DescribedAnswer) -> dict[str, Any]:
     schema = {} if content.schema is None else {"schema": content.schema}
     headers = {name: {"required": True, "schema": each} for name, each in content.headers.items()}
     return {

@@ -20,7 +20,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, written_whole
 from cloakwork.service.names import is_name, require_name
-from cloakwork.service.problems import error_of
+from cloakwork.service.problems import told_error
 from cloakwork.service.server.settings import Settings
 from cloakwork.service.server.store import Store
 
@@ -166,7 +166,7 @@ class OwnPrograms:
             )
         # Where it lies here is nothing that its user knows.
         told = json.loads(answer.replace(path.encode(), name.encode()))
-        error = error_of(told)
+        error = told_error(told)
         if error is not None:
             raise error
         return str(told["fingerprint"])

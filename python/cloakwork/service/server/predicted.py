@@ -56,7 +56,7 @@ class Prediction:
         return cls(found.seconds, kept, run_bytes)
 
 
-def require_memory(title: str, run_bytes: int, most: int) -> None:
+def require_run_memory(title: str, run_bytes: int, most: int) -> None:
     """Refuse a run that takes more memory than an operator allows.
 
     Args:
@@ -68,7 +68,7 @@ def require_memory(title: str, run_bytes: int, most: int) -> None:
         MemoryBudgetError: It takes more.
 
     Example:
-        >>> require_memory("scores", 100, 100)
+        >>> require_run_memory("scores", 100, 100)
     """
     if run_bytes > most:
         raise MemoryBudgetError(

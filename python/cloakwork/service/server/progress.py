@@ -11,7 +11,7 @@ _KEPT = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """How far a run is.
 
     Args:
@@ -41,11 +41,11 @@ class ProgressOfJobs:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Progress] = OrderedDict()
+        self._known: OrderedDict[str, JobProgress] = OrderedDict()
 
     def begin(self, job: str, predicted_seconds: float) -> None:
         """A job begins, or begins again."""
-        self._known[job] = Progress(predicted_seconds=predicted_seconds)
+        self._known[job] = JobProgress(predicted_seconds=predicted_seconds)
         self._known.move_to_end(job)
         while len(self._known) > _KEPT:
             self._known.popitem(last=False)
@@ -54,6 +54,6 @@ class ProgressOfJobs:
         """Take note of what a process says of its job."""
         self._known[job] = replace(self.of(job), **told)
 
-    def of(self, job: str) -> Progress:
+    def of(self, job: str) -> JobProgress:
         """How far a job is; not begun where nothing is known."""
-        return self._known.get(job, Progress())
+        return self._known.get(job, JobProgress())

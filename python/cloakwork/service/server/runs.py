@@ -20,7 +20,7 @@ from cloakwork.service.problems import problem_of
 from cloakwork.service.server.ends import Ends
 from cloakwork.service.server.jobs import Jobs, ServedJob
 from cloakwork.service.server.memory import SharedMemory
-from cloakwork.service.server.predicted import require_memory
+from cloakwork.service.server.predicted import require_run_memory
 from cloakwork.service.server.processes import NotBegunError, RunProcess
 from cloakwork.service.server.progress import ProgressOfJobs
 from cloakwork.service.server.settings import Settings
@@ -192,7 +192,7 @@ class Runs:
     async def _answer(self, job: ServedJob, number: int, process: RunProcess) -> dict[str, Any]:
         """How a run goes; nothing of one that was killed."""
         # An operator may allow less than when it was accepted.
-        require_memory(job.program, job.run_bytes, self._memory.most)
+        require_run_memory(job.program, job.run_bytes, self._memory.most)
         run = self._files(job)
         run["takes"] = job.kept_bytes, job.run_bytes
         run["most"] = self._memory.take(number, job.run_bytes)
