@@ -187,10 +187,7 @@ def chains_of_ring(options: RealOptions, log_n: int) -> list[RefreshingChain]:
         ... ]
         [16, 10, 13, 10, 10]
     """
-    chains = (RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n))
+    *thinner, usual = (RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n))
     needed = options.precision + _LOST
-    return list(
-        islice(
-            (each for each in chains if each.thin is None or each.refreshing.precision >= needed), 2
-        )
-    )
+    precise = (each for each in thinner if each.refreshing.precision >= needed)
+    return [*islice(precise, 1), usual]
