@@ -39,13 +39,15 @@ def derived_packings(
 ) -> dict[int, list[Places]]:
     """For each group of stages the packings that follow from those of operands."""
     derived: dict[int, list[Places]] = {group: [] for group in packings}
+    copies = {each: Copies.of(network.matrix(*each)) for each in network.products}
     for number, operand in _after_factors(network):
         out = network.groups[number]
         if operand is None:
-            found = [*of_factors(network, number, packings)]
+            found = [*of_factors(network, number, packings, copies)]
         else:
             into = network.groups[operand]
-            found = [*_of_operand(network.matrix(number, operand), packings[into], derived[into])]
+            matrix, own = network.matrix(number, operand), copies[number, operand]
+            found = [*_of_operand(matrix, own, packings[into], derived[into])]
         known = [*packings[out], *derived[out]]
         most = _MOST_CIPHERTEXTS * min(each.ciphertexts for each in packings[out])
         size = prod(network.stages[number].shape)
@@ -70,10 +72,9 @@ def _after_factors(network: StagedNetwork) -> Iterator[tuple[int, int | None]]:
 
 
 def _of_operand(
-    matrix: Matrix, own: Sequence[Places], derived: Sequence[Places]
+    matrix: Matrix, copies: Copies | None, own: Sequence[Places], derived: Sequence[Places]
 ) -> Iterator[Places]:
     """What follows from an operand's own packings, and from those that it has derived."""
-    copies = Copies.of(matrix)
     if copies:
         yield from (_repeated(copies, places) for places in own)
     if derived:

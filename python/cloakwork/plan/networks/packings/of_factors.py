@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +28,29 @@ from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.places import Places
 
 _Indices = NDArray[np.int64]
+# By the stages of product and operand what the product's matrix copies; None of other matrices.
+CopiesOf: TypeAlias = Mapping[tuple[int, int], Copies | None]
 
 
 def of_factors(
-    network: StagedNetwork, number: int, packings: Mapping[int, Sequence[Places]]
+    network: StagedNetwork,
+    number: int,
+    packings: Mapping[int, Sequence[Places]],
+    copies_of: CopiesOf,
 ) -> Iterator[Places]:
-    """The packings that a product of two values may have, of those of what it repeats."""
+    """The packings that a product of two values may have, of those of what it repeats.
+
+    Args:
+        network: The network.
+        number: The product's stage.
+        packings: Those of each group.
+        copies_of: What products with matrices copy.
+    """
     stage = network.stages[number]
     assert isinstance(stage, CiphertextProduct)
-    left, right = (_factor(network, each, packings) for each in (stage.left, stage.right))
+    left, right = (
+        _factor(network, each, packings, copies_of) for each in (stage.left, stage.right)
+    )
     if left is None or right is None:
         return
     factors = left, right
@@ -56,14 +71,17 @@ def of_factors(
 
 
 def _factor(
-    network: StagedNetwork, operand: int, packings: Mapping[int, Sequence[Places]]
+    network: StagedNetwork,
+    operand: int,
+    packings: Mapping[int, Sequence[Places]],
+    copies_of: CopiesOf,
 ) -> tuple[Copies, Sequence[Places]] | None:
     """What a factor copies, and the packings of that; None where it does something else."""
     stage = network.stages[operand]
     if not isinstance(stage, MatrixProduct) or len(stage.terms) != 1:
         return None
-    ((source, matrix),) = stage.terms.items()
-    copies = Copies.of(matrix)
+    (source,) = stage.terms
+    copies = copies_of.get((operand, source))
     return None if copies is None else (copies, packings[network.groups[source]])
 
 
