@@ -18,7 +18,7 @@ from cloakwork.errors import (
     MissingKeyError,
     ValueOutOfRangeError,
 )
-from cloakwork.plan.parameters.bootstrapping import ThinLevels, levels_of_ring
+from cloakwork.plan.parameters.bootstrapping import ThinLevels, thin_levels
 
 PARAMETERS = BootstrappingParameters(8, levels=2, insecure=True)
 SLOTS = 32
@@ -50,7 +50,7 @@ def test_a_spent_ciphertext_is_refreshed(
     assert fresh.precision > 20
 
 
-@pytest.mark.parametrize("thin", levels_of_ring(16)[:-1])
+@pytest.mark.parametrize("thin", thin_levels(16))
 def test_thin_levels_are_as_precise_as_estimated(thin: ThinLevels) -> None:
     # The ring is smaller than that of the set; errors of the sine and of thin scales are the same.
     parameters = BootstrappingParameters(10, insecure=True, **asdict(thin))

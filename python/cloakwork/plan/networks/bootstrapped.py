@@ -24,9 +24,9 @@ from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
-from cloakwork.plan.parameters.rings import at_first, cheapest_of
+from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error
-from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, chains_of_ring
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, on_first_chain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.schemes.ckks_noise import NoiseModel
@@ -62,11 +62,8 @@ def bootstrapped(
     def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
         log_n, network, batch = each
         announce(f"placing bootstraps in a ring of degree 2^{log_n}")
-        return cheapest_of(
-            chains_of_ring(options, log_n),
-            lambda chain: _in_ring(network, inputs_of, options, chain, batch),
-            price_of_one,
-            at_first,
+        return on_first_chain(
+            options, log_n, lambda chain: _in_ring(network, inputs_of, options, chain, batch)
         )
 
     return cheapest_of(tried, attempt, price_of_one)

@@ -118,16 +118,14 @@ def refreshing_for(
     return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed, **levels))
 
 
-def levels_of_ring(log_n: int) -> Sequence[ThinLevels | None]:
-    """What the levels of a ring may be, the most first; None for those of its usual set.
+def thin_levels(log_n: int) -> Sequence[ThinLevels]:
+    """What the levels of a ring may be beside those of its usual set, the most first.
 
     Example:
-        >>> [None if each is None else each.levels for each in levels_of_ring(16)]
-        [16, 13, None]
-        >>> levels_of_ring(15)
-        (None,)
+        >>> [each.levels for each in thin_levels(16)], thin_levels(15)
+        ([16, 13], ())
     """
-    return (*_THIN.get(log_n, ()), None)
+    return _THIN.get(log_n, ())
 
 
 def least_level(refreshing: Refreshing, bound: float) -> int:

@@ -6,19 +6,19 @@ The ring decides on the chain, and all that a program varies is where it is refr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.parameters.bootstrapping import (
     ThinLevels,
     least_level,
-    levels_of_ring,
     refreshing_for,
+    thin_levels,
 )
+from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
 from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
 from cloakwork.plan.passes.splits import split_by_cost
@@ -47,6 +47,7 @@ class Refreshable(Protocol):
 
 
 L = TypeVar("L", bound=Refreshable)
+P = TypeVar("P")
 
 Bounds = Sequence[float | None]
 
@@ -174,10 +175,22 @@ class RefreshingChain:
         return lowered, values, candidate.precise_error(lowered, values, noise)
 
 
-def chains_of_ring(options: RealOptions, log_n: int) -> list[RefreshingChain]:
+def on_first_chain(options: RealOptions, log_n: int, attempt: Callable[[RefreshingChain], P]) -> P:
+    """What is planned on the first chain of a ring on which it can be.
+
+    Args:
+        options: What is asked.
+        log_n: Base-2 logarithm of the ring degree.
+        attempt: Plans on a chain, or raises why it cannot.
+    """
+    return cheapest_of(chains_of_ring(options, log_n), attempt, lambda _: 0.0, at_first)
+
+
+def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain]:
     """The chain of thinner levels that may be precise enough, if any, and the usual one.
 
-    Their bootstraps take about as long, so that the first that is precise enough is cheapest.
+    Their bootstraps take about as long, so that the first that is precise enough is cheapest. Each
+    is made when it is asked for: its costs may be measured.
 
     Example:
         >>> [
@@ -187,7 +200,12 @@ def chains_of_ring(options: RealOptions, log_n: int) -> list[RefreshingChain]:
         ... ]
         [16, 10, 13, 10, 10]
     """
-    *thinner, usual = (RefreshingChain.of(options, log_n, thin) for thin in levels_of_ring(log_n))
-    needed = options.precision + _LOST
-    precise = (each for each in thinner if each.refreshing.precision >= needed)
-    return [*islice(precise, 1), usual]
+
+    def is_precise(thin: ThinLevels) -> bool:
+        found = refreshing_for(log_n, bound=1.0, insecure=options.insecure, thin=thin)
+        return found.precision >= options.precision + _LOST
+
+    thinnest = next(filter(is_precise, thin_levels(log_n)), None)
+    if thinnest is not None:
+        yield RefreshingChain.of(options, log_n, thinnest)
+    yield RefreshingChain.of(options, log_n)

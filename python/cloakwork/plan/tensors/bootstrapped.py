@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
 from cloakwork.errors import InvalidParametersError
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level
-from cloakwork.plan.parameters.rings import at_first, cheapest_of
+from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.passes.simplify import simplified
-from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, chains_of_ring
+from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, on_first_chain
 from cloakwork.plan.tensors.lower import Lowered
 from cloakwork.plan.tensors.search import ADVICE_ON_ERRORS, Plan, Task, Ways
 from cloakwork.schemes.ckks_noise import NoiseModel
@@ -34,19 +35,11 @@ def cheapest_bootstrapped_plan(task: Task) -> Plan:
         >>> cheapest_bootstrapped_plan(Task(options, [square], {x: 1.0})).refreshing.output_level
         13
     """
-    return cheapest_of(
-        task.options.refreshing_rings, lambda log_n: _in_ring(task, log_n), lambda plan: plan.cost
-    )
 
+    def in_ring(log_n: int) -> Plan:
+        return on_first_chain(task.options, log_n, partial(_on_chain, task))
 
-def _in_ring(task: Task, log_n: int) -> Plan:
-    """The first that is precise enough."""
-    return cheapest_of(
-        chains_of_ring(task.options, log_n),
-        lambda chain: _on_chain(task, chain),
-        lambda plan: plan.cost,
-        at_first,
-    )
+    return cheapest_of(task.options.refreshing_rings, in_ring, lambda plan: plan.cost)
 
 
 def _on_chain(task: Task, chain: RefreshingChain) -> Plan:
