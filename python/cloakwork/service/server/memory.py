@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from cloakwork.base.system_memory import physical_bytes
 
 # What is left to the system and the server itself: a part of all, and no less than so much.
 _SPARE_PART, _LEAST_SPARE = 8, 1 << 30
-_OF_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def machine_bytes() -> int:
@@ -19,8 +16,6 @@ def machine_bytes() -> int:
         True
     """
     whole = physical_bytes()
-    if _OF_GROUP.exists() and (text := _OF_GROUP.read_text().strip()).isdigit():
-        whole = min(whole, int(text))
     return max(whole // 2, whole - max(whole // _SPARE_PART, _LEAST_SPARE))
 
 
