@@ -19,6 +19,7 @@ import uvicorn
 
 import cloakwork as cw
 from cloakwork.service.server.access import new_token
+from cloakwork.service.server.listening import ListeningServer, bound_at
 from cloakwork.service.server.settings import Settings
 from examples.digit.engine import require_engine
 from examples.digit.recipe import recipe_of
@@ -50,8 +51,8 @@ def main() -> None:
         token = new_token(folder / "tokens", "page", datetime.now(UTC) + timedelta(hours=HOURS))
         settings = Settings(folder, tokens=folder / "tokens", workers=1)
         application = site(settings, recipe_of(NAME, program), samples(trained), [HOST])
-        config = uvicorn.Config(application, host=HOST, port=options.port, log_level="warning")
-        bound = config.bind_socket()
+        config = uvicorn.Config(application, log_level="warning")
+        bound = bound_at(HOST, options.port)
         # The browser may ask before the server takes requests.
         bound.listen(config.backlog)
         # What follows a # no browser sends to a server.
@@ -60,7 +61,7 @@ def main() -> None:
         if not options.no_browser:
             webbrowser.open(address)
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[bound])
+            ListeningServer(config, application.state.release).run(sockets=[bound])
 
 
 def compiled(trained: Trained) -> cw.Program:

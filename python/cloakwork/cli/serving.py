@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -85,8 +84,6 @@ def serve_at(
         access_log=False,
         timeout_keep_alive=_IDLE_SECONDS,
     )
-    # An answer is head and body, and one would wait for the other's acknowledgement: 40 ms.
-    bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     # Whoever reads the line may ask at once.
     bound.listen(config.backlog)
     protocol = "https" if config.is_ssl else "http"
