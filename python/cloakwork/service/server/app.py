@@ -16,22 +16,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from cloakwork.errors import (
-    CloakworkError,
-    InvalidArgumentError,
-    NotServedError,
-)
+from cloakwork.errors import CloakworkError, NotServedError
+from cloakwork.runtime.program import Program
 from cloakwork.service.hashes import job_name, request_of
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.server.access import AccessTokens, TokenFile
-from cloakwork.service.server.bodies import body_of, declared_bytes
+from cloakwork.service.server.bodies import body_of, declared_bytes, number_said
 from cloakwork.service.server.events import Events
 from cloakwork.service.server.explained import Explained
 from cloakwork.service.server.jobs import FAILED, Jobs, ServedJob
 from cloakwork.service.server.models import Models
-from cloakwork.service.server.openapi import document
+from cloakwork.service.server.openapi import BYTES, document
 from cloakwork.service.server.own_programs import OwnPrograms
 from cloakwork.service.server.page import page_routes
 from cloakwork.service.server.predicted import Prediction, require_run_memory, require_seconds
@@ -45,7 +42,6 @@ from cloakwork.service.server.telling import Figures, Telling
 
 # What a sender says of evaluation keys.
 _OF_KEYS = ("key_id", "program")
-_BYTES = "application/octet-stream"
 # How long an answer waits for the end of a job, in seconds.
 _LONGEST_WAIT = 30.0
 _NOT_READY = 503
@@ -164,11 +160,9 @@ class _Server:
         self.programs = ProgramRequests(
             self._store, self._own, self._signing.public.hex(), settings.most_program_bytes
         )
-        self.states = StateRequests(
-            self._jobs, self._store, self._own, self.runs, settings.most_state_bytes
-        )
+        self.states = StateRequests(self._jobs, self._own, self.runs, settings.most_state_bytes)
         self.explained = Explained(self._store, self._own, shows_plans=settings.shows_plans)
-        self.models = Models(self._store, self._own, self._version)
+        self.models = Models(self._own, self._version)
         self.events = Events(self._jobs, self.runs, self._job)
 
     def answering(
@@ -222,7 +216,7 @@ class _Server:
     async def append(self, request: Request, user: str) -> Response:
         """Take further bytes of evaluation keys, as they come."""
         digest = request.path_params["digest"]
-        offset = _number(request, "upload-offset")
+        offset = number_said(request, "upload-offset")
         with self._store.appending(user, digest, offset, declared_bytes(request)) as add:
             async for block in request.stream():
                 add(block)
@@ -246,9 +240,7 @@ class _Server:
         inputs = await body_of(request, self._settings.most_input_bytes, "inputs")
         given = await _beside(len(inputs), lambda: RunInputs.from_bytes(inputs))
         given.require_for(program)
-        if name not in self._predictions:
-            await asyncio.to_thread(self._prediction, name)
-        takes = self._prediction(name)
+        takes = await self._prediction(program)
         self._require_allowed(name, takes)
         wanted = await _beside(len(inputs), lambda: request_of(program.fingerprint, keys, inputs))
         own = job_name(user, wanted)
@@ -268,7 +260,7 @@ class _Server:
     async def answer(self, request: Request, user: str) -> Response:
         """The results of a job, why there are none, or when to ask again."""
         job = self._job(request, user)
-        wait = min(_LONGEST_WAIT, float(_number(request, "wait-seconds", absent=0)))
+        wait = min(_LONGEST_WAIT, float(number_said(request, "wait-seconds", absent=0)))
         if wait and not job.is_over:
             await self.runs.ends.wait(job.name, wait)
             job = self._job(request, user)
@@ -281,8 +273,8 @@ class _Server:
         headers = {**_of(job), "cloakwork-receipt": receipt.text()}
         results = self._store.job_file(job.name, "results")
         if results.stat().st_size < _SMALL:
-            return Response(results.read_bytes(), headers=headers, media_type=_BYTES)
-        return FileResponse(results, headers=headers, media_type=_BYTES)
+            return Response(results.read_bytes(), headers=headers, media_type=BYTES)
+        return FileResponse(results, headers=headers, media_type=BYTES)
 
     async def cancel(self, request: Request, user: str) -> Response:
         """End a job."""
@@ -310,11 +302,11 @@ class _Server:
         headers = {"location": f"/v1/jobs/{job.name}", "retry-after": f"{math.ceil(seconds)}"}
         return JSONResponse(told, 202, headers={**headers, **_of(job)})
 
-    def _prediction(self, name: str) -> Prediction:
+    async def _prediction(self, program: Program) -> Prediction:
         """What a run takes."""
-        program = self._store.program(name)
         if program.fingerprint not in self._predictions:
-            self._predictions[program.fingerprint] = Prediction.of(program)
+            made = await asyncio.to_thread(Prediction.of, program)
+            self._predictions[program.fingerprint] = made
         return self._predictions[program.fingerprint]
 
     def _require_allowed(self, name: str, takes: Prediction) -> None:
@@ -336,14 +328,3 @@ def _of(job: ServedJob) -> dict[str, str]:
 
 def _upload(here: int, is_whole: bool) -> dict[str, str]:
     return {"upload-offset": f"{here}", "upload-complete": f"?{int(is_whole)}"}
-
-
-def _number(request: Request, header: str, *, absent: int | None = None) -> int:
-    text = request.headers.get(header)
-    if text is None and absent is not None:
-        return absent
-    if text is None or not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise InvalidArgumentError(
-            f"cannot answer: expected a number as the header {header}, got {text!r:.40}; give one"
-        )
-    return int(text)

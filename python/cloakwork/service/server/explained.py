@@ -15,12 +15,12 @@ from cloakwork.errors import NotServedError
 from cloakwork.explain import explain, plot
 from cloakwork.explain.estimate import estimate
 from cloakwork.runtime.program import Program
+from cloakwork.service.server.openapi import PNG
 from cloakwork.service.server.own_programs import OwnPrograms
 from cloakwork.service.server.predicted import Prediction
 from cloakwork.service.server.store import Store
 
 _T = TypeVar("_T")
-PNG = "image/png"
 _DOTS_PER_INCH = 120
 _HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 

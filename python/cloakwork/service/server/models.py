@@ -16,7 +16,6 @@ from cloakwork.programs.port import Port
 from cloakwork.runtime.interface import Interface
 from cloakwork.runtime.program import Program
 from cloakwork.service.server.own_programs import OwnPrograms
-from cloakwork.service.server.store import Store
 
 _PLATFORM = "cloakwork"
 _WIDTHS = (8, 16, 32, 64)
@@ -26,13 +25,12 @@ class Models:
     """Answers to what the protocol asks.
 
     Args:
-        store: Where programs are.
-        own: Those of users.
+        own: The programs that users see.
         version: That of Cloakwork.
     """
 
-    def __init__(self, store: Store, own: OwnPrograms, version: str) -> None:
-        self._store, self._own, self._version = store, own, version
+    def __init__(self, own: OwnPrograms, version: str) -> None:
+        self._own, self._version = own, version
 
     async def server(self, _request: Request, _user: str) -> Response:
         """The server itself."""
@@ -42,16 +40,13 @@ class Models:
     async def model(self, request: Request, user: str) -> Response:
         """The inputs and outputs of a program."""
         name = request.path_params["name"]
-        return JSONResponse(model_of(name, await self._program(user, name)))
+        return JSONResponse(model_of(name, await self._own.program(user, name)))
 
     async def ready(self, request: Request, user: str) -> Response:
         """Whether a program is there, which it is as soon as it is known."""
         name = request.path_params["name"]
-        await self._program(user, name)
+        await self._own.program(user, name)
         return JSONResponse({"name": name, "ready": True})
-
-    async def _program(self, user: str, name: str) -> Program:
-        return self._store.program(await self._own.served(user, name))
 
 
 def model_of(name: str, program: Program | Interface) -> dict[str, Any]:

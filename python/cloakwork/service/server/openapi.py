@@ -11,7 +11,7 @@ from cloakwork.service.problems import KINDS, MEDIA_TYPE, PREFIX
 
 BYTES, JSON = "application/octet-stream", "application/json"
 # Of server-sent events, each of which has the fields of a job as JSON.
-EVENTS = "text/event-stream"
+EVENTS, PNG = "text/event-stream", "image/png"
 _Schema = Mapping[str, Any]
 _TEXT: _Schema = {"type": "string"}
 _NUMBER: _Schema = {"type": "number", "minimum": 0}
@@ -182,7 +182,7 @@ OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
         },
     ),
     ("GET", "/v1/programs/{name}/plot"): DescribedRequest(
-        "The plan of a program as a picture.", {200: DescribedAnswer("It.", "image/png")}
+        "The plan of a program as a picture.", {200: DescribedAnswer("It.", PNG)}
     ),
     ("PUT", "/v1/programs/{name}"): DescribedRequest(
         "Put a program, which its user alone sees.",

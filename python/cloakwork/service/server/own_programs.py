@@ -63,6 +63,14 @@ class OwnPrograms:
             self._store.keep_program(own, *found)
         return own
 
+    async def program(self, user: str, name: str) -> Program:
+        """A program that a user asks for.
+
+        Raises:
+            NotServedError: The user sees none of the name.
+        """
+        return self._store.program(await self.served(user, name))
+
     async def put(self, user: str, name: str, data: bytes) -> None:
         """Keep a program of a user.
 

@@ -6,10 +6,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from cloakwork.service.server.bodies import body_of
+from cloakwork.service.server.openapi import BYTES
 from cloakwork.service.server.own_programs import OwnPrograms
 from cloakwork.service.server.store import Store
-
-_BYTES = "application/octet-stream"
 
 
 class ProgramRequests:
@@ -38,7 +37,7 @@ class ProgramRequests:
         """What a client needs of a program."""
         name = await self._own.served(user, request.path_params["name"])
         self._store.program(name)
-        return Response(self._store.interfaces[name], media_type=_BYTES)
+        return Response(self._store.interfaces[name], media_type=BYTES)
 
     async def put(self, request: Request, user: str) -> Response:
         """Keep a program of a user."""

@@ -17,7 +17,6 @@ from cloakwork.service.server.jobs import Jobs
 from cloakwork.service.server.own_programs import OwnPrograms
 from cloakwork.service.server.runs import Runs
 from cloakwork.service.server.states import Owner, StoredState
-from cloakwork.service.server.store import Store
 
 
 class StateRequests:
@@ -25,26 +24,24 @@ class StateRequests:
 
     Args:
         jobs: Where they are.
-        store: Has the programs.
-        own: Those of users.
+        own: The programs that users see.
         runs: Ends the step of a state that is reset or removed.
         most_bytes: What the states of one user may take.
     """
 
-    def __init__(
-        self, jobs: Jobs, store: Store, own: OwnPrograms, runs: Runs, most_bytes: int
-    ) -> None:
-        self._jobs, self._store, self._own = jobs, store, own
-        self._runs, self._most = runs, most_bytes
+    def __init__(self, jobs: Jobs, own: OwnPrograms, runs: Runs, most_bytes: int) -> None:
+        self._jobs, self._own, self._runs, self._most = jobs, own, runs, most_bytes
 
     async def listed(self, request: Request, user: str) -> Response:
         """The states of a key and a program."""
-        found = self._jobs.states.of(await self._owner(request, user))
+        program = await self._own.program(user, request.path_params["name"])
+        found = self._jobs.states.of(_owner(request, user, program))
         return JSONResponse({"states": [_told(each) for each in found]})
 
     async def put(self, request: Request, user: str) -> Response:
         """Keep a state, or put it in the place of another."""
-        owner, program = await self._owner(request, user), await self._program(request, user)
+        program = await self._own.program(user, request.path_params["name"])
+        owner = _owner(request, user, program)
         data = await body_of(request, self._most, "a state")
         given = await asyncio.to_thread(EncryptedState.from_bytes, data)
         _require_own(given, program, owner.key_id)
@@ -62,7 +59,8 @@ class StateRequests:
 
     async def remove(self, request: Request, user: str) -> Response:
         """Remove a state."""
-        owner, name = await self._owner(request, user), request.path_params["state"]
+        program = await self._own.program(user, request.path_params["name"])
+        owner, name = _owner(request, user, program), request.path_params["state"]
         await self._end_steps(owner, name, but="")
         self._jobs.states.remove(owner, name)
         return Response(status_code=204)
@@ -77,12 +75,9 @@ class StateRequests:
                 return
             await self._runs.cancel(job)
 
-    async def _owner(self, request: Request, user: str) -> Owner:
-        program = await self._program(request, user)
-        return Owner(user, request.query_params.get("key_id", ""), program.fingerprint)
 
-    async def _program(self, request: Request, user: str) -> Program:
-        return self._store.program(await self._own.served(user, request.path_params["name"]))
+def _owner(request: Request, user: str, program: Program) -> Owner:
+    return Owner(user, request.query_params.get("key_id", ""), program.fingerprint)
 
 
 def _told(state: StoredState) -> dict[str, Any]:
