@@ -652,6 +652,13 @@ class NotServedError(CloakworkError, LookupError):
     """
 
 
+class FolderInUseError(CloakworkError, BlockingIOError):
+    """Another server has the folder.
+
+    Raised by `cloakwork serve`. End the other server first, or give a folder of its own.
+    """
+
+
 class QuotaError(CloakworkError, RuntimeError):
     """A server takes no more of a user: of bytes, of keys, or of jobs at once.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.service.client.connection import at_once
 from cloakwork.service.server.access import new_token
 from examples.server.certificate import write_certificate
 from tests.cli.command import Cloakwork
@@ -61,6 +63,36 @@ def test_a_program_of_a_server_is_run(
     own("run", "norm", "sent.cw", *_at(serving), "--keys", "own.keys", "-o", "results.cw")
     found = json.loads(own("decrypt", "own.key", "results.cw", "--insecure"))
     np.testing.assert_allclose(found, 4.0, atol=2.0**-8)
+
+
+def test_keys_are_made_and_registered_at_once_and_a_run_is_audited(
+    serving: Serving, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = (serving.folder / "token").read_text()
+    monkeypatch.setenv("CLOAKWORK_TOKEN", token)
+    command, at = Cloakwork(tmp_path), _at(serving)
+    command("keygen", "norm", *at, "--client", "own.key", "--keys", "own.keys")
+    digest = hashlib.sha256((tmp_path / "own.keys").read_bytes()).hexdigest()
+    url, authority = at[1], at[3]
+    with cw.connect(url, token=token.strip(), authority=authority, insecure=True) as server:
+        client = cw.load(tmp_path / "own.key", cw.Client, insecure=True)
+        assert [*at_once(server._server.registered(client))] == [digest]
+    (tmp_path / "x.json").write_text(json.dumps([0.5] * 16))
+    command("encrypt", "own.key", "x.json", "-o", "sent.cw", "--insecure")
+    results = ["--keys", "own.keys", "-o", "results.cw"]
+    command("run", "norm", "sent.cw", *at, *results, "--receipt", "receipt")
+    program = str(serving.folder / "programs" / "norm.cw")
+    audited = ["receipt", program, "sent.cw", "--keys", "own.keys", "--insecure"]
+    assert "the same results; signed by" in command("audit", *audited)
+    # A receipt replaces an earlier one, and no key.
+    command("run", "norm", "sent.cw", *at, *results, "--receipt", "receipt")
+    over = command.refusal("run", "norm", "sent.cw", *at, *results, "--receipt", "own.key")
+    assert "got the client file of this name" in over
+    without = command.refusal("run", "norm", "sent.cw", "-o", "r.cw", "--receipt", "receipt")
+    assert "--receipt goes with --server" in without
+    nothing = command.refusal("keygen", "norm", *at, "--client", "a.key", "--evaluator", "a.cw")
+    assert "expected --keys with --server" in nothing
+    assert not (tmp_path / "a.key").exists()
 
 
 def test_inputs_in_the_clear_go_along(

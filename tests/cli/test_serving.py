@@ -18,17 +18,6 @@ def test_others_are_served_by_tokens_and_tls_alone(tmp_path: Path) -> None:
     assert "expected --token-file, --tls-cert and --tls-key" in told
 
 
-def test_a_program_without_an_interface_is_not_served(tmp_path: Path) -> None:
-    @cw.circuit(a=cw.scalar())
-    def square(a: int) -> int:
-        return a * a
-
-    (tmp_path / "programs").mkdir()
-    square.compile(bits=16, insecure=True).save(tmp_path / "programs" / "square.cw")
-    told = Cloakwork(tmp_path).refusal("serve", str(tmp_path), "--insecure")
-    assert "cannot use the interface of square" in told
-
-
 def test_a_token_is_of_a_user(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     token = Cloakwork(tmp_path)("token", "ada", "--token-file", str(tokens)).strip()
@@ -91,6 +80,11 @@ def test_an_address_that_cannot_be_had_is_named(tmp_path: Path) -> None:
     told = cloakwork.refusal("serve", ".", *elsewhere)
     assert "cannot serve at 192.0.2.1, port 8765" in told
     assert not [*tmp_path.iterdir()]
+
+
+def test_figures_of_a_user_need_tokens(tmp_path: Path) -> None:
+    told = Cloakwork(tmp_path).refusal("serve", ".", "--port", "0", "--metrics-user", "meter")
+    assert "expected --token-file with --metrics-user" in told
 
 
 def test_a_certificate_that_is_none_is_named(tmp_path: Path) -> None:

@@ -149,6 +149,18 @@ def test_it_shows_programs_and_asks_nobody_else(page: Chrome, tmp_path: Path) ->
         assert _hosts(page) == {address}
 
 
+def test_it_says_which_programs_are_not_served_and_why(page: Chrome, tmp_path: Path) -> None:
+    settings = _settings(tmp_path, norm=_norm())
+    (tmp_path / "programs" / "other.cw").write_text("something else")
+    with served(settings) as address:
+        page.get(address)
+        until(page, _is_live)
+        shown = text_of(page, "#programs .unserved")
+        assert shown.startswith("other")
+        assert "its file is refused" in shown
+        assert not _errors(page)
+
+
 def test_a_job_is_followed_until_it_ends(page: Chrome, tmp_path: Path, pace: Path) -> None:
     with served(_settings(tmp_path, norm=_norm())) as address:
         page.get(address)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
+import httpx
 import numpy as np
 import pytest
 
@@ -19,6 +20,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     ProgramMismatchError,
+    ServerUnreachableError,
 )
 from cloakwork.service.client.agreed import AgreedEvaluator
 from cloakwork.service.receipts import SignedReceipt
@@ -32,7 +34,7 @@ NORM = cw.compile(lambda x: x @ x, (16,), log_n=9, insecure=True)
 @pytest.fixture(scope="module")
 def servings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Serving]]:
     made = []
-    for name in ("a", "b"):
+    for name in ("a", "b", "c"):
         folder = tmp_path_factory.mktemp(name)
         put(folder, norm=NORM)
         made.append(Serving(folder))
@@ -81,9 +83,8 @@ def test_a_server_that_signs_by_another_key_is_named(servings: list[Serving]) ->
 
 
 def test_what_most_servers_agree_on_is_taken(servings: list[Serving]) -> None:
-    asked = [servings[number] for number in (0, 1, 0)]
-    urls, signers = map(_url, asked), [str(each.connect().signer) for each in asked]
-    with cw.connect([*urls], signer=signers, insecure=True) as servers:
+    signers = [str(each.connect().signer) for each in servings]
+    with cw.connect([*map(_url, servings)], signer=signers, insecure=True) as servers:
         assert servers.programs == ("norm",)
         client = servers.interface("norm").client()
         evaluator = servers.evaluator("norm", client)
@@ -92,9 +93,71 @@ def test_what_most_servers_agree_on_is_taken(servings: list[Serving]) -> None:
         assert abs(client.decrypt(right) - 16) < 2.0**-8
         first, second, _ = evaluator._evaluators
         liar: Any = _Lying(client.encrypt(np.zeros(16)), first)
-        assert AgreedEvaluator([first, liar, second]).run(sent).to_bytes() == right.to_bytes()
-        with pytest.raises(AnswerMismatchError, match="more than half of 2 servers"):
-            AgreedEvaluator([first, liar]).run(sent)
+        assert AgreedEvaluator([first, liar, second], 3).run(sent).to_bytes() == right.to_bytes()
+        with pytest.raises(AnswerMismatchError, match="more than half of 3 servers"):
+            AgreedEvaluator([first, liar], 3).run(sent)
+
+
+def test_two_of_three_servers_are_enough(
+    servings: list[Serving], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloakwork.service.client.asynchronous.PAUSES", (0.0, None))
+    here, gone = [*map(_url, servings[:2])], "http://127.0.0.1:9"
+    with cw.connect([gone, *here], insecure=True) as servers:
+        assert {url: type(why) for url, why in servers.absent.items()} == {
+            gone: ServerUnreachableError
+        }
+        client = servers.interface("norm").client()
+        evaluator = servers.evaluator("norm", client)
+        assert abs(client.decrypt(evaluator.run(client.encrypt(np.ones(16)))) - 16) < 2.0**-8
+    with pytest.raises(ServerUnreachableError, match="see whether it is there"):
+        cw.connect([here[0], gone], insecure=True)
+
+
+def test_a_server_that_ends_later_is_outvoted(
+    servings: list[Serving], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cloakwork.service.client.asynchronous.PAUSES", (0.0, None))
+    put(tmp_path, norm=NORM)
+    last = Serving(tmp_path)
+    with cw.connect([*map(_url, servings[:2]), _url(last)], insecure=True) as servers:
+        client = servers.interface("norm").client()
+        last.stop()
+        evaluator = servers.evaluator("norm", client)
+        assert abs(client.decrypt(evaluator.run(client.encrypt(np.ones(16)))) - 16) < 2.0**-8
+
+
+def test_one_server_is_not_several(servings: list[Serving]) -> None:
+    here = f"http://localhost:{servings[0].port}"
+    with pytest.raises(InvalidArgumentError, match="which sign by one key"):
+        cw.connect([*map(_url, servings), here], insecure=True)
+
+
+def test_keys_that_all_servers_have_are_not_sent_again(
+    servings: list[Serving], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    handle = httpx.HTTPTransport.handle_request
+
+    def noted(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        sent.append(request.method)
+        return handle(transport, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", noted)
+    with cw.connect([*map(_url, servings)], insecure=True) as servers:
+        client = servers.interface("norm").client()
+        first = servers.evaluator("norm", client)
+        assert sent.count("PATCH") == 3
+        again = servers.evaluator("norm", client)
+        assert sent.count("PATCH") == 3
+        given = client.encrypt(np.ones(16))
+        assert again.run(given).to_bytes() == first.run(given).to_bytes()
+        # One has others now, and the same are everywhere afterwards.
+        digest = first._evaluators[0]._evaluator.keys
+        httpx.delete(f"{_url(servings[0])}/v1/keys/{digest}").raise_for_status()
+        anew = servers.evaluator("norm", client)
+        assert sent.count("PATCH") == 6
+        assert abs(client.decrypt(anew.run(client.encrypt(np.zeros(16))))) < 2.0**-8
 
 
 def test_servers_of_other_programs_are_named(servings: list[Serving], tmp_path: Path) -> None:
@@ -115,12 +178,14 @@ def _url(serving: Serving) -> str:
 
 
 def test_servers_have_one_token_or_one_each(tmp_path: Path) -> None:
-    put(tmp_path, norm=NORM)
     until = datetime(2100, 1, 1, tzinfo=UTC)
     tokens = [new_token(tmp_path / "tokens", user, until) for user in ("ada", "bob")]
-    serving = Serving(tmp_path, "--token-file", str(tmp_path / "tokens"))
+    servings = []
+    for name in ("a", "b"):
+        put(tmp_path / name, norm=NORM)
+        servings.append(Serving(tmp_path / name, "--token-file", str(tmp_path / "tokens")))
     try:
-        urls = [_url(serving)] * 2
+        urls = [*map(_url, servings)]
         for given in (tokens[0], tokens):
             with cw.connect(urls, token=given, insecure=True) as servers:
                 assert servers.programs == ("norm",)
@@ -133,7 +198,8 @@ def test_servers_have_one_token_or_one_each(tmp_path: Path) -> None:
         with pytest.raises(InvalidArgumentError, match="signers of 2 servers"):
             cw.connect(urls, token=tokens[0], signer=["a"], insecure=True)
     finally:
-        serving.stop()
+        for each in servings:
+            each.stop()
 
 
 class _Lying:

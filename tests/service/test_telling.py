@@ -54,3 +54,18 @@ def test_requests_are_told_without_what_they_hold(
     assert 'cloakwork_request_seconds_bucket{le="+Inf",route="/v1/programs"} 3.0' in told
     assert "cloakwork_queue_seconds 0.0" in told
     assert "cloakwork_key_bytes 0.0" in told
+
+
+def test_figures_are_for_one_user_where_the_operator_says_so(tmp_path: Path) -> None:
+    until = datetime(2100, 1, 1, tzinfo=UTC)
+    tokens = {name: new_token(tmp_path / "tokens", name, until) for name in ("ada", "meter")}
+    settings = Settings(tmp_path, tokens=tmp_path / "tokens", metrics_user="meter")
+    with served(settings) as url, httpx.Client(base_url=url) as client:
+        assert client.get("/metrics").status_code == 401
+        found = {
+            name: client.get("/metrics", headers={"authorization": f"Bearer {token}"})
+            for name, token in tokens.items()
+        }
+    assert found["ada"].status_code == 401
+    assert "--metrics-user" in found["ada"].json()["detail"]
+    assert "cloakwork_key_bytes 0.0" in found["meter"].text

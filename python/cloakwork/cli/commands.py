@@ -204,6 +204,7 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 @click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
 @_PASSPHRASE_FD
 @click.option("--overwrite", is_flag=True, help="Replace keys that are there.")
+@server_options("PROGRAM is a server's, which has the evaluation keys afterwards.")
 @_INSECURE
 def keygen(
     program: Path,
@@ -216,6 +217,7 @@ def keygen(
     passphrase_fd: int | None,
     overwrite: bool,
     insecure: bool,
+    **options: Any,
 ) -> None:
     """Make a secret key and the evaluation keys that go with it.
 
@@ -225,7 +227,8 @@ def keygen(
     A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
     """
     import cloakwork as cw  # noqa: PLC0415
-    from cloakwork.cli.key_files import evaluator_of, keys_of, load_for_clients  # noqa: PLC0415
+    from cloakwork.cli.at_server import for_clients_at, register_at  # noqa: PLC0415
+    from cloakwork.cli.key_files import evaluator_of, keys_of  # noqa: PLC0415
     from cloakwork.cli.outputs import (  # noqa: PLC0415
         require_new_key,
         require_replaceable,
@@ -236,6 +239,8 @@ def keygen(
 
     if (evaluator is None) == (keys is None):
         raise click.UsageError("expected one of --evaluator and --keys.")
+    if keys is None and options["server"] is not None:
+        raise click.UsageError("expected --keys with --server.")
     asked: dict[str, tuple[Path | None, type[Saved], Callable[[cw.Client], Saved]]] = {
         "--client": (client, cw.Client, lambda made: made),
         "--evaluator": (
@@ -247,7 +252,8 @@ def keygen(
         "--public-key": (public_key, cw.Encryptor, cw.Client.public_key),
     }
     files = {option: path for option, (path, _, _) in asked.items() if path is not None}
-    require_separate(files, [program, *serving])
+    read = [*serving, *([program] if options["server"] is None else [])]
+    require_separate(files, read)
     for option, path in files.items():
         require_replaceable(path, asked[option][1])
         if not overwrite:
@@ -255,10 +261,11 @@ def keygen(
     sealed_by = None
     if passphrase or passphrase_fd is not None:
         sealed_by = new_passphrase(passphrase_fd)
-    key_holder = cw.Client.generate(load_for_clients(program, insecure))
+    key_holder = cw.Client.generate(for_clients_at(program, insecure=insecure, **options))
     save = save_all if overwrite else save_new
     made = {path: asked[option][2](key_holder) for option, path in files.items()}
     save(made, {client: sealed_by})
+    register_at(program, None if keys is None else made[keys], insecure=insecure, **options)
 
 
 @cloakwork.command()
@@ -383,6 +390,7 @@ def encrypt(
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
 @server_options("EVALUATOR names a program of a server, which runs it.")
 @click.option("--keys", type=_FILE, help="The evaluation keys that a server runs it by.")
+@click.option("--receipt", type=_FILE, help="Where what a server signs goes, for audit.")
 @_SERVED
 @_INSECURE
 def run(
@@ -410,7 +418,7 @@ def run(
         options |= {"state": state, "program": served}
         run_at(server, evaluator, inputs, clear=clear, output=output, **options)
         return
-    require_no_server({name: options[name] for name in ("keys", "token_file", "ca")})
+    require_no_server({name: options[name] for name in ("keys", "receipt", "token_file", "ca")})
     if not inputs and state is None:
         raise click.UsageError("Missing argument 'INPUTS...', or '--state' of a step without any.")
     stays = options["folder"] is not None and any(path.is_dir() for path in inputs)
@@ -597,6 +605,7 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 @click.option("--show-plans", is_flag=True, help="Let users see how programs are planned.")
 @click.option("--allow-upload", is_flag=True, help="Let users put programs of their own.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on the workers of a Dask scheduler.")
+@click.option("--metrics-user", metavar="USER", help="Who alone sees /metrics, by a token.")
 @click.option(
     "--log-level",
     type=click.Choice(["warning", "info"]),

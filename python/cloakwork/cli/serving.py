@@ -32,6 +32,7 @@ def serve_at(
     allow_upload: bool,
     show_plans: bool,
     cluster: str | None,
+    metrics_user: str | None,
     log_level: str,
 ) -> None:
     """Answer requests until the process is ended.
@@ -39,6 +40,7 @@ def serve_at(
     Raises:
         InvalidArgumentError: Others than this machine's would be answered without tokens or TLS, a
             limit or certificate is not one, or the port is in use.
+        FolderInUseError: Another server has the folder.
         MissingDependencyError: Starlette or uvicorn is not installed.
     """
     if behind_tls and tls_cert is not None:
@@ -51,6 +53,11 @@ def serve_at(
         raise InvalidArgumentError(
             f"cannot serve at {host}: expected --token-file, --tls-cert and --tls-key for other "
             "machines; give them, or say --behind-tls where a proxy before it has the certificate"
+        )
+    if metrics_user is not None and token_file is None:
+        raise InvalidArgumentError(
+            "cannot serve: expected --token-file with --metrics-user, whose token is in it, got "
+            "none; give it, too"
         )
     try:
         import uvicorn  # noqa: PLC0415
@@ -70,6 +77,7 @@ def serve_at(
 
     said = limits_of(limits, limit_file)
     said |= {"uploads": allow_upload, "plans": show_plans, "cluster": cluster}
+    said |= {"metrics_user": metrics_user}
     _log(log_level)
     settings = Settings(folder, tokens=token_file, workers=workers, insecure=insecure, **said)
     require_certificate(tls_cert, tls_key)

@@ -34,3 +34,13 @@ def require_name(text: str, action: str) -> None:
             f"cannot {action}: expected a name of up to 64 letters, digits and _.-, got "
             f"{text!r:.80}; give another"
         )
+
+
+def shown_name(name: str) -> str:
+    """What its user calls a program.
+
+    Example:
+        >>> shown_name("~ada/scores"), shown_name("scores")
+        ('scores', 'scores')
+    """
+    return name.rpartition("/")[2]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from cloakwork.errors import (
     AnswerMismatchError,
@@ -15,18 +15,27 @@ from cloakwork.errors import (
 )
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.interface import Interface
+from cloakwork.service.client.connection import at_once
 from cloakwork.service.client.remote import RemoteEvaluator, RemoteJob, Server
+
+_T = TypeVar("_T")
 
 
 class Servers:
     """Servers that have the same programs, and of whose answers that of most is taken.
 
+    One that is not there, or fails, is a vote less: nothing is asked where no more than half of
+    all are left.
+
     Args:
-        servers: The servers, three or more to outvote one; `cloakwork.connect` makes them.
+        servers: The servers that are there; `cloakwork.connect` makes them.
+        absent: Why others are not, by their URLs.
 
     Raises:
-        InvalidArgumentError: There are none.
+        InvalidArgumentError: There are none, or two of them are one.
+        CloakworkError: Why the first of half of them or more is not there.
 
     Example:
         >>> import cloakwork as cw
@@ -35,12 +44,17 @@ class Servers:
         cloakwork.errors.InvalidArgumentError: cannot ask several servers: ...
     """
 
-    def __init__(self, servers: Sequence[Server]) -> None:
-        if not servers:
+    def __init__(
+        self, servers: Sequence[Server], absent: Mapping[str, CloakworkError] | None = None
+    ) -> None:
+        self.absent = dict(absent or {})
+        self._servers, self._count = tuple(servers), len(servers) + len(self.absent)
+        if not self._count:
             raise InvalidArgumentError(
                 "cannot ask several servers: expected some, got none; give their URLs"
             )
-        self._servers = tuple(servers)
+        _require_several(self._servers)
+        self._require_most(self._servers, [*self.absent.values()])
         shared = set.intersection(*(set(each.programs) for each in servers))
         self.programs = tuple(sorted(shared))
 
@@ -49,9 +63,9 @@ class Servers:
 
         Raises:
             ProgramMismatchError: Servers have different programs of the name.
-            NotServedError: One has none.
+            CloakworkError: Half of them or more have none, or are not there.
         """
-        found = [each.interface(name) for each in self._servers]
+        found = [*self._of_most(lambda each: each.interface(name)).values()]
         if len({each.fingerprint for each in found}) > 1:
             raise ProgramMismatchError(
                 f"cannot ask several servers for {name}: expected the same program on each, got "
@@ -59,15 +73,46 @@ class Servers:
             )
         return found[0]
 
-    def evaluator(self, name: str, client: Client) -> AgreedEvaluator:
+    def evaluator(self, name: str, client: Client | EvaluationKeys) -> AgreedEvaluator:
         """The evaluator of a program for a client, whose evaluation keys all servers have.
+
+        Those that all have are not sent again.
 
         Raises:
             CloakworkError: What `Server.evaluator` raises.
         """
-        self.interface(name)
-        keys = client.evaluation_keys()
-        return AgreedEvaluator([each.evaluator(name, keys) for each in self._servers])
+        served = self.interface(name)
+        if isinstance(client, EvaluationKeys):
+            asked = self._of_most(lambda each: each.evaluator(name, client))
+            return AgreedEvaluator([*asked.values()], self._count)
+        known = self._of_most(lambda each: at_once(each._server.registered(client)))
+        # Results are the same under the same keys alone.
+        common = dict(set.intersection(*(set(each.items()) for each in known.values())))
+        keys = at_once(next(iter(known))._server.lacking(served, client, common))
+
+        def with_keys(server: Server) -> RemoteEvaluator:
+            made = server._server.evaluator_with(name, served, client._key_id, [*common], keys)
+            return RemoteEvaluator(at_once(made))
+
+        return AgreedEvaluator([*self._of_most(with_keys).values()], self._count)
+
+    def _of_most(self, ask: Callable[[Server], _T]) -> dict[Server, _T]:
+        """What servers answer, where these are more than half.
+
+        Raises:
+            CloakworkError: What the first one raises otherwise.
+        """
+        found = {each: _tried(partial(ask, each)) for each in self._servers}
+        failed = [each for each in found.values() if isinstance(each, CloakworkError)]
+        answered = {
+            server: each for server, each in found.items() if not isinstance(each, CloakworkError)
+        }
+        self._require_most(answered, [*failed, *self.absent.values()])
+        return answered
+
+    def _require_most(self, found: Collection[Server], failed: Sequence[CloakworkError]) -> None:
+        if 2 * len(found) <= self._count:
+            raise failed[0]
 
     def close(self) -> None:
         """Close the connections."""
@@ -87,11 +132,12 @@ class AgreedEvaluator:
     Runs are deterministic: servers that do as they should answer by the same bytes.
 
     Args:
-        evaluators: One for each server.
+        evaluators: One for each server that is there.
+        count: How many servers there should be.
     """
 
-    def __init__(self, evaluators: Sequence[RemoteEvaluator]) -> None:
-        self._evaluators = tuple(evaluators)
+    def __init__(self, evaluators: Sequence[RemoteEvaluator], count: int) -> None:
+        self._evaluators, self._count = tuple(evaluators), count
 
     def run(
         self, inputs: Encrypted | Sequence[Encrypted], clear: Mapping[str, Any] | None = None
@@ -109,19 +155,35 @@ class AgreedEvaluator:
         found = [each if isinstance(each, CloakworkError) else _results(each) for each in jobs]
         answers = Counter(each for each in found if isinstance(each, bytes))
         data, votes = answers.most_common(1)[0] if answers else (b"", 0)
-        if 2 * votes <= len(found):
+        if 2 * votes <= self._count:
             told = "; ".join(str(each) for each in found if isinstance(each, CloakworkError))
             raise AnswerMismatchError(
-                f"cannot take an answer: expected more than half of {len(found)} servers to agree, "
-                f"got {len(answers)} answers, the most frequent one {votes} times; ask others"
-                + (f" ({told})" if told else "")
+                f"cannot take an answer: expected more than half of {self._count} servers to "
+                f"agree, got {len(answers)} answers, the most frequent one {votes} times; ask "
+                "others" + (f" ({told})" if told else "")
             )
         return Encrypted.from_bytes(data)
 
 
-def _tried(submit: Callable[[], RemoteJob]) -> RemoteJob | CloakworkError:
+def _require_several(servers: Sequence[Server]) -> None:
+    """Refuse several addresses of one server, whose answers are one vote.
+
+    Raises:
+        InvalidArgumentError: There are such.
+    """
+    known: dict[str | None, str] = {}
+    for each in servers:
+        first = known.setdefault(each.signer, each.url)
+        if first is not each.url:
+            raise InvalidArgumentError(
+                f"cannot ask several servers: expected different ones, got {first} and {each.url}, "
+                f"which sign by one key, {each.signer:.12}; give each server once"
+            )
+
+
+def _tried(ask: Callable[[], _T]) -> _T | CloakworkError:
     try:
-        return submit()
+        return ask()
     except CloakworkError as error:
         return error
 

@@ -145,25 +145,62 @@ class AsyncServer:
         served = await self.interface(name)
         if isinstance(client, EvaluationKeys):
             _require_of(client, served, f"make an evaluator of {name}")
-            found, key_id = [await self._sent(client, served)], client.key_id
-        else:
-            found, key_id = await self._registered(served, client), client._key_id
-        # In one order, so that the same request is the same job.
-        return AsyncEvaluator(self, name, served, ",".join(sorted(found)), key_id.hex())
+            return await self.evaluator_with(name, served, client.key_id, [], client)
+        there = await self.registered(client)
+        keys = await self.lacking(served, client, there)
+        return await self.evaluator_with(name, served, client._key_id, [*there], keys)
 
-    async def _registered(self, served: Interface, client: Client | Encryptor) -> list[str]:
-        """The hashes of a client's evaluation keys, with those of a program among them."""
+    async def registered(self, client: Client | Encryptor) -> dict[str, str]:
+        """The hashes of a client's evaluation keys that are there, with the programs of each."""
         answer = await self.asked(HttpRequest("GET", f"/v1/keys?key_id={client._key_id.hex()}"))
         found = answer.told("keys", "digest", "program")
-        there, digests = {each["program"] for each in found}, [each["digest"] for each in found]
-        if served.fingerprint in there:
-            return digests
+        return {each["digest"]: each["program"] for each in found}
+
+    async def lacking(
+        self, served: Interface, client: Client | Encryptor, there: Mapping[str, str]
+    ) -> EvaluationKeys | None:
+        """The evaluation keys that a program needs beside those that are there; None where none.
+
+        Args:
+            served: The program.
+            client: Who makes them.
+            there: What is there of them, as `registered` says.
+
+        Raises:
+            MissingKeyError: It is a public key, and its client has sent none.
+        """
+        known = {*there.values()}
+        if served.fingerprint in known:
+            return None
         if not isinstance(client, Client):
-            return _require_some(digests, served)
-        names = [name for name, each in self._fingerprints.items() if each in there]
-        known = [await self.interface(name) for name in names]
-        keys = await self.connection.aside(lambda: client.serving(served).evaluation_keys(*known))
-        return [*digests, await self._sent(keys, served)] if keys.names or not digests else digests
+            _require_some(there, served)
+            return None
+        names = [each for each, own in self._fingerprints.items() if own in known]
+        others = [await self.interface(each) for each in names]
+        keys = await self.connection.aside(lambda: client.serving(served).evaluation_keys(*others))
+        return keys if keys.names or not there else None
+
+    async def evaluator_with(
+        self,
+        name: str,
+        served: Interface,
+        key_id: bytes,
+        there: Sequence[str],
+        keys: EvaluationKeys | None,
+    ) -> AsyncEvaluator:
+        """The evaluator of a program with some evaluation keys.
+
+        Args:
+            name: The name of the program.
+            served: What is known of it here.
+            key_id: What their secret key is known by.
+            there: The hashes of those that are there.
+            keys: What is sent beside them; None for nothing.
+        """
+        sent = [] if keys is None else [await self._sent(keys, served)]
+        # In one order, so that the same request is the same job.
+        digests = ",".join(sorted([*there, *sent]))
+        return AsyncEvaluator(self, name, served, digests, key_id.hex())
 
     async def _sent(self, keys: EvaluationKeys, served: Interface) -> str:
         """The hash of evaluation keys for a program, which are on the server from then on."""
@@ -372,19 +409,18 @@ def _place_of(name: str) -> str:
     return f"/v1/programs/{quote(name, safe='')}"
 
 
-def _require_some(digests: list[str], served: Interface) -> list[str]:
+def _require_some(there: Mapping[str, str], served: Interface) -> None:
     """Refuse a public key whose client has sent no evaluation keys.
 
     Raises:
         MissingKeyError: It has not.
     """
-    if digests:
-        return digests
-    raise MissingKeyError(
-        f"cannot make an evaluator of {served.name} by a public key: expected evaluation keys of "
-        "its client on the server, under the same user, got none; have the client send them by "
-        "making an evaluator"
-    )
+    if not there:
+        raise MissingKeyError(
+            f"cannot make an evaluator of {served.name} by a public key: expected evaluation keys "
+            "of its client on the server, under the same user, got none; have the client send them "
+            "by making an evaluator"
+        )
 
 
 def _require_of(keys: EvaluationKeys, served: Interface, action: str) -> None:

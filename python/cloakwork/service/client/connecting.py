@@ -9,7 +9,12 @@ from contextlib import ExitStack
 from typing import Any, overload
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import FileMissingError, InvalidArgumentError, MissingDependencyError
+from cloakwork.errors import (
+    CloakworkError,
+    FileMissingError,
+    InvalidArgumentError,
+    MissingDependencyError,
+)
 from cloakwork.schemes.base import ReadLimits
 from cloakwork.service.addresses import is_here
 from cloakwork.service.client.agreed import Servers
@@ -52,7 +57,8 @@ def connect(
 ) -> Server | Servers:
     """A server of `cloakwork serve`, which runs programs and never sees a secret key, or several.
 
-    Of several that have the same programs, what more than half of them answer is taken.
+    Of several that have the same programs, what more than half of them answer is taken. Some may
+    be missing, as long as more than half are there.
 
     Args:
         url: Where it is, as `https://host:port`; or where each of several is, three or more for
@@ -67,7 +73,7 @@ def connect(
     Raises:
         MissingDependencyError: httpx is not installed; the extra `client` brings it.
         InvalidArgumentError: It is not a URL, not a token, or not a file of certificates; or there
-            are not as many tokens or signers as servers.
+            are not as many tokens or signers as servers, or two of these are one.
         FileMissingError: There is no such file of certificates.
         ServerUnreachableError: Nobody answers there.
         UntrustedServerError: Its certificate does not follow from those that are trusted.
@@ -81,23 +87,29 @@ def connect(
         cloakwork.errors.ServerUnreachableError: cannot reach https://127.0.0.1:1: ...
     """
 
-    def one(url: object, token: object, signer: object) -> Server:
-        options = _options(url, token, authority)
-        import httpx  # noqa: PLC0415
-
-        return Server(httpx.Client(**options), ReadLimits(insecure), _signer(signer))
-
     if not isinstance(url, list | tuple):
-        return one(url, token, signer)
+        return _opened(_options(url, token, authority), signer, insecure)
     tokens = [token] * len(url) if isinstance(token, str) else _each(token, url, "tokens")
     signers = _each(signer, url, "signers")
+    options = [_options(*each, authority) for each in zip(url, tokens, strict=True)]
+    absent: dict[str, CloakworkError] = {}
     with ExitStack() as made:
-        servers = [
-            made.enter_context(one(*each)) for each in zip(url, tokens, signers, strict=True)
-        ]
-        found = Servers(servers)
+        servers: list[Server] = []
+        for each, own in zip(options, map(_signer, signers), strict=True):
+            try:
+                servers.append(made.enter_context(_opened(each, own, insecure)))
+            except CloakworkError as error:
+                # The others may outvote it.
+                absent[each["base_url"]] = error
+        found = Servers(servers, absent)
         made.pop_all()
     return found
+
+
+def _opened(options: Mapping[str, Any], signer: object, insecure: bool) -> Server:
+    import httpx  # noqa: PLC0415
+
+    return Server(httpx.Client(**options), ReadLimits(insecure), _signer(signer))
 
 
 def _each(given: object, urls: Sequence[str], what: str) -> Sequence[object]:

@@ -31,7 +31,7 @@ class Server:
     """
 
     def __init__(self, connection: httpx.Client, limits: ReadLimits, signer: str | None) -> None:
-        self._connection = connection
+        self._connection, self.url = connection, str(connection.base_url)
         self._server = AsyncServer(Waiting(connection), limits, signer)
         at_once(self._server.open())
         self.signer = self._server.signer

@@ -16,9 +16,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from cloakwork.errors import CloakworkError, NotServedError
+from cloakwork.errors import AccessDeniedError, CloakworkError, NotServedError
 from cloakwork.runtime.program import Program
 from cloakwork.service.hashes import job_name, request_of
+from cloakwork.service.names import shown_name
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
@@ -26,6 +27,7 @@ from cloakwork.service.server.access import AccessTokens, TokenFile
 from cloakwork.service.server.bodies import body_of, declared_bytes, number_said
 from cloakwork.service.server.events import Events
 from cloakwork.service.server.explained import Explained
+from cloakwork.service.server.folder_lock import FolderLock
 from cloakwork.service.server.jobs import FAILED, Jobs, ServedJob
 from cloakwork.service.server.models import Models
 from cloakwork.service.server.openapi import BYTES, document
@@ -56,6 +58,10 @@ def app(settings: Settings) -> Starlette:
 
     Args:
         settings: Where its files are, and what it allows.
+
+    Raises:
+        FolderInUseError: Another server has the folder.
+        MalformedBytesError: The database there is damaged.
     """
     server = _Server(settings)
 
@@ -64,17 +70,21 @@ def app(settings: Settings) -> Starlette:
         await server.runs.start()
         yield
         await server.runs.stop()
+        server.lock.release()
 
     def route(path: str, **handlers: _Handler) -> Route:
         return Route(path, server.answering(handlers), methods=list(handlers))
 
+    metrics = Route("/metrics", server.metrics)
+    if settings.metrics_user is not None:
+        metrics = route("/metrics", GET=server.own_metrics)
     routes = [
         *page_routes(needs_token=settings.tokens is not None),
         Route("/livez", _alive),
         Route("/readyz", server.ready),
         Route("/v2/health/live", _alive),
         Route("/v2/health/ready", server.ready),
-        Route("/metrics", server.metrics),
+        metrics,
         Route("/openapi.json", server.description),
         route("/v2", GET=server.models.server),
         route("/v2/models/{name}", GET=server.models.model),
@@ -143,6 +153,7 @@ class _Server:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self.lock = FolderLock(settings.folder)
         self._store = Store(
             settings.folder,
             insecure=settings.insecure,
@@ -188,7 +199,16 @@ class _Server:
     async def ready(self, _: Request) -> Response:
         """Whether jobs that come now are run."""
         is_ready = self.runs.is_ready
-        return JSONResponse({"live": True, "ready": is_ready}, 200 if is_ready else _NOT_READY)
+        told = {"live": True, "ready": is_ready, "unserved": self._unserved()}
+        return JSONResponse(told, 200 if is_ready else _NOT_READY)
+
+    def _unserved(self) -> list[dict[str, str]]:
+        """Which of the operator's programs are not served, and by which error."""
+        return [
+            {"name": name, "error": why.error}
+            for name, why in self._store.unserved.items()
+            if shown_name(name) == name
+        ]
 
     async def metrics(self, _: Request) -> Response:
         """Counts, as Prometheus reads them."""
@@ -198,6 +218,15 @@ class _Server:
             key_bytes=self._store.key_bytes,
         )
         return Response(told, media_type="text/plain; version=0.0.4")
+
+    async def own_metrics(self, request: Request, user: str) -> Response:
+        """The same, for the user alone whom the operator names."""
+        if user != self._settings.metrics_user:
+            raise AccessDeniedError(
+                "cannot answer: expected the token of the user whom the operator lets see figures, "
+                "by --metrics-user, got another user's; ask the operator"
+            )
+        return await self.metrics(request)
 
     async def description(self, _: Request) -> Response:
         """All requests, as OpenAPI describes them."""

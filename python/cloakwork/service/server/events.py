@@ -12,9 +12,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from cloakwork.service.names import shown_name
 from cloakwork.service.server.jobs import QUEUED, RUNNING, Jobs, ServedJob
 from cloakwork.service.server.openapi import EVENTS
-from cloakwork.service.server.own_programs import shown_name
 from cloakwork.service.server.runs import Runs
 
 # Jobs that have ended, of which a user hears.

@@ -93,7 +93,11 @@ _ALIVE = DescribedRequest(
     {200: DescribedAnswer("It is.", JSON, _record(live={"type": "boolean"}))},
     is_open=True,
 )
-_HEALTH = _record(live={"type": "boolean"}, ready={"type": "boolean"})
+_HEALTH = _record(
+    live={"type": "boolean"},
+    ready={"type": "boolean"},
+    unserved=_list(_record(name=_TEXT, error=_TEXT)),
+)
 _READY = DescribedRequest(
     "Whether the server runs the jobs that it is given.",
     {
@@ -141,7 +145,7 @@ OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
         is_open=True,
     ),
     ("GET", "/metrics"): DescribedRequest(
-        "Jobs by state, as Prometheus reads them.",
+        "Jobs by state, as Prometheus reads them; for one user alone where the operator says so.",
         {200: DescribedAnswer("Counts.", "text/plain", _TEXT)},
         is_open=True,
     ),
@@ -149,10 +153,11 @@ OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
         "The names and fingerprints of programs.",
         {
             200: DescribedAnswer(
-                "Programs, and by which key the server signs.",
+                "Programs, why others are not served, and by which key the server signs.",
                 JSON,
                 _record(
                     programs=_list(_record(name=_TEXT, fingerprint=_TEXT, warning=_TEXT)),
+                    unserved=_list(_record(name=_TEXT, error=_TEXT, detail=_TEXT)),
                     signer=_HASH,
                 ),
             )

@@ -6,8 +6,9 @@ import asyncio
 import json
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from cloakwork.errors import (
     AccessDeniedError,
@@ -19,12 +20,13 @@ from cloakwork.errors import (
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import named_full_disk
 from cloakwork.runtime.whole_files import name_for_good, written_whole
-from cloakwork.service.names import is_name, require_name
+from cloakwork.service.names import is_name, require_name, shown_name
 from cloakwork.service.problems import told_error
 from cloakwork.service.server.settings import Settings
-from cloakwork.service.server.store import Store
+from cloakwork.service.server.store import Store, UnservedProgram
 
 _MODULE = "cloakwork.service.server.check_program"
+_T = TypeVar("_T")
 
 
 class OwnPrograms:
@@ -40,34 +42,39 @@ class OwnPrograms:
         # However many are sent at once, one is read at a time.
         self._reading = asyncio.Lock()
 
-    async def of(self, user: str) -> Sequence[str]:
-        """The names of a user's programs; they can be asked for afterwards."""
+    async def _of(self, user: str) -> Sequence[str]:
+        """What the store calls a user's programs."""
         names = sorted(path.stem for path in self._folder(user).glob("*.cw"))
-        for name in names:
-            await self.served(user, name)
-        return names
+        return [await self.served(user, name) for name in names]
 
     async def seen(self, user: str) -> dict[str, Program]:
         """The programs that a user sees by their names: the operator's, and the user's own."""
-        own = [await self.served(user, name) for name in await self.of(user)]
-        names = [name for name in self._store.programs if shown_name(name) == name]
-        return {shown_name(name): self._store.program(name) for name in (*names, *own)}
+        return await self._seen(user, self._store.programs)
+
+    async def unserved(self, user: str) -> dict[str, UnservedProgram]:
+        """Why programs of the operator's or the user's are there and cannot be served."""
+        return await self._seen(user, self._store.unserved)
+
+    async def _seen(self, user: str, known: Mapping[str, _T]) -> dict[str, _T]:
+        """What is known of programs that a user sees, by their names."""
+        own = await self._of(user)
+        names = [*filter(_is_operators, known), *(each for each in own if each in known)]
+        return {shown_name(name): known[name] for name in names}
 
     async def served(self, user: str, name: str) -> str:
         """What the store calls a program that a user asks for, which is read where it was not."""
         own = _own(user, name)
         if not is_name(name) or not self._store.program_file(own).exists():
             return name
-        if own not in self._store.programs:
-            found = await asyncio.to_thread(self._store.read_program, own)
-            self._store.keep_program(own, *found)
+        if not self._store.has(own):
+            await asyncio.to_thread(self._store.take_program, own)
         return own
 
     async def program(self, user: str, name: str) -> Program:
         """A program that a user asks for.
 
         Raises:
-            NotServedError: The user sees none of the name.
+            NotServedError: The user sees none of the name, or it cannot be served.
         """
         return self._store.program(await self.served(user, name))
 
@@ -104,13 +111,13 @@ class OwnPrograms:
                 fingerprint = await self._checked(partials[path], name)
             if await self.served(user, name) == own:
                 self._require_same(own, name, fingerprint)
-            elif name in self._store.programs:
+            elif self._store.has(name):
                 raise NotReplaceableError(
                     f"cannot put the program {name}: the operator has one of the name; give "
                     "another name"
                 )
             name_for_good(partials)
-        await self.served(user, name)
+        await asyncio.to_thread(self._store.take_program, own)
 
     def remove(self, user: str, name: str) -> None:
         """Remove a program of a user.
@@ -147,7 +154,8 @@ class OwnPrograms:
 
     def _require_same(self, own: str, name: str, fingerprint: str) -> None:
         """Refuse to replace a program: jobs and states are of the one that is there."""
-        if self._store.program(own).fingerprint != fingerprint:
+        known = self._store.programs.get(own)
+        if known is not None and known.fingerprint != fingerprint:
             raise NotReplaceableError(
                 f"cannot put the program {name}: there is another of the name; remove it first, or "
                 "give another name"
@@ -188,16 +196,10 @@ class OwnPrograms:
         return self._store.program_file(_own(user, "any")).parent
 
 
-def shown_name(name: str) -> str:
-    """What its user calls a program.
-
-    Example:
-        >>> shown_name("~ada/scores"), shown_name("scores")
-        ('scores', 'scores')
-    """
-    return name.rpartition("/")[2]
-
-
 def _own(user: str, name: str) -> str:
     """What the store calls a program of a user; no program of an operator is called so."""
     return f"~{user}/{name}"
+
+
+def _is_operators(name: str) -> bool:
+    return shown_name(name) == name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -25,13 +27,17 @@ class ProgramRequests:
         self._store, self._own, self._signer, self._most = store, own, signer, most_bytes
 
     async def listed(self, _request: Request, user: str) -> Response:
-        """The programs by name: the operator's, and the user's own."""
+        """The operator's programs and the user's own, and why others are not served."""
         seen = await self._own.seen(user)
         told = [
             {"name": name, "fingerprint": program.fingerprint, "warning": program.warning}
             for name, program in sorted(seen.items())
         ]
-        return JSONResponse({"programs": told, "signer": self._signer})
+        unserved = [
+            {"name": name, **asdict(why)}
+            for name, why in sorted((await self._own.unserved(user)).items())
+        ]
+        return JSONResponse({"programs": told, "unserved": unserved, "signer": self._signer})
 
     async def interface(self, request: Request, user: str) -> Response:
         """What a client needs of a program."""

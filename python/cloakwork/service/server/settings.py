@@ -35,6 +35,7 @@ class Settings:
         plans: Whether users see how programs are planned; whoever needs no token does.
         cluster: The address of a Dask scheduler on whose workers programs run; None for here. They
             see the server's folder.
+        metrics_user: Who alone is told figures, by a token; None for everyone.
         insecure: Whether programs may be below 128-bit security, for tests.
     """
 
@@ -57,6 +58,7 @@ class Settings:
     kept_key_seconds: float = 30 * 24 * 3600.0
     plans: bool = False
     cluster: str | None = None
+    metrics_user: str | None = None
     insecure: bool = False
 
     @property

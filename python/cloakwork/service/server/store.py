@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cloakwork._native import SigningKey
 from cloakwork.errors import (
+    CloakworkError,
     InvalidArgumentError,
     NotServedError,
     QuotaError,
@@ -27,10 +30,25 @@ from cloakwork.runtime.program import Program
 from cloakwork.runtime.storage import DirectFile, named_full_disk, sync_folder
 from cloakwork.runtime.whole_files import name_for_good, write_whole
 from cloakwork.service.hashes import blocks_of, hash_of
+from cloakwork.service.names import shown_name
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+_LOGGER = logging.getLogger("cloakwork.service")
 # Of the evaluation keys of one client.
 _MOST_SETS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class UnservedProgram:
+    """Why a program that is there is not served.
+
+    Args:
+        error: The name of the error by which it does not load.
+        detail: What that says.
+    """
+
+    error: str
+    detail: str
 
 
 class Store:
@@ -55,8 +73,10 @@ class Store:
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self.programs: dict[str, Program] = {}
         self.interfaces: dict[str, bytes] = {}
+        # Why programs that are there are not served; all others are.
+        self.unserved: dict[str, UnservedProgram] = {}
         for path in sorted((folder / "programs").glob("*.cw")):
-            self.keep_program(path.stem, *self.read_program(path.stem))
+            self.take_program(path.stem)
 
     def signing_key(self) -> SigningKey:
         """The key that the server signs by, which it makes at its first start."""
@@ -74,37 +94,44 @@ class Store:
         finally:
             read[:] = bytes(len(read))
 
+    def has(self, name: str) -> bool:
+        """Whether a program is at hand, or why it cannot be served."""
+        return name in self.programs or name in self.unserved
+
     def program(self, name: str) -> Program:
         """A program.
 
         Raises:
-            NotServedError: There is none of the name.
+            NotServedError: There is none of the name, or it cannot be served.
         """
         found = self.programs.get(name)
+        if name in self.unserved:
+            raise NotServedError(self.unserved[name].detail)
         if found is None:
             raise NotServedError(
                 f"cannot serve {name!r}: there is no such program here; ask for the list"
             )
         return found
 
-    def read_program(self, name: str) -> tuple[Program, bytes]:
-        """A program that is there, and its interface.
-
-        Raises:
-            CloakworkError: What `cloakwork.load` raises.
-        """
-        made = load(self.program_file(name), Program, insecure=self.insecure)
-        return made, _interface(made)
-
-    def keep_program(self, name: str, program: Program, interface: bytes) -> None:
-        """Have a program at hand."""
-        self.programs[name], self.interfaces[name] = program, interface
+    def take_program(self, name: str) -> None:
+        """Have a program at hand that is there, or why it cannot be served."""
+        path = self.program_file(name)
+        try:
+            made = load(path, Program, insecure=self.insecure)
+            interface = _interface(made)
+        except CloakworkError as error:
+            self.unserved[name] = _unserved(name, path, error)
+            _LOGGER.error("%s", self.unserved[name].detail)
+            return
+        self.unserved.pop(name, None)
+        self.programs[name], self.interfaces[name] = made, interface
 
     def forget_program(self, name: str) -> None:
         """Remove a program."""
         self.program_file(name).unlink(missing_ok=True)
         self.programs.pop(name, None)
         self.interfaces.pop(name, None)
+        self.unserved.pop(name, None)
 
     def program_file(self, name: str) -> Path:
         """Where a program is."""
@@ -310,6 +337,17 @@ class Store:
 def _interface(program: Program) -> bytes:
     made = Interface.of(program)
     return container.to_bytes(made._kind, made._record())
+
+
+def _unserved(name: str, path: Path, error: CloakworkError) -> UnservedProgram:
+    """Why a program is not served, without where it lies here."""
+    own, kind = shown_name(name), type(error).__name__
+    said = str(error).replace(str(path), own)
+    return UnservedProgram(
+        kind,
+        f"cannot serve {own}: expected a program that loads, and its file is refused ({kind}: "
+        f"{said}); have another put in its place",
+    )
 
 
 def _part(path: Path) -> Path:

@@ -286,12 +286,22 @@ function programRow({ name, fingerprint, warning }) {
   return details;
 }
 
+function unservedRow({ name, detail }) {
+  const problem = element("p", { className: "problem" }, detail);
+  return element("div", { className: "unserved" }, element("p", { className: "name" }, name), problem);
+}
+
+let programsShown = "";
+
 async function showPrograms() {
-  const { programs } = await told("/v1/programs");
-  const kept = [...names].join() === programs.map((each) => [each.fingerprint, each.name]).join();
+  const { programs, unserved } = await told("/v1/programs");
   names = new Map(programs.map((each) => [each.fingerprint, each.name]));
-  if (!kept) byId("programs").replaceChildren(...programs.map(programRow));
-  byId("programs-none").hidden = programs.length > 0;
+  const found = JSON.stringify([programs, unserved]);
+  const rows = [...programs.map(programRow), ...unserved.map(unservedRow)];
+  // Rows that stay keep what is open in them.
+  if (found !== programsShown) byId("programs").replaceChildren(...rows);
+  programsShown = found;
+  byId("programs-none").hidden = rows.length > 0;
   put(byId("programs-count"), programs.length ? count(programs.length, "program") : "");
 }
 
@@ -351,6 +361,7 @@ function askForToken(why) {
   jobs.clear();
   names = new Map();
   for (const id of ["jobs", "programs", "keys"]) byId(id).replaceChildren();
+  programsShown = "";
   byId("shown").hidden = byId("forget").hidden = byId("gone").hidden = true;
   byId("access").hidden = false;
   put(byId("refusal"), why);
