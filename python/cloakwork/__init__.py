@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
+    from cloakwork.frontends.circuit.tables import table
     from cloakwork.frontends.exact.exactly import exactly
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
@@ -96,6 +97,7 @@ _PLACES = {
     "sigmoid": "frontends.tensors.functions",
     "softmax": "frontends.tensors.functions",
     "state": "frontends.tensors.state",
+    "table": "frontends.circuit.tables",
     "together": "plan.parameters.together",
     "vector": "frontends.circuit.inputs",
     "within": "frontends.tensors.functions",
@@ -146,6 +148,7 @@ __all__ = [
     "sigmoid",
     "softmax",
     "state",
+    "table",
     "together",
     "vector",
     "within",

@@ -204,12 +204,9 @@ def _function_of_integers(found: CircuitFunction, source: str, options: Options)
         "key_budget",
         "failure_bits",
         "wrapping",
+        "threads",
         "insecure",
     )
-    if options.bits is None:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION} {source}: expected --bits, the bits of its results"
-        )
     return found.compile(**asked)
 
 

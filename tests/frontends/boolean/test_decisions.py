@@ -68,4 +68,4 @@ def test_lists_are_merged_no_further_than_they_are_kept() -> None:
     ands = int(np.count_nonzero(circuit.gates.kinds == GateKind.AND))
     # 354 exchanges: 8 comparisons, 8 bits of numbers and up to 7 of places, all for both rows.
     assert ands <= 354 * (8 + 2 * (8 + 7))
-    assert ands == 13_452
+    assert ands == 11_306

@@ -443,23 +443,14 @@ def test_a_ring_that_is_not_secure_is_refused_unless_wanted() -> None:
     "function",
     [
         lambda x: 1 if x else 0,
-        lambda x: x > 3,
-        lambda x: x == 3,
         lambda x: [1, 2][x],
         lambda x: x / 2,
-        lambda x: 2 // x,
-        lambda x: x % 2,
         lambda x: {x: 1},
         lambda x: int(x) + 1,
         lambda x: float(x) + 1,
-        lambda x: abs(x) + 1,
         lambda x: list(range(x)),
         lambda x: x in [1, 2],
-        lambda x: 2**x,
-        lambda x: x & 1,
-        lambda x: x >> 1,
         lambda x: not x,
-        lambda x: max(x, 3),
     ],
 )
 def test_what_needs_a_clear_value_names_the_line(function: Any) -> None:

@@ -6,7 +6,6 @@ They run in the clear on the bits themselves, or on TFHE's ciphertexts of bits.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,31 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork._native import threads as engine_threads
-from cloakwork.base.arguments import integer, shown, truth
+from cloakwork.base.arguments import shown
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InputNameError, InvalidArgumentError, NoiseBudgetError
+from cloakwork.errors import InputNameError, InvalidArgumentError
 from cloakwork.frontends.boolean import blif, bristol, haskell, verilog, yosys_json
-from cloakwork.frontends.boolean.following import following_bits, links_of_inputs, sets_of
-from cloakwork.plan.boolean.cache import cached_mapping
-from cloakwork.plan.cost.tfhe import stated_sets
+from cloakwork.plan.boolean.to_program import program_of_gates
 from cloakwork.programs.gate_chain import chained
 from cloakwork.programs.gates import GateProgram, GateStatistics, statistics_of
-from cloakwork.programs.kept_bits import with_kept_bits
 from cloakwork.programs.packing import bound_arguments
 from cloakwork.programs.packing.bits import BitPacking, results_of_bits
 from cloakwork.programs.port import Port
-from cloakwork.runtime.after import After, ResultOf
+from cloakwork.runtime.after import ResultOf
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.state import Kept
 from cloakwork.schemes.clear_gates import ClearGates
-from cloakwork.schemes.tfhe import MAX_FAILURE_BITS, Tfhe
-from cloakwork.schemes.tfhe_noise import FAILURE_BITS, LEAST_FAILURE_BITS
-
-# That the engine starts for a run.
-_MOST_THREADS = 1024
-# Failure bits beyond those asked for that a mapping has whose inputs will be noisier.
-_SPARE_BITS = 0, 16, 48
+from cloakwork.schemes.tfhe_noise import FAILURE_BITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,52 +144,14 @@ class Circuit:
             >>> other.decrypt(evaluator.serving(last).run(made))["total"]
             43
         """
-        action = "compile the circuit"
-        if threads is not None:
-            threads = integer(threads, "threads", action, least=1, most=_MOST_THREADS)
-        count = engine_threads() if threads is None else threads
-        least = 1 if truth(insecure, "insecure", action) else LEAST_FAILURE_BITS
-        bits = integer(failure_bits, "failure_bits", action, least=least, most=MAX_FAILURE_BITS)
-        links = links_of_inputs(self.gates, {} if after is None else after, action)
-        if state is not None:
-            if links or not isinstance(state, Mapping):
-                raise InvalidArgumentError(
-                    f"cannot {action}: expected state as outputs by the names of inputs, and no "
-                    f"results of other programs beside it, got {shown(state)}"
-                )
-            return self._keeping(state, bits, count)
-        *spare, most = _SPARE_BITS if links else (0,)
-        for more in spare:
-            with suppress(NoiseBudgetError):
-                return self._following(links, bits, bits + more, count)
-        return self._following(links, bits, bits + most, count)
-
-    def _following(self, links: tuple[After, ...], bits: int, planned: int, count: int) -> Program:
-        """The program that takes results of others, mapped so that these may be noisier."""
-        mapped = cached_mapping(
-            self.gates, sets_of(links, stated_sets(planned), "compile the circuit"), count
+        return program_of_gates(
+            self.gates,
+            threads=threads,
+            failure_bits=failure_bits,
+            insecure=insecure,
+            after=after,
+            state=state,
         )
-        body = mapped.program
-        scheme = Tfhe(mapped.costs.name, bits)
-        packing = BitPacking(body.inputs, body.outputs)
-        program = Program(scheme, body, packing, threads=count)
-        return following_bits(program, links) if links else program
-
-    def _keeping(self, state: Mapping[str, str], bits: int, count: int) -> Program:
-        """The program whose state is renewed at each step, mapped so that it may be noisier."""
-        kept = tuple(Kept(*each, 0) for each in state.items())
-        *spare, most = _SPARE_BITS
-        for more in spare:
-            with suppress(NoiseBudgetError):
-                return self._mapped_for(kept, bits, bits + more, count)
-        return self._mapped_for(kept, bits, bits + most, count)
-
-    def _mapped_for(self, kept: tuple[Kept, ...], bits: int, planned: int, count: int) -> Program:
-        mapped = cached_mapping(self.gates, stated_sets(planned), count)
-        body = with_kept_bits(mapped.program, {each.input: each.result for each in kept})
-        packing = BitPacking(body.inputs, body.outputs)
-        scheme = Tfhe(mapped.costs.name, bits)
-        return Program(scheme, body, packing, threads=count, kept=kept)
 
     def statistics(self) -> GateStatistics:
         """How many gates there are of each kind and at each level, and the depth."""

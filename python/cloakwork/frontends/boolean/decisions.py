@@ -14,15 +14,17 @@ import numpy as np
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError, NotIntegerError
 from cloakwork.frontends.boolean.circuit import Circuit
-from cloakwork.programs.gates import GateBuilder, GateKind
+from cloakwork.plan.boolean.lookup import looked_up
+from cloakwork.plan.boolean.words import Number, Words
 from cloakwork.programs.port import Port
+from cloakwork.programs.sorting_networks import ordering
 
 # Entries of a table, by the bits that look one up.
 _MOST_TABLE_BITS = 16
 
 
-class _Words(GateBuilder):
-    """Gates on numbers, each a list of values of bits, bit 0 first."""
+class _Words(Words):
+    """Gates on the numbers of a port, each a list of values of bits, bit 0 first."""
 
     def __init__(self, title: str, port: Port, action: str) -> None:
         if not isinstance(port, Port) or port.kind not in ("signed", "unsigned"):
@@ -35,30 +37,10 @@ class _Words(GateBuilder):
             [*range(first, first + port.width)] for first in range(0, port.bits, port.width)
         ]
 
-    def less(self, left: Sequence[int], right: Sequence[int]) -> int:
-        """Whether one number is less than another: a carry of majorities from bit 0 up."""
-        carry = self.append(GateKind.ZERO)
-        for place, (own, other) in enumerate(zip(left, right, strict=True)):
-            # Two's complement counts its top bit the other way round.
-            low, high = (other, own) if self._signed and place == len(left) - 1 else (own, other)
-            first = self.append(GateKind.XNOR, low, carry)
-            second = self.append(GateKind.XOR, high, carry)
-            carry = self.append(GateKind.XOR, self.append(GateKind.AND, first, second), carry)
-        return carry
-
-    def choose(self, bit: int, one: Sequence[int], zero: Sequence[int]) -> list[int]:
-        """One of two rows of bits."""
-        return [self._chosen(bit, *pair) for pair in zip(one, zero, strict=True)]
-
-    def _chosen(self, bit: int, one: int, zero: int) -> int:
-        if one == zero:
-            return one
-        differ = self.append(GateKind.XOR, one, zero)
-        return self.append(GateKind.XOR, self.append(GateKind.AND, bit, differ), zero)
-
-    def constant(self, number: int, width: int) -> list[int]:
-        """A known number."""
-        return [self.append(GateKind(number >> bit & 1)) for bit in range(width)]
+    def is_less(self, left: Sequence[int], right: Sequence[int]) -> int:
+        """Whether one number of the port is less than another."""
+        own, other = (Number(tuple(each), self._signed) for each in (left, right))
+        return self.less(own, other)
 
     def numbered(self, width: int) -> list[list[int]]:
         """The elements, each with its number behind its bits."""
@@ -66,7 +48,7 @@ class _Words(GateBuilder):
 
     def greatest(self, rows: list[list[int]], count: int, width: int) -> list[list[int]]:
         """So many rows of those whose first bits are the greatest numbers, in falling order."""
-        exchanges, order = _ordering(len(rows), count)
+        exchanges, order = ordering(len(rows), count)
         for first, second in exchanges:
             self._exchange(rows, first, second, width)
         return [rows[place] for place in order]
@@ -76,7 +58,7 @@ class _Words(GateBuilder):
         rows = self.numbered(bits)
         while len(rows) > 1:
             pairs = [
-                self.choose(self.less(one[:width], two[:width]), two, one)
+                self.choose(self.is_less(one[:width], two[:width]), two, one)
                 for one, two in zip(rows[::2], rows[1::2], strict=False)
             ]
             rows = [*pairs, *rows[len(rows) // 2 * 2 :]]
@@ -84,16 +66,13 @@ class _Words(GateBuilder):
 
     def is_number(self, row: Sequence[int], number: int) -> int:
         """Whether bits are those of a known number."""
-        made = self.append(GateKind.ONE)
-        for place, bit in enumerate(row):
-            holds = bit if number >> place & 1 else self.append(GateKind.NOT, bit)
-            made = self.append(GateKind.AND, made, holds)
-        return made
+        known = self.constant(number, len(row))
+        return self.equal(Number(tuple(row)), Number(tuple(known)))
 
     def _exchange(self, rows: list[list[int]], first: int, second: int, width: int) -> None:
         """Bring two rows in falling order; equal ones stay."""
         low, high = rows[first], rows[second]
-        bit = self.less(low[:width], high[:width])
+        bit = self.is_less(low[:width], high[:width])
         rows[first], rows[second] = self.choose(bit, high, low), self.choose(bit, low, high)
 
 
@@ -169,8 +148,7 @@ def top(values: Port, count: int) -> Circuit:
     Raises:
         InvalidArgumentError: It is no such port, or the count is out of range.
 
-    Source: Batcher, "Sorting networks and their applications", AFIPS 1968: odd-even merging of
-    lists as short as the count; what that does not need is left out.
+    Source: as of `programs.sorting_networks`.
 
     Example:
         >>> import cloakwork as cw
@@ -204,7 +182,7 @@ def sort(values: Port) -> Circuit:
     Raises:
         InvalidArgumentError: It is no such port.
 
-    Source: as of `top`.
+    Source: as of `programs.sorting_networks`.
 
     Example:
         >>> import cloakwork as cw
@@ -248,7 +226,7 @@ def above(values: Port, threshold: float) -> Circuit:
             f"cannot {action}: expected a number that {values} may be, got {shown(threshold)}"
         )
     known = words.constant(int(number) % (1 << values.width), values.width)
-    found = [words.less(known, element) for element in words.elements]
+    found = [words.is_less(known, element) for element in words.elements]
     words.output(Port("above", "bits", len(found)), found)
     return Circuit(words.finish())
 
@@ -288,107 +266,10 @@ def table(values: Port, entries: Any) -> Circuit:
         )
     signed = min(numbers) < 0
     width = max(1, *(int(each if each >= 0 else ~each).bit_length() + signed for each in numbers))
-    found = [
-        bit for element in words.elements for bit in _looked_up(words, element, numbers, width)
-    ]
+    found = [bit for element in words.elements for bit in looked_up(words, element, numbers, width)]
     made = Port("entries", "signed" if signed else "unsigned", width, shape=values.shape)
     words.output(made, found)
     return Circuit(words.finish())
-
-
-def _looked_up(words: _Words, bits: list[int], entries: list[int], width: int) -> list[int]:
-    """The entry that bits choose: for each product of the first bits one AND with a sum.
-
-    Sums modulo 2 take no bootstraps: what a product of the first bits is multiplied by is a sum of
-    products of the others.
-    """
-    split = min(range(len(bits)), key=lambda first: _lookup_ands(len(bits), first, width))
-    low, high = _products(words, bits[:split]), _products(words, bits[split:])
-    found = []
-    for place in range(width):
-        wanted = _as_products([entry >> place & 1 for entry in entries])
-        terms = []
-        for lower, product_of_low in enumerate(low):
-            chosen = [each for upper, each in enumerate(high) if wanted[upper << split | lower]]
-            if not lower:
-                terms += chosen
-            elif chosen == high[:1]:
-                terms.append(product_of_low)
-            elif chosen:
-                terms.append(words.append(GateKind.AND, product_of_low, _sum(words, chosen)))
-        found.append(_sum(words, terms))
-    return found
-
-
-def _lookup_ands(bits: int, first: int, width: int) -> int:
-    """How many ANDs a table with entries of so many bits takes, where so many bits come first."""
-    products = sum((1 << each) - each - 1 for each in (first, bits - first))
-    return products + width * ((1 << first) - 1)
-
-
-def _as_products(table: list[int]) -> list[int]:
-    """A truth table as a sum modulo 2 of products: by the bits of each whether it is a term."""
-    wanted = np.array(table, dtype=np.uint8)
-    for place in range(len(table).bit_length() - 1):
-        pairs = wanted.reshape(-1, 2, 1 << place)
-        pairs[:, 1] ^= pairs[:, 0]
-    return [int(each) for each in wanted]
-
-
-def _products(words: _Words, bits: list[int]) -> list[int]:
-    """The products of all sets of bits, that of none first."""
-    made = [words.append(GateKind.ONE)]
-    for bit in bits:
-        made += [bit, *(words.append(GateKind.AND, each, bit) for each in made[1:])]
-    return made
-
-
-def _sum(words: _Words, bits: Sequence[int]) -> int:
-    """A sum modulo 2."""
-    if not bits:
-        return words.append(GateKind.ZERO)
-    total = bits[0]
-    for bit in bits[1:]:
-        total = words.append(GateKind.XOR, total, bit)
-    return total
-
-
-def _ordering(count: int, kept: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """Exchanges that bring the greatest of some places in falling order, and where each then is."""
-    exchanges: list[tuple[int, int]] = []
-    order = _sorted([*range(count)], kept, exchanges)
-    needed: list[tuple[int, int]] = []
-    wanted = set(order)
-    for pair in reversed(exchanges):
-        if wanted & {*pair}:
-            needed.append(pair)
-            wanted |= {*pair}
-    return needed[::-1], order
-
-
-def _sorted(places: list[int], kept: int, exchanges: list[tuple[int, int]]) -> list[int]:
-    if len(places) < 2:
-        return places
-    half = (len(places) + 1) // 2
-    first, second = (_sorted(each, kept, exchanges) for each in (places[:half], places[half:]))
-    return _merged(first, second, kept, exchanges)
-
-
-def _merged(
-    one: list[int], two: list[int], kept: int, exchanges: list[tuple[int, int]]
-) -> list[int]:
-    """Two lists in falling order as one, as far as it is kept."""
-    if not one or not two:
-        return (one or two)[:kept]
-    if len(one) == len(two) == 1:
-        exchanges.append((one[0], two[0]))
-        return [*one, *two][:kept]
-    first, *even = _merged(one[::2], two[::2], kept, exchanges)
-    odd = _merged(one[1::2], two[1::2], kept, exchanges)
-    pairs = [*zip(odd, even, strict=False)]
-    exchanges.extend(pairs)
-    between = [place for pair in pairs for place in pair]
-    return [first, *between, *odd[len(pairs) :], *even[len(pairs) :]][:kept]
 
 
 def _like(port: Port, name: str, shape: tuple[int, ...]) -> Port:

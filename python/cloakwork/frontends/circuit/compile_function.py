@@ -1,11 +1,12 @@
-"""Programs over encrypted integers: Python functions, exact on ciphertexts of BGV."""
+"""Programs over encrypted integers: Python functions, exact on ciphertexts of BGV or TFHE."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import update_wrapper
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
@@ -17,7 +18,14 @@ from cloakwork._native import (
 from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
+from cloakwork.frontends.circuit.builtin_functions import with_own_functions
+from cloakwork.frontends.circuit.engines import (
+    engine_of,
+    require_none_of_slots,
+    without_dead_functions,
+)
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
 from cloakwork.frontends.circuit.results import taking_results
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -28,7 +36,8 @@ from cloakwork.frontends.circuit.staging import (
 )
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.following import following_integers, ring_of_integers
-from cloakwork.plan.circuits.ranges import MOST_BITS, Range, result_ranges
+from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range
+from cloakwork.plan.circuits.ranges import result_ranges
 from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
 from cloakwork.plan.parameters.rings import RINGS
@@ -46,7 +55,7 @@ from cloakwork.programs.packing.scalar import (
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.self_check import require_agreement
+from cloakwork.runtime.self_check import drawn, require_agreement
 from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
@@ -72,7 +81,7 @@ class CircuitFunction:
 
     def __init__(self, function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
         require_parameters(function, declared)
-        self.function = function
+        self.function = with_own_functions(function)
         self.declared = dict(declared)
         update_wrapper(self, function)
 
@@ -94,7 +103,8 @@ class CircuitFunction:
     def compile(
         self,
         *,
-        bits: int,
+        on: Literal["slots", "bits"] | None = None,
+        bits: int | None = None,
         batch: int = 1,
         effort: float = 1.0,
         seed: int = 0,
@@ -104,14 +114,21 @@ class CircuitFunction:
         key_budget: int | None = None,
         failure_bits: int = BGV_FAILURE_BITS,
         wrapping: bool = False,
+        threads: int | None = None,
         after: Mapping[str, Any] = MappingProxyType({}),
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
+        Slots (BGV) add and multiply, thousands of numbers at once. Bits (TFHE) do all that the
+        function may do. Of the arguments `batch` to `wrapping`, but for `insecure` and
+        `failure_bits`, are for slots, and `threads` is for bits.
+
         Args:
+            on: Slots or bits; by default slots where these do.
             bits: Results are signed numbers of so many bits. Where the ranges of inputs do not say
                 that results have no more, a client computes them in the clear before it encrypts,
-                and refuses inputs whose results have more.
+                and refuses inputs whose results have more. By default as many as follow from the
+                ranges, which all inputs then declare.
             batch: Evaluations that one run must have slots for; they share its work.
             effort: How long to search for a program, 1 for the usual time.
             seed: Of the search; the same seed makes the same program.
@@ -126,6 +143,7 @@ class CircuitFunction:
             wrapping: Whether results of more bits may wrap around: they become other integers,
                 unseen but where these have too many bits themselves. Nothing is then refused that
                 declared ranges allow, and a client checks nothing in the clear.
+            threads: Threads that a program over bits is to run on, by default those of the engine.
             after: Results of other programs over integers, by the names of the inputs that they
                 are; see `cloakwork.result`. The declared ranges of all other inputs have to say
                 that results have no more bits.
@@ -151,10 +169,34 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
+        made = staged(self.function, self.declared)
+        if bits is not None:
+            bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
+        if engine_of(made.circuit, on, after) == "bits":
+            of_slots = {
+                "batch": batch != 1,
+                "log_n": log_n is not None,
+                "public_inputs": public_inputs,
+                "key_budget": key_budget is not None,
+                "wrapping": wrapping,
+            }
+            require_none_of_slots(made.circuit, [name for name, given in of_slots.items() if given])
+            program = compiled_on_bits(
+                made,
+                self.declared,
+                bits,
+                after,
+                threads=threads,
+                failure_bits=failure_bits,
+                insecure=insecure,
+            )
+            if not after:
+                draws = drawn(integer_ports(program.inputs))
+                require_agreement(program, self._in_python, error=0.0, draws=draws)
+            return program
         insecure = truth(insecure, "insecure", _ACTION)
         wrapping = truth(wrapping, "wrapping", _ACTION)
         public_inputs = truth(public_inputs, "public_inputs", _ACTION)
-        bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
         effort = positive(effort, "effort", _ACTION)
@@ -167,7 +209,10 @@ class CircuitFunction:
             ring = ring_of_integers([*after.values()], log_n, _ACTION)
             rings = range(ring, ring + 1)
             batch = integer(batch, "batch of what follows a program", _ACTION, least=1, most=1)
-        made = staged(self.function, inputs)
+            made = staged(self.function, inputs)
+        made = replace(made, circuit=without_dead_functions(made.circuit))
+        if bits is None:
+            bits = _bits_of_ranges(made.circuit, inputs)
         bounds = {name: each.bounds or signed_range(bits) for name, each in inputs.items()}
         if not wrapping:
             # Nobody sees inputs of both programs, and computes results in the clear.
@@ -272,6 +317,23 @@ def _clamped(found: Range, within: Range) -> Range:
     return min(max(found[0], low), high), min(max(found[1], low), high)
 
 
+def _bits_of_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Declared]) -> int:
+    """The bits of results by the ranges that inputs declare.
+
+    Raises:
+        InvalidArgumentError: An input declares none.
+    """
+    ranges = {name: each.bounds for name, each in inputs.items() if each.bounds}
+    open_ended = [name for name in inputs if name not in ranges]
+    if open_ended:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected bits= for the results of {circuit.title}, or a range of "
+            f"each input, from which they follow, got no range of {', '.join(open_ended)}; declare "
+            "it, such as by cw.scalar(bits=8)"
+        )
+    return min(MAX_BITS, max(map(bits_of, result_ranges(circuit, ranges))))
+
+
 def _require_declared_bits(
     circuit: ScalarCircuit, declared: Mapping[str, Range], bits: int, instead: str
 ) -> None:
@@ -337,7 +399,7 @@ def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], 
     """Make a function of integers one that runs on encrypted integers.
 
     The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
-    with + - * ** and unary minus; its conditions, loops and indices depend on clear values only.
+    with Python's operators on integers; its conditions and loops depend on clear values only.
 
     Args:
         declared: Each encrypted input by the name of its parameter: `cw.scalar()`,

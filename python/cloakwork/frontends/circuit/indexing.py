@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -20,17 +20,27 @@ from cloakwork.frontends.circuit.refusals import at_line
 _Gather = Callable[[list[Any]], Any]
 
 
+@runtime_checkable
+class EncryptedIndex(Protocol):
+    """An index that is not known while a program is made."""
+
+    def item_of(self, items: Sequence[Any]) -> Any:
+        """The one of several integers whose number it is."""
+        ...
+
+
 def taken(items: Sequence[Any], shape: tuple[int, ...], index: Any, gather: _Gather) -> Any:
     """What an index takes out of nested items: an element, a row, a column, a part.
 
     Args:
         items: The elements, or the rows.
         shape: How many there are along each axis.
-        index: An integer, a slice or an ellipsis, or one of these for each axis.
+        index: An integer, a slice or an ellipsis, or one of these for each axis; or an encrypted
+            integer, or a vector of them.
         gather: Makes a vector of what a slice takes.
 
     Raises:
-        EncryptedConditionError: An index is encrypted.
+        EncryptedConditionError: The end of a slice is encrypted.
         IndexOutOfRangeError: An index is beyond the elements.
         ShapeMismatchError: There are more indices than axes.
         InvalidArgumentError: An index is of another kind.
@@ -58,7 +68,19 @@ def _along(items: Any, keys: Sequence[Any], gather: _Gather) -> Any:
     first, *rest = keys
     if isinstance(first, slice):
         return gather([_along(each, rest, gather) for each in _slice(list(items), first)])
+    if isinstance(first, EncryptedIndex):
+        return _chosen(first, [_along(each, rest, gather) for each in items], gather)
+    if isinstance(first, Sequence) and all(isinstance(each, EncryptedIndex) for each in first):
+        return gather([_along(items, [each, *rest], gather) for each in first])
     return _along(items[_place(first, len(items))], rest, gather)
+
+
+def _chosen(index: EncryptedIndex, found: Sequence[Any], gather: _Gather) -> Any:
+    """The one of several numbers, or of rows, whose number an index is."""
+    if isinstance(found[0], Sequence):
+        columns = zip(*found, strict=True)
+        return gather([_chosen(index, column, gather) for column in columns])
+    return index.item_of(found)
 
 
 def _slice(items: list[Any], which: slice) -> list[Any]:

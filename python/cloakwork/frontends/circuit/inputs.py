@@ -170,7 +170,7 @@ def _bounds(bits: Any, bounds: Any) -> tuple[int, int] | None:
         return signed_range(bits)
     if bounds is None:
         return None
-    least, greatest = signed_range(MAX_BITS)
+    least, greatest = -(1 << MAX_BITS - 1), (1 << MAX_BITS) - 1
     match bounds:
         case [low, high]:
             low = integer(low, "the least value", "declare an input", least=least, most=greatest)

@@ -13,6 +13,7 @@ from cloakwork.frontends.circuit.symbols import (
     Symbol,
     Vector,
     clear_integer,
+    is_encrypted,
     operand,
     require_same_shape,
     shape_of_vector,
@@ -23,7 +24,8 @@ def select(bit: Any, x: Any, y: Any) -> Any:
     """x where the bit is 1 and y where it is 0: y + bit * (x - y).
 
     Args:
-        bit: 0 or 1, encrypted or not. An encrypted one that is neither gives neither x nor y.
+        bit: 0 or 1, encrypted or not, such as a comparison; or a vector of these, which chooses
+            element by element. An encrypted one that is neither gives neither x nor y.
         x: A number, or a vector of them.
         y: The same; a number beside a vector counts for each of its elements.
 
@@ -36,6 +38,8 @@ def select(bit: Any, x: Any, y: Any) -> Any:
         >>> select(1, 10, 20), select(0, 10, 20)
         (10, 20)
     """
+    if isinstance(bit, Vector | list | tuple | np.ndarray):
+        return _each_selected(operand(bit), operand(x), operand(y))
     if isinstance(bit, Symbol):
         return _selected(bit, x, y)
     value = clear_integer(bit)
@@ -43,15 +47,19 @@ def select(bit: Any, x: Any, y: Any) -> Any:
         raise InvalidArgumentError(
             f"cannot select{at_line()}: expected a bit, 0 or 1, got {shown(bit)}"
         )
-    if _is_staged(x) or _is_staged(y):
+    if is_encrypted(x) or is_encrypted(y):
         return _selected(value, x, y)
     return x if value else y
 
 
-def _is_staged(value: Any) -> bool:
-    if isinstance(value, list | tuple | np.ndarray):
-        return any(map(_is_staged, value))
-    return isinstance(value, Symbol | Vector)
+def _each_selected(bits: Vector, x: Any, y: Any) -> Vector:
+    """Element by element what a bit chooses; a number is one for each of them."""
+    rows = []
+    for value in (x, y):
+        if shape_of_vector(value):
+            require_same_shape("select", bits, value)
+        rows.append(value if shape_of_vector(value) else [value] * len(bits))
+    return Vector([select(*each) for each in zip(bits, *rows, strict=True)])
 
 
 def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
@@ -60,4 +68,10 @@ def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
         require_same_shape("select", x, y)
     if isinstance(bit, int) and shape_of_vector(x) == shape_of_vector(y):
         return x if bit else y
+    if _is_boolean(bit) and _is_boolean(x) and _is_boolean(y):
+        return y ^ (bit & (x ^ y))
     return y + bit * (x - y)
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, Symbol) and value.is_boolean

@@ -22,7 +22,8 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.circuit.calls import Call, inlined
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
-from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
+from cloakwork.frontends.circuit.numpy_functions import of_numpy
+from cloakwork.frontends.circuit.symbols import NUMPY_FUNCTIONS, Symbol, Vector, clear_integer
 from cloakwork.programs.ir.circuits import CircuitBuilder, ScalarCircuit, evaluate
 from cloakwork.programs.packing.results import (
     MAX_NESTING,
@@ -39,6 +40,8 @@ from cloakwork.programs.port import Port
 
 # The one output that a circuit has: all results in order.
 RESULTS = "results"
+
+NUMPY_FUNCTIONS.append(of_numpy)
 
 _STAND_IN = re.compile(rf"\b({Symbol.__name__}|{Vector.__name__})\b")
 
@@ -279,7 +282,7 @@ def _form(part: Any, symbols: list[Symbol], nesting: int) -> Form:
         _refuse(f"at most {MAX_NESTING} lists in one another")
     if isinstance(part, Symbol):
         symbols.append(part)
-        return Leaf(len(symbols) - 1)
+        return Leaf(len(symbols) - 1, part.is_boolean)
     if isinstance(part, np.ndarray) and part.ndim:
         part = list(part)
     if isinstance(part, Vector | list | tuple):

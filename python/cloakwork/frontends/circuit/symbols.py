@@ -13,8 +13,9 @@ from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit import refusals
 from cloakwork.frontends.circuit.indexing import taken
-from cloakwork.frontends.circuit.ufuncs import operator_of
+from cloakwork.frontends.circuit.ufuncs import greater, lesser, operator_of
 from cloakwork.programs.ir.circuits import (
+    Applied,
     CircuitBuilder,
     Difference,
     Integer,
@@ -23,13 +24,19 @@ from cloakwork.programs.ir.circuits import (
     ScalarProduct,
     Sum,
 )
+from cloakwork.programs.ir.exact_functions import ExactFunction
 
 # A greater power of anything but 0, 1 and -1 fits no result, and no number shifted further does.
 _MAX_POWER = 1 << 12
 
+# What numpy's functions are of encrypted integers; `numpy_functions` says it.
+NUMPY_FUNCTIONS: list[Callable[..., Any]] = []
+
 
 class Symbol:
-    """Stands for one encrypted integer: + - * ** and unary minus are recorded.
+    """Stands for one encrypted integer: what is computed with it is recorded.
+
+    What compares, and `& | ^ ~` of such, is a Boolean: 0 or 1, which `~` turns round.
 
     Args:
         builder: The circuit that is being made.
@@ -89,21 +96,119 @@ class Symbol:
     def __pos__(self) -> Symbol:
         return self
 
-    def __pow__(self, exponent: Any, modulus: Any = None) -> Symbol:
-        if modulus is not None:
-            refusals.divided()
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it stands for a Boolean."""
+        return self.number in self.builder.booleans
+
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
         if isinstance(exponent, Symbol | Vector):
-            refusals.as_exponent()
+            made = self._joined(exponent, _applying(ExactFunction.POWER))
+            return made if modulus is None else made % modulus
         power = _clear_power(exponent, "take a power of an encrypted integer", "exponent")
-        made: Symbol | None = None
-        for digit in f"{power:b}" if power else "":
-            made = None if made is None else made * made
-            if digit == "1":
-                made = self if made is None else made * self
-        return self._made(Integer(1)) if made is None else made
+        return _power(self, power, modulus)
+
+    def __rpow__(self, base: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            refusals.as_exponent()
+        number = clear_integer(base)
+        if number is not None and number > 0 and not number & number - 1:
+            return 1 << self * (number.bit_length() - 1)
+        return self._joined(base, _swapped(_applying(ExactFunction.POWER)))
 
     def __lshift__(self, count: Any) -> Any:
+        if is_encrypted(count):
+            return self._joined(count, _applying(ExactFunction.LEFT))
         return self * _factor_of_shift(count)
+
+    def __rlshift__(self, number: Any) -> Any:
+        return self._joined(number, _swapped(_applying(ExactFunction.LEFT)))
+
+    def __rshift__(self, count: Any) -> Any:
+        _require_counts(count)
+        return self._joined(count, _applying(ExactFunction.RIGHT))
+
+    def __rrshift__(self, number: Any) -> Any:
+        return self._joined(number, _swapped(_applying(ExactFunction.RIGHT)))
+
+    def __floordiv__(self, other: Any) -> Any:
+        _require_divisors(other)
+        return self._joined(other, _applying(ExactFunction.QUOTIENT))
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._joined(other, _swapped(_applying(ExactFunction.QUOTIENT)))
+
+    def __mod__(self, other: Any) -> Any:
+        _require_divisors(other)
+        return self._joined(other, _applying(ExactFunction.REMAINDER))
+
+    def __rmod__(self, other: Any) -> Any:
+        # Text with a place for a number, too.
+        if isinstance(other, str):
+            refusals.formatted()
+        return self._joined(other, _swapped(_applying(ExactFunction.REMAINDER)))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __and__(self, other: Any) -> Any:
+        return self._joined(other, _applying(ExactFunction.AND))
+
+    def __or__(self, other: Any) -> Any:
+        return self._joined(other, _applying(ExactFunction.OR))
+
+    def __xor__(self, other: Any) -> Any:
+        return self._joined(other, _applying(ExactFunction.XOR))
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Any:
+        return self == 0 if self.is_boolean else -1 - self
+
+    def __abs__(self) -> Symbol:
+        return self._made(Applied(ExactFunction.ABSOLUTE, (self.number,)))
+
+    def __lt__(self, other: Any) -> Any:
+        return self._joined(other, _applying(ExactFunction.LESS))
+
+    def __gt__(self, other: Any) -> Any:
+        return self._joined(other, _swapped(_applying(ExactFunction.LESS)))
+
+    def __le__(self, other: Any) -> Any:
+        return ~(self > other)
+
+    def __ge__(self, other: Any) -> Any:
+        return ~(self < other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._joined(other, _applying(ExactFunction.EQUAL))
+
+    def __ne__(self, other: Any) -> Any:
+        return ~(self == other)
+
+    def least(self, other: Any) -> Any:
+        """The lesser of it and another."""
+        return self._joined(other, _applying(ExactFunction.LEAST))
+
+    def greatest(self, other: Any) -> Any:
+        """The greater of it and another."""
+        return self._joined(other, _applying(ExactFunction.GREATEST))
+
+    def item_of(self, items: Sequence[Any]) -> Symbol:
+        """The one of several integers whose number it is, from the end where it is negative."""
+        numbers = [self._number(each) for each in items]
+        return self._made(Applied(ExactFunction.CHOSEN, (self.number, *numbers)))
+
+    def _number(self, item: Any) -> int:
+        if isinstance(item, Symbol):
+            return item.number
+        known = clear_integer(item)
+        return (
+            refusals.refuse_number(item) if known is None else self.builder.append(Integer(known))
+        )
 
     def _joined(self, other: Any, make: Callable[[int, int], ScalarOperation]) -> Any:
         if isinstance(other, Symbol):
@@ -130,20 +235,16 @@ class Symbol:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:
         return operator_of(ufunc, method, settings)(*map(operand, operands))
 
+    def __array_function__(self, function: Any, _: Any, given: Any, named: Any) -> Any:
+        return NUMPY_FUNCTIONS[0](function, given, named)
+
     __bool__ = refusals.as_condition
     __index__ = refusals.as_index
     __int__ = __trunc__ = refusals.as_clear_number
     __float__ = __complex__ = refusals.rounded
     __hash__ = refusals.as_key
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = refusals.compared
-    __abs__ = refusals.for_absolute_value
     __round__ = __floor__ = __ceil__ = refusals.rounded
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
-    __invert__ = __rshift__ = __rrshift__ = refusals.on_bits
-    __rlshift__ = refusals.as_count
-    __rpow__ = refusals.as_exponent
+    __truediv__ = __rtruediv__ = refusals.divided
 
     def __format__(self, form: str) -> str:
         return refusals.formatted() if form else str(self)
@@ -214,11 +315,104 @@ class Vector(Sequence[Any]):
     def __rmul__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b * a)
 
-    def __pow__(self, exponent: Any, modulus: Any = None) -> Vector:
-        return Vector([pow(item, exponent, modulus) for item in self.items])
+    def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
+        numbers = (exponent,) if modulus is None else (exponent, modulus)
+        if all(clear_integer(each) is not None for each in numbers):
+            return Vector([pow(item, *numbers) for item in self.items])
+        if isinstance(exponent, Symbol | Vector | list | tuple | np.ndarray):
+            made = self._each(exponent, operator.pow)
+        else:
+            made = Vector([item**exponent for item in self.items])
+        return made if modulus is None else made % modulus
+
+    def __rpow__(self, base: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            refusals.as_exponent()
+        return self._each(base, _swapped(operator.pow))
 
     def __lshift__(self, count: Any) -> Any:
+        if is_encrypted(count):
+            return self._each(count, operator.lshift)
         return self * _factor_of_shift(count)
+
+    def __rlshift__(self, number: Any) -> Any:
+        return self._each(number, _swapped(operator.lshift))
+
+    def __rshift__(self, count: Any) -> Any:
+        return self._each(count, operator.rshift)
+
+    def __rrshift__(self, number: Any) -> Any:
+        return self._each(number, _swapped(operator.rshift))
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._each(other, operator.floordiv)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._each(other, _swapped(operator.floordiv))
+
+    def __mod__(self, other: Any) -> Any:
+        return self._each(other, operator.mod)
+
+    def __rmod__(self, other: Any) -> Any:
+        if isinstance(other, str):
+            refusals.formatted()
+        return self._each(other, _swapped(operator.mod))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __and__(self, other: Any) -> Any:
+        return self._each(other, operator.and_)
+
+    def __or__(self, other: Any) -> Any:
+        return self._each(other, operator.or_)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._each(other, operator.xor)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
+
+    def __invert__(self) -> Vector:
+        # Comparisons of clear integers are Python's.
+        return Vector([not item if isinstance(item, bool) else ~item for item in self.items])
+
+    def __abs__(self) -> Vector:
+        return Vector([abs(item) for item in self.items])
+
+    def __lt__(self, other: Any) -> Any:
+        return self._each(other, operator.lt)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._each(other, operator.gt)
+
+    def __le__(self, other: Any) -> Any:
+        return self._each(other, operator.le)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._each(other, operator.ge)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._each(other, operator.eq)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._each(other, operator.ne)
+
+    def least(self, other: Any) -> Any:
+        """Element by element the lesser of it and another."""
+        return self._each(other, lesser)
+
+    def greatest(self, other: Any) -> Any:
+        """Element by element the greater of it and another."""
+        return self._each(other, greater)
+
+    def __bool__(self) -> bool:
+        # A vector is as true as a list, but one of comparisons would be so for no reason.
+        if any(isinstance(each, Symbol) and each.is_boolean for each in self.items):
+            refusals.as_condition()
+        return len(self.items) > 0
 
     def __neg__(self) -> Vector:
         return Vector([-item for item in self.items])
@@ -245,17 +439,13 @@ class Vector(Sequence[Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:
         return operator_of(ufunc, method, settings)(*map(operand, operands))
 
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = refusals.compared
-    __contains__ = refusals.compared
+    def __array_function__(self, function: Any, _: Any, given: Any, named: Any) -> Any:
+        return NUMPY_FUNCTIONS[0](function, given, named)
+
+    __contains__ = refusals.for_membership
     __hash__ = refusals.as_key
     __index__ = refusals.as_index
-    __abs__ = refusals.for_absolute_value
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = refusals.divided
-    __mod__ = __rmod__ = __divmod__ = __rdivmod__ = refusals.divided
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refusals.on_bits
-    __invert__ = __rshift__ = __rrshift__ = refusals.on_bits
-    __rlshift__ = refusals.as_count
-    __rpow__ = refusals.as_exponent
+    __truediv__ = __rtruediv__ = refusals.divided
     __setitem__ = __delitem__ = refusals.refuses_change
 
     def __format__(self, form: str) -> str:
@@ -341,10 +531,60 @@ def _clear_power(exponent: Any, action: str, name: str) -> int:
     return power
 
 
+def _power(base: Symbol, power: int, modulus: Any) -> Any:
+    """A power by squares and products, each of them modulo a number where there is one."""
+
+    def reduced(value: Any) -> Any:
+        return value if modulus is None else value % modulus
+
+    made: Any = None
+    for digit in f"{power:b}" if power else "":
+        made = None if made is None else reduced(made * made)
+        if digit == "1":
+            made = reduced(base if made is None else made * base)
+    return reduced(base * 0 + 1) if made is None else made
+
+
+def _applying(function: ExactFunction) -> Callable[[int, int], ScalarOperation]:
+    return lambda left, right: Applied(function, (left, right))
+
+
+def _swapped(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda a, b: compute(b, a)
+
+
+def is_encrypted(value: Any) -> bool:
+    """Whether a value is encrypted, or made of what is.
+
+    Example:
+        >>> is_encrypted([1, 2])
+        False
+    """
+    if isinstance(value, list | tuple | np.ndarray):
+        return any(map(is_encrypted, value))
+    return isinstance(value, Symbol | Vector)
+
+
+def _require_divisors(value: Any) -> None:
+    """Refuse a division by a clear 0, as Python does."""
+    if clear_integer(value) == 0:
+        raise InvalidArgumentError(
+            f"cannot divide{refusals.at_line()}: expected a divisor that is not 0, got 0"
+        )
+
+
+def _require_counts(value: Any) -> None:
+    """Refuse a shift by less than 0, as Python does."""
+    count = clear_integer(value)
+    if count is not None and count < 0:
+        raise InvalidArgumentError(
+            f"cannot shift an encrypted integer{refusals.at_line()}: expected a count from 0 up, "
+            f"got {count}"
+        )
+
+
 def _factor_of_shift(count: Any) -> Any:
     """What a shift to the left multiplies by; of a vector of counts a vector."""
-    if isinstance(count, Symbol):
-        return refusals.as_count()
     if isinstance(count, Vector | list | tuple | np.ndarray):
         return Vector([_factor_of_shift(each) for each in operand(count)])
     return 1 << _clear_power(count, "shift an encrypted integer", "count")

@@ -11,6 +11,21 @@ import numpy as np
 from cloakwork.errors import EncryptedConditionError
 from cloakwork.frontends.circuit.refusals import at_line
 
+
+def lesser(a: Any, b: Any) -> Any:
+    """The lesser of two integers, or of vectors element by element."""
+    if isinstance(a, int):
+        return min(a, b) if isinstance(b, int) else b.least(a)
+    return a.least(b)
+
+
+def greater(a: Any, b: Any) -> Any:
+    """The greater of two integers, or of vectors element by element."""
+    if isinstance(a, int):
+        return max(a, b) if isinstance(b, int) else b.greatest(a)
+    return a.greatest(b)
+
+
 _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
@@ -21,6 +36,7 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "power": operator.pow,
     "absolute": abs,
     "divide": operator.truediv,
+    "divmod": divmod,
     "floor_divide": operator.floordiv,
     "remainder": operator.mod,
     "equal": operator.eq,
@@ -35,6 +51,12 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "invert": operator.invert,
     "left_shift": operator.lshift,
     "right_shift": operator.rshift,
+    "minimum": lesser,
+    "maximum": greater,
+    "logical_not": lambda x: x == 0,
+    "logical_and": lambda x, y: (x != 0) & (y != 0),
+    "logical_or": lambda x, y: (x != 0) | (y != 0),
+    "logical_xor": lambda x, y: (x != 0) ^ (y != 0),
 }
 
 
@@ -58,6 +80,6 @@ def operator_of(ufunc: np.ufunc, method: str, settings: Mapping[str, Any]) -> Ca
         called = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise EncryptedConditionError(
             f"cannot use an encrypted integer in numpy's {called}{at_line()}: expected "
-            "+ - * ** @ between integers and vectors of them; write sum() or a loop"
+            "an operator between integers and vectors of them; write a loop"
         )
     return compute

@@ -17,7 +17,7 @@ from cloakwork.errors import (
     NoiseExhaustedError,
     ParametersMismatchError,
 )
-from cloakwork.plan.circuits.ranges import Range
+from cloakwork.plan.circuits.function_ranges import Range
 from cloakwork.plan.parameters.bgv import roomier_sets
 from cloakwork.plan.parameters.together import together
 from cloakwork.plan.passes.bringing import with_brought

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from cloakwork.programs.ir.circuits import (
+    Applied,
     Difference,
     Integer,
     Negative,
@@ -324,7 +325,7 @@ class _CircuitReader:
                 return terms[left].plus(terms[right].scaled(-1))
             case Negative(operand=operand):
                 return terms[operand].scaled(-1)
-            case ScalarProduct():
+            case ScalarProduct() | Applied():
                 raise AssertionError
 
     def _finished(self, form: IntegerForm, users: int) -> IntegerForm:

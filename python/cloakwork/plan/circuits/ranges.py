@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
 
+from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range, function_range
 from cloakwork.programs.ir.circuits import (
+    Applied,
     Difference,
     Integer,
     Negative,
@@ -16,17 +18,9 @@ from cloakwork.programs.ir.circuits import (
     Sum,
 )
 
-Range: TypeAlias = tuple[int, int]
-
-# A number that may have more bits than this may be anything.
-MOST_BITS = 1 << 10
-
 
 def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[Range, ...]:
-    """For each result the least and the greatest value, by interval arithmetic.
-
-    They may be wider than what results come to, never narrower. A choice by a bit, y + bit * (x -
-    y), is as wide as x and y together.
+    """For each result the least and the greatest value; see `value_ranges`.
 
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
@@ -36,6 +30,20 @@ def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[
         >>> builder.output("s", (), (builder.append(ScalarProduct(difference, difference)),))
         >>> result_ranges(builder.finish(), {"v": (0, 10)})
         ((0, 100),)
+    """
+    ranges = value_ranges(circuit, inputs)
+    return tuple(ranges[value] for output in circuit.outputs for value in output.values)
+
+
+def value_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> list[Range]:
+    """For each value of a circuit the least and the greatest integer, by interval arithmetic.
+
+    They may be wider than what values come to, never narrower. A choice by a bit, y + bit * (x -
+    y), is as wide as x and y together.
+
+    Raises:
+        ValueOutOfRangeError: The count of a shift, or an exponent, may be negative.
+        IndexOutOfRangeError: The number of an item may be of none.
     """
     ranges: list[Range] = []
     for operation in circuit.operations:
@@ -47,10 +55,10 @@ def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[
             case Negative(operand=operand):
                 found = (-ranges[operand][1], -ranges[operand][0])
             case Sum(left=left, right=right):
-                between = _between(circuit.operations, ranges, left, right)
+                choice = choice_of(circuit.operations, ranges, left, right)
                 found = (
-                    _around(*(ranges[end] for end in between))
-                    if between
+                    _around(ranges[choice.one], ranges[choice.zero])
+                    if choice
                     else (ranges[left][0] + ranges[right][0], ranges[left][1] + ranges[right][1])
                 )
             case Difference(left=left, right=right):
@@ -61,17 +69,33 @@ def result_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> tuple[
                 low = min(abs(a) for a in ranges[left]) ** 2 if is_square else min(ends)
                 crosses = ranges[left][0] <= 0 <= ranges[left][1]
                 found = (0 if is_square and crosses else low, max(ends))
+            case Applied(function=function, operands=operands):
+                line = circuit.origins[len(ranges)]
+                taken = [ranges[each] for each in operands]
+                found = function_range(function, taken, f" at {line}" if line else "")
         ranges.append(_bounded(found))
-    return tuple(ranges[value] for output in circuit.outputs for value in output.values)
+    return ranges
 
 
-def _between(
-    operations: Sequence[ScalarOperation], ranges: Sequence[Range], left: int, right: int
-) -> tuple[int, ...]:
-    """Two values between which a sum is, as it is one of them and a part of the way to the other.
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A sum that is one of two values by a bit, or a part of the way between them.
 
-    Nothing of any other sum.
+    Args:
+        bit: The value that is 0 or 1.
+        one: What it is where that is 1.
+        zero: What it is where that is 0.
     """
+
+    bit: int
+    one: int
+    zero: int
+
+
+def choice_of(
+    operations: Sequence[ScalarOperation], ranges: Sequence[Range], left: int, right: int
+) -> Choice | None:
+    """The choice that a sum is, if it is one: y + bit * (x - y)."""
     for start, step in ((left, right), (right, left)):
         product = operations[step]
         if not isinstance(product, ScalarProduct):
@@ -80,8 +104,8 @@ def _between(
             apart = operations[way]
             is_part = ranges[part][0] >= 0 and ranges[part][1] <= 1
             if is_part and isinstance(apart, Difference) and apart.right == start:
-                return start, apart.left
-    return ()
+                return Choice(part, apart.left, start)
+    return None
 
 
 def _around(left: Range, right: Range) -> Range:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cloakwork.programs.ir.circuits import (
+    Applied,
     CircuitInput,
     Difference,
     Integer,
@@ -90,6 +91,8 @@ class _Translator:
                 if isinstance(positive, Clear):
                     return Clear(-positive.value)
                 return self._append(Neg(positive))
+            case Applied():
+                raise AssertionError
 
     def _scalar(self, declared: CircuitInput, index: int) -> int:
         if not declared.grouped:

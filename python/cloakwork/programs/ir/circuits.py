@@ -1,4 +1,4 @@
-"""Scalar circuits: integers under addition, subtraction, negation and multiplication.
+"""Scalar circuits: integers under addition, subtraction, multiplication, and other functions.
 
 A circuit is a list of operations in order. Each makes one integer and names the values it
 works on by their number; `CircuitInput` says how the client may place the scalars of an input
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError
+from cloakwork.programs.ir.exact_functions import ExactFunction, applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,17 @@ class Negative:
     operand: int
 
 
-ScalarOperation: TypeAlias = Scalar | Integer | Sum | Difference | ScalarProduct | Negative
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A function beyond addition and multiplication of some values."""
+
+    function: ExactFunction
+    operands: tuple[int, ...]
+
+
+ScalarOperation: TypeAlias = (
+    Scalar | Integer | Sum | Difference | ScalarProduct | Negative | Applied
+)
 
 _NAMES: Mapping[type[ScalarOperation], str] = {
     Sum: "+",
@@ -162,6 +173,8 @@ def operands_of(operation: ScalarOperation) -> tuple[int, ...]:
             return ()
         case Negative(operand=operand):
             return (operand,)
+        case Applied(operands=operands):
+            return operands
         case _:
             return (operation.left, operation.right)
 
@@ -244,6 +257,8 @@ class ScalarCircuit:
                 text = str(value)
             case Negative(operand=operand):
                 text = f"-%{operand}"
+            case Applied(function=function, operands=operands):
+                text = f"{function} of {' '.join(f'%{each}' for each in operands)}"
             case _:
                 text = f"%{operation.left} {_NAMES[type(operation)]} %{operation.right}"
         return f"%{number} = {text}"
@@ -287,7 +302,27 @@ def evaluate(circuit: ScalarCircuit, inputs: Mapping[str, Sequence[int]]) -> dic
                 values.append(values[left] * values[right])
             case Negative(operand=operand):
                 values.append(-values[operand])
+            case Applied(function=function, operands=operands):
+                values.append(applied(function, [values[each] for each in operands]))
     return {each.name: [values[value] for value in each.values] for each in circuit.outputs}
+
+
+def beyond_arithmetic(circuit: ScalarCircuit) -> int | None:
+    """The first needed value that is neither a sum nor a product; None where there is none.
+
+    Example:
+        >>> builder = CircuitBuilder("greater")
+        >>> x, y = builder.input(CircuitInput("x", (2,)))
+        >>> less = builder.append(Applied(ExactFunction.LESS, (y, x)))
+        >>> builder.output("z", (), (less,))
+        >>> beyond_arithmetic(builder.finish())
+        2
+    """
+    needed = needed_values(circuit)
+    for number, operation in enumerate(circuit.operations):
+        if number in needed and isinstance(operation, Applied):
+            return number
+    return None
 
 
 def needed_values(circuit: ScalarCircuit) -> set[int]:
@@ -329,6 +364,8 @@ class CircuitBuilder:
         self._origins: list[str] = []
         self._counts: dict[str, int] = {}
         self.origin = ""
+        # Numbers of values that are Booleans: 0 or 1, and turned round by ~.
+        self.booleans: set[int] = set()
 
     def input(self, declared: CircuitInput) -> list[int]:
         """Declare an input; the numbers of its scalars in order."""
@@ -348,7 +385,15 @@ class CircuitBuilder:
         self._operations.append(operation)
         self._origins.append(self.origin)
         self._numbers[operation] = number
+        if isinstance(operation, Applied) and self._is_boolean(operation):
+            self.booleans.add(number)
         return number
+
+    def _is_boolean(self, operation: Applied) -> bool:
+        if operation.function in (ExactFunction.LESS, ExactFunction.EQUAL):
+            return True
+        is_on_bits = operation.function in (ExactFunction.AND, ExactFunction.OR, ExactFunction.XOR)
+        return is_on_bits and self.booleans.issuperset(operation.operands)
 
     def output(self, name: str, shape: tuple[int, ...], values: Sequence[int]) -> None:
         """Declare a result."""
@@ -380,7 +425,7 @@ def _require_operation(number: int, operation: ScalarOperation, counts: Mapping[
         case Integer(value=value):
             if type(value) is not int:
                 _refuse(f"%{number} is of type {type(value).__name__}, not an integer")
-        case Sum() | Difference() | ScalarProduct() | Negative():
+        case Sum() | Difference() | ScalarProduct() | Negative() | Applied():
             for operand in operands_of(operation):
                 _require_value(operand, number, f"%{number}")
         case _:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
+from cloakwork.base.record import added
 from cloakwork.programs.port import Port
 
 # So deep may lists lie in one another.
@@ -18,9 +19,15 @@ MAX_PARTS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The result with this number, counted from 0."""
+    """The result with this number, counted from 0.
+
+    Args:
+        number: The number.
+        is_boolean: Whether it is False or True.
+    """
 
     number: int
+    is_boolean: bool = added(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +64,8 @@ def plain_form(count: int) -> Form:
 def filled(form: Form, values: Sequence[Any]) -> Any:
     """The results in their form."""
     match form:
-        case Leaf(number=number):
-            return values[number]
+        case Leaf(number=number, is_boolean=is_boolean):
+            return bool(values[number]) if is_boolean else values[number]
         case Known(value=value):
             return value
         case Sequenced(parts=parts, is_tuple=is_tuple):
@@ -107,20 +114,30 @@ def integers_of(form: Form) -> Iterator[Leaf | Known]:
 
 def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
     """Results of so many bits, with a sign, as ports: one, or one for each name of a dict."""
-    named = form.parts if isinstance(form, Keyed) else {"result": form}
     limit = 1 << bits - 1
     return tuple(
-        Port(name, "integer", 0, _shape(part), -limit, limit - 1) for name, part in named.items()
+        Port(name, "integer", 0, shape_of(part), -limit, limit - 1)
+        for name, part in named_parts(form).items()
     )
 
 
-def _shape(form: Form) -> tuple[int, ...]:
+def named_parts(form: Form) -> Mapping[str, Form]:
+    """The parts of a dict by name, or all as `result`.
+
+    Example:
+        >>> named_parts(Leaf(0))
+        {'result': Leaf(number=0, is_boolean=False)}
+    """
+    return form.parts if isinstance(form, Keyed) else {"result": form}
+
+
+def shape_of(form: Form) -> tuple[int, ...]:
     """The shape of parts that make up an array; else how many integers they have."""
     match form:
         case Leaf() | Known():
             return ()
         case Sequenced(parts=parts) if not any(isinstance(part, Keyed) for part in parts):
-            shapes = {_shape(part) for part in parts}
+            shapes = {shape_of(part) for part in parts}
             if len(shapes) == 1:
                 return (len(parts), *shapes.pop())
     return (max(1, sum(1 for _ in integers_of(form))),)

@@ -1,0 +1,81 @@
+"""Whether a function of integers runs on slots or on bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from cloakwork.base.arguments import shown
+from cloakwork.errors import EncryptedConditionError, InvalidArgumentError
+from cloakwork.programs.ir.circuits import Applied, Integer, ScalarCircuit, beyond_arithmetic
+from cloakwork.runtime.after import Result
+
+Engine = Literal["slots", "bits"]
+
+
+def engine_of(circuit: ScalarCircuit, on: object, after: object) -> Engine:
+    """What computes a function: slots, where these do, or bits.
+
+    Args:
+        circuit: What the function does.
+        on: What is asked for; None where nothing is.
+        after: Results of other programs by the names of inputs.
+
+    Raises:
+        EncryptedConditionError: Slots are asked for, and do not compute it.
+        InvalidArgumentError: Something else is asked for.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.inputs import scalar
+        >>> from cloakwork.frontends.circuit.staging import staged
+        >>> circuit = staged(lambda a: a < 3, {"a": scalar()}).circuit
+        >>> engine_of(circuit, None, {})
+        'bits'
+    """
+    beyond = beyond_arithmetic(circuit)
+    if on is None:
+        given = [*after.values()] if isinstance(after, Mapping) else []
+        is_bits = any(isinstance(each, Result) and each.port.is_bits for each in given)
+        return "slots" if beyond is None and not is_bits else "bits"
+    if on == "bits":
+        return "bits"
+    if on != "slots":
+        raise InvalidArgumentError(
+            f"cannot compile {circuit.title}: expected on='slots' or on='bits', got {shown(on)}"
+        )
+    if beyond is not None:
+        line, operation = circuit.origins[beyond], circuit.operations[beyond]
+        name = operation.function if isinstance(operation, Applied) else ""
+        raise EncryptedConditionError(
+            f"cannot compile {circuit.title} on slots: expected sums and products alone, got "
+            f"{name}{f' at {line}' if line else ''}; leave on= out, or say on='bits'"
+        )
+    return "slots"
+
+
+def require_none_of_slots(circuit: ScalarCircuit, names: Sequence[str]) -> None:
+    """Refuse arguments that say something about slots, for a function on bits.
+
+    Raises:
+        InvalidArgumentError: There are some.
+    """
+    if not names:
+        return
+    beyond = beyond_arithmetic(circuit)
+    line = "" if beyond is None else circuit.origins[beyond]
+    what = "as on='bits' asks for"
+    if beyond is not None:
+        operation = circuit.operations[beyond]
+        name = operation.function if isinstance(operation, Applied) else ""
+        what = f"for the {name}{f' at {line}' if line else ''}"
+    raise InvalidArgumentError(
+        f"cannot compile {circuit.title}: expected no {', '.join(f'{name}=' for name in names)} "
+        f"for a program on bits, {what}; leave them out"
+    )
+
+
+def without_dead_functions(circuit: ScalarCircuit) -> ScalarCircuit:
+    """A circuit of sums and products, for which no result needs its other functions."""
+    kept = tuple(Integer(0) if isinstance(each, Applied) else each for each in circuit.operations)
+    return replace(circuit, operations=kept)

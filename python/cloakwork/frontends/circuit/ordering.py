@@ -1,0 +1,123 @@
+"""The least, the greatest, the order and the median of encrypted integers, whatever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.circuit.refusals import at_line
+from cloakwork.frontends.circuit.selection import select
+from cloakwork.frontends.circuit.ufuncs import greater, lesser
+from cloakwork.programs.sorting_networks import ordering
+
+
+def in_rounds(items: Sequence[Any], join: Callable[[Any, Any], Any], what: str) -> Any:
+    """One of several, joined two by two, so that the rounds are few.
+
+    Raises:
+        InvalidArgumentError: There are none.
+
+    Example:
+        >>> in_rounds(["a", "b", "c"], lambda x, y: f"({x}{y})", "join")
+        '((ab)c)'
+    """
+    if not items:
+        raise InvalidArgumentError(
+            f"cannot compute {what}{at_line()}: expected one integer or more, got none"
+        )
+    rows = [*items]
+    while len(rows) > 1:
+        pairs = [join(*pair) for pair in zip(rows[::2], rows[1::2], strict=False)]
+        rows = [*pairs, *rows[len(rows) // 2 * 2 :]]
+    return rows[0]
+
+
+def least(items: Sequence[Any]) -> Any:
+    """The least of several."""
+    return in_rounds(items, lesser, "a minimum")
+
+
+def greatest(items: Sequence[Any]) -> Any:
+    """The greatest of several."""
+    return in_rounds(items, greater, "a maximum")
+
+
+def any_of(items: Sequence[Any]) -> Any:
+    """Whether one of several is not 0."""
+    return in_rounds([each != 0 for each in items] or [False], lambda a, b: a | b, "any")
+
+
+def all_of(items: Sequence[Any]) -> Any:
+    """Whether each of several is not 0."""
+    return in_rounds([each != 0 for each in items] or [True], lambda a, b: a & b, "all")
+
+
+def first_greatest(items: Sequence[Any]) -> Any:
+    """The number of the first that is the greatest."""
+    return _first(items, lambda one, two: one < two, "an argmax")
+
+
+def first_least(items: Sequence[Any]) -> Any:
+    """The number of the first that is the least."""
+    return _first(items, lambda one, two: two < one, "an argmin")
+
+
+def _first(items: Sequence[Any], is_better: Callable[[Any, Any], Any], what: str) -> Any:
+    def joined(one: tuple[Any, Any], two: tuple[Any, Any]) -> tuple[Any, Any]:
+        later = is_better(one[0], two[0])
+        return select(later, two[0], one[0]), select(later, two[1], one[1])
+
+    return in_rounds([(each, number) for number, each in enumerate(items)], joined, what)[1]
+
+
+def rising(items: Sequence[Any]) -> list[Any]:
+    """Several in rising order.
+
+    Example:
+        >>> rising([3, 1, 2])
+        [1, 2, 3]
+    """
+    rows = [*items]
+    exchanges, order = ordering(len(rows), len(rows))
+    for first, second in exchanges:
+        pair = rows[first], rows[second]
+        rows[first], rows[second] = greater(*pair), lesser(*pair)
+    return [rows[place] for place in order][::-1]
+
+
+def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
+    """Several in the rising order of a key of each; those of one key stay in their order.
+
+    Example:
+        >>> rising_by([3, 1, 3], [5, 6, 7])
+        [6, 5, 7]
+    """
+    places = (len(keys) - 1).bit_length()
+    # With its place behind its bits, no key is equal to another.
+    rows = [
+        (key * (1 << places) + at, item)
+        for at, (key, item) in enumerate(zip(keys, items, strict=True))
+    ]
+    exchanges, order = ordering(len(rows), len(rows))
+    for first, second in exchanges:
+        (one, item), (two, other) = rows[first], rows[second]
+        bit = one < two
+        rows[first] = greater(one, two), select(bit, other, item)
+        rows[second] = lesser(one, two), select(bit, item, other)
+    return [rows[place][1] for place in order][::-1]
+
+
+def middle(items: Sequence[Any]) -> Any:
+    """The median of an odd number of integers.
+
+    Raises:
+        InvalidArgumentError: Their number is even, so that it may be none of them.
+    """
+    if len(items) % 2 == 0:
+        raise InvalidArgumentError(
+            f"cannot compute a median{at_line()}: expected an odd number of integers, got "
+            f"{len(items)}, whose median may be no integer; take sorted(v)[{len(items) // 2}], or "
+            "the sum of the two in the middle"
+        )
+    return rising(items)[len(items) // 2]
