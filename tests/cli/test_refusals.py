@@ -112,7 +112,7 @@ COMPILE = (
     ("score.py:scores --shape a", "expected sizes such as 8x16, got 'a'; see cloakwork compile"),
     ("score.py:scores --shape 4x8 --sample s --threads 2", "leave --sample and --threads out"),
     ("score.py:raises_beside --shape 4", "OverflowError: of x (beside.py:3)"),
-    ("score.py:distance", "expected --bits"),
+    ("score.py:distance", "expected bits= for the results"),
     ("net.py:net", "expected --sample"),
     ("--bristol adder.txt --bits 3", "leave --bits out"),
     ("--bristol score.py", "score.py"),

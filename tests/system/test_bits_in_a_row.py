@@ -16,8 +16,8 @@ from cloakwork.errors import (
     InvalidProgramError,
     NoiseBudgetError,
 )
-from cloakwork.frontends.boolean import following
 from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.plan.boolean import following
 from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates_text import from_text
