@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from cloakwork.plan.networks.grouping import Grouping
 from cloakwork.plan.networks.matrices import beside, matrix_of
 from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse, identity
 from cloakwork.programs.ir import layers as g
@@ -19,7 +20,12 @@ def dense(matrix: Matrix) -> NDArray[np.float64]:
     return elements
 
 
-def made(seed: int, channels: tuple[int, int], pixels: tuple[int, int]) -> Matrix:
+def made(
+    seed: int,
+    channels: tuple[int, int],
+    pixels: tuple[int, int],
+    groupings: tuple[Grouping, Grouping] | None = None,
+) -> Matrix:
     """A matrix of a few matrices between channels, some elements of which are 0."""
     generator = np.random.default_rng(seed)
     count = int(generator.integers(1, 4))
@@ -27,7 +33,15 @@ def made(seed: int, channels: tuple[int, int], pixels: tuple[int, int]) -> Matri
     rows, columns = np.divmod(cells, pixels[1])
     pairs = PixelPairs(rows, columns, generator.integers(0, count, len(rows)), pixels)
     weights = generator.integers(-2, 3, (count, *channels)).astype(float)
-    return Matrix(tuple(map(Sparse, weights)), pairs)
+    found = Matrix.of_images(tuple(map(Sparse, weights)), pairs)
+    return found if groupings is None else Matrix(found.channels, pairs, *groupings)
+
+
+def shuffled(seed: int, tokens: int, features: int) -> Grouping:
+    """The features of tokens, both in any order."""
+    generator = np.random.default_rng(seed)
+    elements = Grouping.of_tokens(tokens, features).elements
+    return Grouping(generator.permutation(generator.permutation(elements), axis=1))
 
 
 @settings(deadline=None)
@@ -50,6 +64,72 @@ def test_products_sums_and_what_follows_from_them(
     vector = np.random.default_rng(seed).integers(-3, 4, left.shape[1]).astype(float)
     np.testing.assert_array_equal(left.applied(vector), dense(left) @ vector)
     np.testing.assert_array_equal(left.row_sums(), np.abs(dense(left)).sum(axis=1))
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), *[st.integers(1, 4)] * 4, st.booleans())
+def test_products_and_sums_of_elements_in_any_order(
+    seed: int, tokens: int, inner: int, outer: int, middle: int, is_of_tokens: bool
+) -> None:
+    def group(salt: int, features: int) -> Grouping:
+        if salt % 2 and not is_of_tokens:
+            return Grouping.of_images(features, tokens)
+        return shuffled(seed + salt, tokens, features)
+
+    def between(salt: int, after: int, before: int) -> Matrix:
+        sides = group(salt, after), group(salt + 1, before)
+        return made(seed + salt, (after, before), (tokens, tokens), sides)
+
+    left, right = between(0, outer, middle), between(2, middle, inner)
+    other = between(4, outer, middle)
+    np.testing.assert_array_equal(dense(left @ right), dense(left) @ dense(right))
+    np.testing.assert_array_equal(dense(left + other), dense(left) + dense(other))
+    vector = np.arange(left.shape[1], dtype=np.float64)
+    np.testing.assert_array_equal(left.applied(vector), dense(left) @ vector)
+    square = between(6, inner, inner)
+    full = square + Matrix.of(np.eye(len(dense(square))))
+    for each in square, full, left:
+        assert each.has_full_diagonal == bool(
+            len(dense(each)) == len(dense(each).T) and dense(each).diagonal().all()
+        )
+        counts = np.count_nonzero(dense(each), axis=0)
+        is_sum = counts.max() <= 1 and counts.sum() > len(dense(each))
+        assert each.sums_each_once == is_sum
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 4))
+def test_what_only_moves_elements_keeps_the_structure(
+    seed: int, tokens: int, features: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(tokens * features)
+    moves = Matrix.of(np.eye(len(order))[order]).scaled(-2.0)
+    layer = made(seed, (features, features), (tokens, tokens))
+    found = moves.moves
+    assert found is not None
+    assert (found.sources.tolist(), found.factor) == (order.tolist(), -2.0)
+    for product, expected in (
+        (moves @ layer, dense(moves) @ dense(layer)),
+        (layer @ moves, dense(layer) @ dense(moves)),
+    ):
+        np.testing.assert_array_equal(dense(product), expected)
+        assert len(product.channels) <= len(layer.channels) or not layer.is_structured
+
+
+def test_layers_of_tokens_are_as_large_as_their_weights() -> None:
+    """Also where queries are parted into heads before, or put together after."""
+    weight = np.random.default_rng(0).normal(size=(6, 6))
+    layer = g.LinearLayer(weight, np.zeros(6))
+    swapped = np.arange(8 * 6).reshape(8, 2, 3).transpose(1, 0, 2).ravel()
+    heads = g.Rearrange(swapped, (2, 8, 3))
+    together = g.Rearrange(np.argsort(swapped), (8, 6))
+    first, _ = matrix_of(g.Node("w", layer, (0,), (8, 6)), (8, 6))
+    apart, _ = matrix_of(g.Node("heads", heads, (0,), (2, 8, 3)), (8, 6))
+    back, _ = matrix_of(g.Node("back", together, (0,), (8, 6)), (2, 8, 3))
+    whole = first @ (back @ (apart @ first))
+    np.testing.assert_allclose(dense(whole), np.kron(np.eye(8), weight @ weight))
+    assert sum(each.nnz for each in whole.channels) == 36
 
 
 def test_matrices_of_another_structure_lose_theirs() -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.networks.grouping import Grouping
 from cloakwork.plan.networks.matrix import Matrix, Sparse
 from cloakwork.programs.patterns import Patterns
 from cloakwork.programs.places import Places
@@ -258,8 +259,7 @@ def laid_down(matrix: Matrix, operand: Places, result: Places) -> LaidDown:
 def _both_parted(
     matrix: Matrix, operand: Places, result: Places
 ) -> tuple[tuple[_Indices, _Indices], tuple[_Indices, _Indices]] | None:
-    after, before = matrix.pixels.shape
-    sources, targets = _parted(operand, before), _parted(result, after)
+    sources, targets = _parted(operand, matrix.columns), _parted(result, matrix.rows)
     return None if sources is None or targets is None else (sources, targets)
 
 
@@ -270,15 +270,16 @@ def _word_of(operand: Places, result: Places) -> type[np.int32 | np.int64]:
     return np.int32 if blocks * operand.slots < _TOO_LARGE else np.int64
 
 
-def _parted(places: Places, pixels: int) -> tuple[_Indices, _Indices] | None:
+def _parted(places: Places, grouping: Grouping) -> tuple[_Indices, _Indices] | None:
     """The place of each channel and the step to each pixel; None where that is not all.
 
     Example:
-        >>> [each.tolist() for each in _parted(Places(8, np.array([0, 1, 4, 5])), 2)]
+        >>> pairs = Grouping.of_images(2, 2)
+        >>> [each.tolist() for each in _parted(Places(8, np.array([0, 1, 4, 5])), pairs)]
         [[0, 4], [0, 1]]
-        >>> _parted(Places(8, np.array([0, 1, 4, 6])), 2)
+        >>> _parted(Places(8, np.array([0, 1, 4, 6])), pairs)
     """
-    table = places.places.reshape(-1, pixels)
+    table = places.places[grouping.elements]
     first = table[0].argmin()
     channels, steps = table[:, first], table[0] - table[0, first]
     ciphertexts = np.add.outer(channels // places.slots, steps // places.slots)

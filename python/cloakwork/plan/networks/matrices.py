@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse, channels_and_pixels
+from cloakwork.plan.networks.grouping import Grouping
+from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse
 from cloakwork.programs.ir import layers as g
 
 
@@ -25,9 +26,9 @@ def matrix_of(node: g.Node, shape: g.Shape) -> tuple[Matrix, g.Array]:
     match node.operation:
         case g.LinearLayer(weight=weight, bias=bias):
             copies = prod(shape[:-1])
-            dense = Sparse(weight)
-            matrix = dense if copies == 1 else sparse.kron(sparse.eye_array(copies), dense)
-            return Matrix.of(matrix), np.tile(bias, copies)
+            sides = (Grouping.of_tokens(copies, width) for width in weight.shape)
+            matrix = Matrix((Sparse(weight),), PixelPairs.equal(copies), *sides)
+            return matrix, np.tile(bias, copies)
         case g.ConvolutionLayer():
             return _convolution(node.operation, node.shape, shape)
         case g.AveragePool():
@@ -55,32 +56,37 @@ def beside(shapes: list[g.Shape], axis: int, number: int) -> Matrix:
 
 def _gathering(indices: NDArray[np.int64], after: g.Shape, before: g.Shape) -> Matrix:
     """The matrix that takes, for each element, one of the operand's, or none where that is -1."""
-    (outer, there), (inner, here) = channels_and_pixels(after), channels_and_pixels(before)
-    table = indices.reshape(outer, there)
+    rows, columns = Grouping.of(after), Grouping.of(before)
+    table = indices[rows.elements]
     # Channels that hold something, and the channel and the pixels that each takes.
     filled = np.flatnonzero((table >= 0).any(axis=1))
-    taken = table[filled].max(axis=1, initial=-1) // here
-    pixels = np.where(table >= 0, table % here, -1)[filled]
+    table = table[filled]
+    channels = np.where(table >= 0, columns.channel_of[table], -1)
+    pixels = np.where(table >= 0, columns.pixel_of[table], -1)
+    taken = channels.max(axis=1, initial=-1)
     is_of_channels = (
         len(filled) > 0
         and (pixels == pixels[0]).all()
-        and ((table[filled] // here == taken[:, np.newaxis]) | (pixels < 0)).all()
+        and ((channels == taken[:, np.newaxis]) | (pixels < 0)).all()
     )
     if not is_of_channels:
         found = np.flatnonzero(indices >= 0)
         size = (prod(after), prod(before))
         return Matrix.of(_built(np.ones(len(found)), found, indices[found], size))
-    rows = np.flatnonzero(pixels[0] >= 0)
-    pairs = PixelPairs(rows, pixels[0][rows], np.zeros_like(rows), (there, here))
-    return Matrix((_built(np.ones(len(filled)), filled, taken, (outer, inner)),), pairs)
+    here = np.flatnonzero(pixels[0] >= 0)
+    pairs = PixelPairs(here, pixels[0][here], np.zeros_like(here), (rows.pixels, columns.pixels))
+    size = (rows.channels, columns.channels)
+    return Matrix((_built(np.ones(len(filled)), filled, taken, size),), pairs, rows, columns)
 
 
 def _scaling(scale: g.Array, shape: g.Shape) -> Matrix:
-    channels, pixels = channels_and_pixels(shape)
-    factors = np.broadcast_to(scale, shape).reshape(channels, pixels)
+    grouping = Grouping.of(shape)
+    every = np.broadcast_to(scale, shape).ravel()
+    factors = every[grouping.elements]
     if (factors == factors[:, :1]).all():
-        return Matrix((_diagonal(factors[:, 0]),), PixelPairs.equal(pixels))
-    return Matrix.of(_diagonal(factors.ravel()))
+        pairs = PixelPairs.equal(grouping.pixels)
+        return Matrix((_diagonal(factors[:, 0]),), pairs, grouping, grouping)
+    return Matrix.of(_diagonal(every))
 
 
 def _diagonal(factors: g.Array) -> Sparse:
@@ -107,7 +113,7 @@ def _convolution(
     by_tap = layer.weight.reshape(outer * inner, -1).T
     size = (outer, inner * layer.groups)
     channels = tuple(_built(weights, rows, columns, size) for weights in by_tap)
-    return Matrix(channels, pairs), np.repeat(layer.bias, prod(after[1:]))
+    return Matrix.of_images(channels, pairs), np.repeat(layer.bias, prod(after[1:]))
 
 
 def _average(layer: g.AveragePool, after: g.Shape, before: g.Shape) -> Matrix:
@@ -119,7 +125,7 @@ def _average(layer: g.AveragePool, after: g.Shape, before: g.Shape) -> Matrix:
     averaged, numbers = np.unique(counts, return_inverse=True)
     pairs = PixelPairs(pixels, found, numbers[pixels], (size, prod(before[1:])))
     channels = tuple(_diagonal(np.full(before[0], 1.0 / count)) for count in averaged)
-    return Matrix(channels, pairs)
+    return Matrix.of_images(channels, pairs)
 
 
 def _taps(

@@ -1,22 +1,25 @@
 """Clear matrices between images, as few matrices between channels for many pairs of pixels.
 
 A convolution has a matrix between channels for each tap of its kernel, which is the same for every
-pixel that the tap meets. So it is held, multiplied and laid into diagonals by its weights, of which
-there are thousands, where its elements are hundreds of millions. A matrix without such a structure
-is one matrix between as many channels as it has rows and columns, of one pixel.
+pixel that the tap meets; a layer of tokens has one matrix between features for all tokens. So it is
+held, multiplied and laid into diagonals by its weights, of which there are thousands, where its
+elements are hundreds of millions. A matrix without such a structure is one matrix between as many
+channels as it has rows and columns, of one pixel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cloakwork.plan.networks.grouping import Grouping
 from cloakwork.programs.ir import layers as g
 
 Sparse: TypeAlias = sparse.csr_array
@@ -79,22 +82,46 @@ class PixelPairs:
         return np.bincount(self.numbers, minlength=matrices)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """What a matrix does that takes every element of its operand once, all times one number.
+
+    Args:
+        sources: The operand's element of each row.
+        factor: What all are multiplied by.
+    """
+
+    sources: _Indices
+    factor: float
+
+    @property
+    def targets(self) -> _Indices:
+        """The row of each of the operand's elements."""
+        made = np.empty_like(self.sources)
+        made[self.sources] = np.arange(len(made))
+        return made
+
+
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A matrix between images, or between vectors where both are of one pixel.
+    """A matrix between tensors, whose elements have channels and pixels.
 
     Args:
         channels: The matrices between channels.
         pixels: The pairs of pixels between which each of these stands.
+        rows: The channels and pixels of the result.
+        columns: Those of the operand.
 
     Example:
-        >>> twice = Matrix((Sparse([[2.0]]),), PixelPairs.equal(2))
+        >>> twice = Matrix.of_images((Sparse([[2.0]]),), PixelPairs.equal(2))
         >>> twice.sparse().toarray().tolist()
         [[2.0, 0.0], [0.0, 2.0]]
     """
 
     channels: tuple[Sparse, ...]
     pixels: PixelPairs
+    rows: Grouping
+    columns: Grouping
 
     @classmethod
     def of(cls, elements: Any) -> Matrix:
@@ -104,7 +131,13 @@ class Matrix:
             >>> Matrix.of(np.array([[1.0, 2.0]])).shape
             (1, 2)
         """
-        return cls((Sparse(elements),), PixelPairs.equal(1))
+        return cls.of_images((Sparse(elements),), PixelPairs.equal(1))
+
+    @classmethod
+    def of_images(cls, channels: tuple[Sparse, ...], pixels: PixelPairs) -> Matrix:
+        """A matrix between tensors that have one channel after another."""
+        sides = zip(channels[0].shape, pixels.shape, strict=True)
+        return cls(channels, pixels, *(Grouping.of_images(*side) for side in sides))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -127,16 +160,15 @@ class Matrix:
 
     def sparse(self) -> Sparse:
         """All elements, one by one: a convolution may have hundreds of millions."""
-        if not self.is_structured:
+        if self._is_flat:
             return self.channels[0]
-        after, before = self.pixels.shape
         parts: list[tuple[NDArray[Any], ...]] = []
         for number, matrix in enumerate(self.channels):
             found = matrix.tocoo(copy=False)
             rows, columns = self.pixels.of(number)
             placed = (
-                np.add.outer(found.row * after, rows).ravel(),
-                np.add.outer(found.col * before, columns).ravel(),
+                self.rows.elements[np.ix_(found.row, rows)].ravel(),
+                self.columns.elements[np.ix_(found.col, columns)].ravel(),
                 np.repeat(found.data, len(rows)),
             )
             parts.append(placed)
@@ -148,10 +180,14 @@ class Matrix:
         """Whether it is more than one matrix of vectors."""
         return self.pixels.shape != (1, 1) or len(self.channels) * len(self.pixels.rows) != 1
 
+    @property
+    def _is_flat(self) -> bool:
+        return not self.is_structured and self.rows.is_flat and self.columns.is_flat
+
     @cached_property
     def flat(self) -> Matrix:
         """The same matrix without its structure."""
-        return Matrix.of(self.sparse()) if self.is_structured else self
+        return self if self._is_flat else Matrix.of(self.sparse())
 
     def elements(self) -> Elements:
         """All elements that are not 0; of an empty matrix one, which is 0."""
@@ -171,28 +207,72 @@ class Matrix:
 
     def scaled(self, factor: float) -> Matrix:
         """A multiple."""
-        return Matrix(tuple(Sparse(each * factor) for each in self.channels), self.pixels)
+        if factor == 1.0:
+            return self
+        return replace(self, channels=tuple(Sparse(each * factor) for each in self.channels))
 
     def applied(self, vector: g.Array) -> g.Array:
         """The product with a vector.
 
         Example:
-            >>> Matrix((Sparse([[1.0, 2.0]]),), PixelPairs.equal(2)).applied(np.arange(4)).tolist()
+            >>> pair = Matrix.of_images((Sparse([[1.0, 2.0]]),), PixelPairs.equal(2))
+            >>> pair.applied(np.arange(4)).tolist()
             [4.0, 7.0]
         """
         after, before = self.pixels.shape
-        image = np.asarray(vector).reshape(-1, before)
+        image = np.asarray(vector).ravel()[self.columns.elements]
         total = np.zeros((self.channels[0].shape[0], after))
         for number, matrix in enumerate(self.channels):
             rows, columns = self.pixels.of(number)
             moved = Sparse((np.ones(len(rows)), (columns, rows)), shape=(before, after))
             total += matrix @ (image @ moved)
-        return total.ravel()
+        made = np.empty(total.size)
+        made[self.rows.elements] = total
+        return made
 
     def row_sums(self) -> g.Array:
         """The sums of the absolute values of all rows."""
         ones = np.ones(self.shape[1])
-        return Matrix(tuple(map(abs, self.channels)), self.pixels).applied(ones)
+        return replace(self, channels=tuple(map(abs, self.channels))).applied(ones)
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """The moves that it makes; None where it does something else.
+
+        Example:
+            >>> moves = Matrix.of(np.array([[0.0, 3.0], [3.0, 0.0]])).moves
+            >>> moves.sources.tolist(), moves.factor
+            ([1, 0], 3.0)
+        """
+        rows, columns = self.shape
+        if rows != columns or not rows or self.nnz != rows:
+            return None
+        flat = self.sparse()
+        factor = float(flat.data[0])
+        sources = flat.indices.astype(np.int64)
+        is_one_each = (np.diff(flat.indptr) == 1).all() and len(np.unique(sources)) == columns
+        return Moves(sources, factor) if is_one_each and (flat.data == factor).all() else None
+
+    @property
+    def sums_each_once(self) -> bool:
+        """Whether no element of the operand counts in two rows, and some row takes several."""
+        rows, columns = self.shape
+        count = self.nonzeros
+        return rows < count <= columns and len(np.unique(self.elements().columns)) == count
+
+    @property
+    def has_full_diagonal(self) -> bool:
+        """Whether every element of the operand counts for the element of its number."""
+        rows, columns = self.shape
+        if rows != columns or self.nonzeros < rows:
+            return False
+        if not np.array_equal(self.rows.elements, self.columns.elements):
+            found = self.elements()
+            return bool(np.count_nonzero(found.rows == found.columns) == rows)
+        of_itself = self.pixels.rows == self.pixels.columns
+        counts = np.bincount(self.pixels.numbers[of_itself], minlength=len(self.channels))
+        diagonals = (np.count_nonzero(each.diagonal()) for each in self.channels)
+        return sum(map(prod, zip(counts.tolist(), diagonals, strict=True))) == rows
 
     def multiple(self) -> float | None:
         """The number that it is this many times the identity by; None of other matrices.
@@ -201,34 +281,68 @@ class Matrix:
             >>> identity((2,)).scaled(3.0).multiple(), Matrix.of(np.ones((1, 2))).multiple()
             (3.0, None)
         """
-        rows, columns = self.shape
-        if rows != columns or not rows or self.nnz != rows:
+        moves = self.moves
+        if moves is None or not np.array_equal(moves.sources, np.arange(len(moves.sources))):
             return None
-        flat = self.sparse()
-        factor = float(flat.data[0])
-        is_multiple = (flat - factor * sparse.eye_array(rows, format="csr")).count_nonzero() == 0
-        return factor if is_multiple else None
+        return moves.factor
 
     def __matmul__(self, other: Matrix) -> Matrix:
-        if self.pixels.shape[1] != other.pixels.shape[0]:
+        if other.moves is not None:
+            moved = replace(self, columns=self.columns.numbered(other.moves.sources))
+            return moved.scaled(other.moves.factor)
+        if self.moves is not None:
+            moved = replace(other, rows=other.rows.numbered(self.moves.targets))
+            return moved.scaled(self.moves.factor)
+        aligned = other._with_rows(self.columns)
+        if aligned is None:
             return self.flat @ other.flat
+        return self._times(aligned)
+
+    def _times(self, other: Matrix) -> Matrix:
+        """The product with a matrix whose rows are grouped as the columns are."""
         left, right = _joined(self.pixels, other.pixels)
         shape = (self.pixels.shape[0], other.pixels.shape[1])
         terms = self.pixels.numbers[left] * len(other.channels) + other.pixels.numbers[right]
         pairs = self.pixels.rows[left] * shape[1] + other.pixels.columns[right]
         sums, pixels = _summed(pairs, terms, shape)
         channels = tuple(_sum_of_products(self, other, each) for each in sums)
-        return Matrix(channels, pixels)
+        return Matrix(channels, pixels, self.rows, other.columns)
 
     def __add__(self, other: Matrix) -> Matrix:
-        if self.pixels.shape != other.pixels.shape:
+        aligned = other._with_rows(self.rows)
+        aligned = None if aligned is None else aligned._with_columns(self.columns)
+        if aligned is None:
             return self.flat + other.flat
-        pairs = np.concatenate([self.pixels.keys, other.pixels.keys])
-        terms = np.concatenate([self.pixels.numbers, other.pixels.numbers + len(self.channels)])
+        pairs = np.concatenate([self.pixels.keys, aligned.pixels.keys])
+        terms = np.concatenate([self.pixels.numbers, aligned.pixels.numbers + len(self.channels)])
         sums, pixels = _summed(pairs, terms, self.pixels.shape)
-        known = (*self.channels, *other.channels)
+        known = (*self.channels, *aligned.channels)
         channels = tuple(_sum([known[term] for term in each.tolist()]) for each in sums)
-        return Matrix(channels, pixels)
+        return Matrix(channels, pixels, self.rows, self.columns)
+
+    def _with_rows(self, grouping: Grouping) -> Matrix | None:
+        """The same with the rows grouped in another way; None where it has no such structure."""
+        if np.array_equal(grouping.elements, self.rows.elements):
+            return self
+        found = grouping.counterparts(self.rows)
+        if found is None:
+            return None
+        channels, pixels = found
+        pairs = replace(self.pixels, rows=np.argsort(pixels)[self.pixels.rows])
+        moved = tuple(Sparse(each[channels]) for each in self.channels)
+        return Matrix(moved, pairs, grouping, self.columns)
+
+    def _with_columns(self, grouping: Grouping) -> Matrix | None:
+        """The same with the columns grouped in another way; None as of `_with_rows`."""
+        if np.array_equal(grouping.elements, self.columns.elements):
+            return self
+        found = grouping.counterparts(self.columns)
+        if found is None:
+            return None
+        channels, pixels = found
+        pairs = replace(self.pixels, columns=np.argsort(pixels)[self.pixels.columns])
+        moved = tuple(Sparse(each[:, channels]) for each in self.channels)
+        return Matrix(moved, pairs, self.rows, grouping)
 
 
 def identity(shape: g.Shape) -> Matrix:
@@ -238,20 +352,9 @@ def identity(shape: g.Shape) -> Matrix:
         >>> identity((2,)).sparse().toarray().tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
-    channels, pixels = channels_and_pixels(shape)
-    return Matrix((sparse.eye_array(channels, format="csr"),), PixelPairs.equal(pixels))
-
-
-def channels_and_pixels(shape: g.Shape) -> tuple[int, int]:
-    """How many channels and pixels a tensor has; other tensors than images have one pixel.
-
-    Example:
-        >>> channels_and_pixels((2, 3, 4)), channels_and_pixels((3, 4))
-        ((2, 12), (12, 1))
-    """
-    if len(shape) == 3:
-        return shape[0], shape[1] * shape[2]
-    return int(np.prod(shape, dtype=np.int64)), 1
+    grouping = Grouping.of(shape)
+    channels = sparse.eye_array(grouping.channels, format="csr")
+    return Matrix((channels,), PixelPairs.equal(grouping.pixels), grouping, grouping)
 
 
 def _joined(left: PixelPairs, right: PixelPairs) -> tuple[_Indices, _Indices]:

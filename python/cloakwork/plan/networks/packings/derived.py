@@ -77,19 +77,19 @@ def _of_operand(
     """What follows from an operand's own packings, and from those that it has derived."""
     if copies:
         yield from (_repeated(copies, places) for places in own)
-    if derived:
-        elements = matrix.elements()
-        for places in derived:
-            yield from _following(elements, copies, places)
+    for places in derived:
+        yield from _following(matrix, copies, places)
 
 
-def _following(matrix: Elements, copies: Copies | None, operand: Places) -> Iterator[Places]:
+def _following(matrix: Matrix, copies: Copies | None, operand: Places) -> Iterator[Places]:
     """What follows from a packing that has followed from another."""
     if copies:
         yield _repeated(copies, operand)
         yield from _in_gaps(copies, operand)
-    yield from _summed(matrix, operand)
-    yield from _kept(matrix, operand)
+    if matrix.sums_each_once:
+        yield from _summed(matrix.elements(), operand)
+    if matrix.has_full_diagonal:
+        yield operand
 
 
 def _repeated(copies: Copies, operand: Places) -> Places:
@@ -127,9 +127,9 @@ def _summed(matrix: Elements, operand: Places) -> Iterator[Places]:
         >>> next(_summed(pairs, Places(8, np.array([4, 5, 6, 7])))).places.tolist()
         [4, 6]
     """
-    has_terms = len(np.unique(matrix.rows)) == _rows(matrix)
-    if has_terms and len(np.unique(matrix.columns)) == len(matrix.columns) > _rows(matrix):
-        first = np.full(_rows(matrix), np.iinfo(np.int64).max)
+    rows = int(matrix.rows.max()) + 1
+    if len(np.unique(matrix.rows)) == rows:
+        first = np.full(rows, np.iinfo(np.int64).max)
         np.minimum.at(first, matrix.rows, operand.places[matrix.columns])
         summed = Places(operand.slots, first, f"at the first of terms, {operand.name}")
         yield summed
@@ -157,20 +157,3 @@ def _collected(summed: Places) -> Iterator[Places]:
             if made.ciphertexts < summed.ciphertexts:
                 yield made
         period //= 2
-
-
-def _kept(matrix: Elements, operand: Places) -> Iterator[Places]:
-    """Where the operand's elements lie, each of which counts for the element of its number.
-
-    Example:
-        >>> full = Elements(*np.divmod(np.arange(4), 2), np.ones(4))
-        >>> next(_kept(full, Places(8, np.array([0, 4])))).places.tolist()
-        [0, 4]
-    """
-    count = len(operand.places)
-    if count == _rows(matrix) == np.count_nonzero(matrix.rows == matrix.columns):
-        yield operand
-
-
-def _rows(matrix: Elements) -> int:
-    return int(matrix.rows.max()) + 1
