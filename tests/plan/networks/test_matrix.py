@@ -37,6 +37,10 @@ def made(
     return found if groupings is None else Matrix(found.channels, pairs, *groupings)
 
 
+def without_zeros(matrix: Matrix) -> Matrix:
+    return Matrix.of(dense(matrix))
+
+
 def shuffled(seed: int, tokens: int, features: int) -> Grouping:
     """The features of tokens, both in any order."""
     generator = np.random.default_rng(seed)
@@ -59,6 +63,11 @@ def test_products_sums_and_what_follows_from_them(
     np.testing.assert_array_equal(dense(left @ right), dense(left) @ dense(right))
     np.testing.assert_array_equal(dense(left + other), dense(left) + dense(other))
     np.testing.assert_array_equal(dense(left.scaled(-2.0)), -2 * dense(left))
+    both = (dense(left) != 0).astype(int) @ (dense(right) != 0)
+    full = without_zeros(left), without_zeros(right)
+    assert full[0].least_nnz_of_product(full[1]) <= np.count_nonzero(both)
+    few = Matrix.of(np.eye(left.shape[1])[: left.shape[1] // 2].T)
+    assert full[0].least_nnz_of_product(few) == np.count_nonzero(dense(left) @ dense(few))
     assert left.shape == dense(left).shape
     assert left.nonzeros == np.count_nonzero(dense(left))
     vector = np.random.default_rng(seed).integers(-3, 4, left.shape[1]).astype(float)

@@ -298,6 +298,45 @@ class Matrix:
             return self.flat @ other.flat
         return self._times(aligned)
 
+    def least_nnz_of_product(self, other: Matrix) -> int:
+        """Elements that the product with another has at least, found without making it.
+
+        Where no two rows of the other have elements in one column, that is all of them; else those
+        are counted that one element of each row of this makes.
+
+        Example:
+            >>> Matrix.of(np.ones((3, 2))).least_nnz_of_product(Matrix.of(np.ones((2, 4))))
+            12
+        """
+        of_rows, of_columns = other._counts()
+        if of_columns.max(initial=0) <= 1:
+            return int(self._counts()[1] @ of_rows)
+        taken = self._one_of_each_row()
+        return int(of_rows[taken[taken >= 0]].sum())
+
+    def _one_of_each_row(self) -> _Indices:
+        """For each row the column of one of its elements, -1 where it has none."""
+        found = np.full(self.shape[0], -1)
+        for number, matrix in enumerate(self.channels):
+            rows, columns = self.pixels.of(number)
+            filled = np.flatnonzero(np.diff(matrix.indptr))
+            first = matrix.indices[matrix.indptr[filled]]
+            sides = np.ix_(filled, rows), np.ix_(first, columns)
+            found[self.rows.elements[sides[0]]] = self.columns.elements[sides[1]]
+        return found
+
+    def _counts(self) -> tuple[_Indices, _Indices]:
+        """How many elements each row has, and each column."""
+        rows, columns = (np.zeros(size, dtype=np.int64) for size in self.shape)
+        for number, matrix in enumerate(self.channels):
+            after, before = self.pixels.of(number)
+            of_rows = np.bincount(after, minlength=self.rows.pixels)
+            of_columns = np.bincount(before, minlength=self.columns.pixels)
+            in_columns = np.bincount(matrix.indices, minlength=self.columns.channels)
+            rows[self.rows.elements] += np.multiply.outer(np.diff(matrix.indptr), of_rows)
+            columns[self.columns.elements] += np.multiply.outer(in_columns, of_columns)
+        return rows, columns
+
     def _times(self, other: Matrix) -> Matrix:
         """The product with a matrix whose rows are grouped as the columns are."""
         left, right = _joined(self.pixels, other.pixels)

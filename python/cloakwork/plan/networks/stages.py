@@ -315,8 +315,12 @@ class _StageMerging:
     def _merged(self, matrix: Matrix, inner: _StageSum) -> _StageSum | None:
         terms: dict[int, Matrix] = {}
         for stage, other in inner.terms.items():
+            most = _GROWTH * (matrix.nnz + other.nnz) if inner.layers else math.inf
+            # One that is too large may be too large for memory.
+            if matrix.least_nnz_of_product(other) > most:
+                return None
             terms[stage] = matrix @ other
-            if inner.layers and terms[stage].nnz > _GROWTH * (matrix.nnz + other.nnz):
+            if terms[stage].nnz > most:
                 return None
         return _StageSum(terms, matrix.applied(inner.bias), inner.layers)
 
