@@ -101,9 +101,9 @@ def test_products_and_sums_of_elements_in_any_order(
         assert each.has_full_diagonal == bool(
             len(dense(each)) == len(dense(each).T) and dense(each).diagonal().all()
         )
-        counts = np.count_nonzero(dense(each), axis=0)
-        is_sum = counts.max() <= 1 and counts.sum() > len(dense(each))
-        assert each.sums_each_once == is_sum
+        counts = [np.count_nonzero(dense(each), axis=axis) for axis in (1, 0)]
+        assert [count.tolist() for count in each.counts] == [each.tolist() for each in counts]
+        assert each.sums_each_once == (counts[0].max() > 1 >= counts[1].max())
 
 
 @settings(deadline=None)

@@ -256,9 +256,8 @@ class Matrix:
     @property
     def sums_each_once(self) -> bool:
         """Whether no element of the operand counts in two rows, and some row takes several."""
-        rows, columns = self.shape
-        count = self.nonzeros
-        return rows < count <= columns and len(np.unique(self.elements().columns)) == count
+        of_rows, of_columns = self.counts
+        return bool(of_rows.max(initial=0) > 1 and of_columns.max(initial=0) <= 1)
 
     @property
     def has_full_diagonal(self) -> bool:
@@ -308,9 +307,9 @@ class Matrix:
             >>> Matrix.of(np.ones((3, 2))).least_nnz_of_product(Matrix.of(np.ones((2, 4))))
             12
         """
-        of_rows, of_columns = other._counts()
+        of_rows, of_columns = other.counts
         if of_columns.max(initial=0) <= 1:
-            return int(self._counts()[1] @ of_rows)
+            return int(self.counts[1] @ of_rows)
         taken = self._one_of_each_row()
         return int(of_rows[taken[taken >= 0]].sum())
 
@@ -325,10 +324,11 @@ class Matrix:
             found[self.rows.elements[sides[0]]] = self.columns.elements[sides[1]]
         return found
 
-    def _counts(self) -> tuple[_Indices, _Indices]:
-        """How many elements each row has, and each column."""
+    @cached_property
+    def counts(self) -> tuple[_Indices, _Indices]:
+        """How many elements that are not 0 each row has, and each column."""
         rows, columns = (np.zeros(size, dtype=np.int64) for size in self.shape)
-        for number, matrix in enumerate(self.channels):
+        for number, matrix in enumerate(map(_without_zeros, self.channels)):
             after, before = self.pixels.of(number)
             of_rows = np.bincount(after, minlength=self.rows.pixels)
             of_columns = np.bincount(before, minlength=self.columns.pixels)
@@ -394,6 +394,14 @@ def identity(shape: g.Shape) -> Matrix:
     grouping = Grouping.of(shape)
     channels = sparse.eye_array(grouping.channels, format="csr")
     return Matrix((channels,), PixelPairs.equal(grouping.pixels), grouping, grouping)
+
+
+def _without_zeros(matrix: Sparse) -> Sparse:
+    if matrix.data.all():
+        return matrix
+    kept = matrix.copy()
+    kept.eliminate_zeros()
+    return kept
 
 
 def _joined(left: PixelPairs, right: PixelPairs) -> tuple[_Indices, _Indices]:

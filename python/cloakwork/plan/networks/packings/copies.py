@@ -35,14 +35,12 @@ class Copies:
         """
         if matrix.nonzeros > matrix.shape[0]:
             return None
-        found = matrix.elements()
-        _, first = np.unique(found.rows, return_index=True)
-        elements = found.columns[first]
-        counts = np.bincount(elements)
-        if len(elements) != len(found.rows) or len({*counts[counts > 0].tolist()}) != 1:
+        of_rows, counts = matrix.counts
+        copied = counts[counts > 0]
+        if of_rows.max() > 1 or copied[0] == 1 or (copied != copied[0]).any():
             return None
-        if counts.max() == 1:
-            return None
+        # In the order of the rows, as each has one.
+        elements = matrix.elements().columns
         order = np.argsort(elements, kind="stable")
         numbers = np.empty_like(order)
         numbers[order] = np.arange(len(order)) % counts.max()
