@@ -37,6 +37,21 @@ class Terminal(io.StringIO):
         return True
 
 
+def test_a_job_that_does_not_end_soon_is_told_of(address: str, tmp_path: Path) -> None:
+    with _as(address, tmp_path, "ada") as server:
+        client = server.interface("norm").client()
+        evaluator = server.evaluator("norm", client)
+        given = RunInputs.of(evaluator.interface, client.encrypt(np.ones(16))).to_bytes()
+        asked: dict[str, Any] = {"params": {"keys": evaluator._evaluator.keys}, "content": given}
+        path = "/v1/programs/norm/jobs"
+        early = server._connection.post(path, headers={"wait-seconds": "1"}, **asked)
+        assert (early.status_code, early.json()["state"]) == (202, "running")
+        _go_on(tmp_path, 0, 1, 2)
+        late = server._connection.post(path, headers={"wait-seconds": "20"}, **asked)
+        assert late.status_code == 200
+        assert late.content == server._connection.get(early.headers["location"]).content
+
+
 @pytest.fixture
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     put(tmp_path, norm=cw.compile(lambda x: x @ x, (16,), **SMALL))

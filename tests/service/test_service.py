@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 import uvicorn
@@ -124,6 +125,22 @@ def test_the_same_inputs_are_one_job(serving: Serving) -> None:
     first, second = evaluator.submit(sent), evaluator.submit(sent)
     assert first.name == second.name
     assert first.results().to_bytes() == second.results().to_bytes()
+
+
+def test_a_small_job_is_one_request(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = _as(serving, "bob")
+    client = server.interface("norm").client()
+    evaluator, sent = server.evaluator("norm", client), client.encrypt(np.ones(16))
+    asked: list[str] = []
+    handle = httpx.HTTPTransport.handle_request
+
+    def noted(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        asked.append(request.method)
+        return handle(transport, request)
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", noted)
+    assert abs(client.decrypt(evaluator.run(sent)) - 16) < 2.0**-8
+    assert asked == ["POST"]
 
 
 def test_the_same_inputs_at_once_are_one_job(serving: Serving) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -278,8 +279,10 @@ class AsyncEvaluator:
 
         A task that is cancelled meanwhile ends nothing there: the same inputs are the same job.
         """
-        job = await self.submit(inputs, clear, state=state, step=step)
-        return await job.results()
+        request, make = self._asked(inputs, clear, state, step)
+        answer = await self._server.asked(replace(request, headers=_wait()))
+        job = make(answer)
+        return await job.results() if answer.status == _WAITING else job.taken(answer)
 
     async def submit(
         self,
@@ -290,6 +293,17 @@ class AsyncEvaluator:
         step: int | None = None,
     ) -> AsyncJob:
         """Ask for a run, and do not await it; see `RemoteEvaluator.submit`."""
+        request, make = self._asked(inputs, clear, state, step)
+        return make(await self._server.asked(request))
+
+    def _asked(
+        self,
+        inputs: Encrypted | Sequence[Encrypted],
+        clear: Mapping[str, Any] | None,
+        state: KeptState | None,
+        step: int | None,
+    ) -> tuple[HttpRequest, Callable[[HttpAnswer], AsyncJob]]:
+        """What asks for a run, and what makes a job of the answer."""
         require_state(self.interface, state, step, KeptState, f"run {self.interface.name}")
         before, advance = None, None
         if state is not None:
@@ -299,10 +313,15 @@ class AsyncEvaluator:
         data = given.to_bytes()
         wanted = request_of(self.interface.fingerprint, self.keys, data)
         path = f"{_place_of(self._name)}/jobs?keys={self.keys}"
-        answer = await self._server.asked(HttpRequest("POST", path, data))
-        answer.require_of(wanted)
         most = _most_bytes(self.interface, given.runs)
-        return AsyncJob(self._server, answer.field("job"), wanted, most, advance)
+
+        def made(answer: HttpAnswer) -> AsyncJob:
+            answer.require_of(wanted)
+            # Results that are here already need no name to be asked for.
+            name = answer.field("job") if answer.status == _WAITING else ""
+            return AsyncJob(self._server, name, wanted, most, advance)
+
+        return HttpRequest("POST", path, data, most=most), made
 
     async def start(self, name: str, initial: EncryptedState) -> KeptState:
         """Have the server keep a state; see `RemoteEvaluator.start`."""
@@ -357,10 +376,8 @@ class AsyncJob:
 
         A task that is cancelled meanwhile ends nothing there; `cancel` does.
         """
-        headers = {"wait-seconds": f"{_WAIT_OF_BAR if shows_bars() else _WAIT}"}
-        request = HttpRequest(
-            "GET", f"/v1/jobs/{quote(self.name, safe='')}", headers=headers, most=self._most
-        )
+        path = f"/v1/jobs/{quote(self.name, safe='')}"
+        request = HttpRequest("GET", path, headers=_wait(), most=self._most)
         with job_bar() as show:
             while True:
                 found = await self._server.asked(request)
@@ -368,8 +385,16 @@ class AsyncJob:
                 if found.status != _WAITING:
                     break
                 show(found)
-        self.receipt = self._receipt(found)
-        results = Encrypted.from_bytes(found.octets())
+        return self.taken(found)
+
+    def taken(self, answer: HttpAnswer) -> Encrypted:
+        """Its results as they came.
+
+        Raises:
+            AnswerMismatchError: They are of something else, or of another.
+        """
+        self.receipt = self._receipt(answer)
+        results = Encrypted.from_bytes(answer.octets())
         if self._advance is not None:
             self._advance(self.request)
         return results
@@ -393,6 +418,11 @@ class AsyncJob:
     async def cancel(self) -> None:
         """End it."""
         await self._server.asked(HttpRequest("DELETE", f"/v1/jobs/{quote(self.name, safe='')}"))
+
+
+def _wait() -> Mapping[str, str]:
+    """How long a server is to wait for the end of a job before it answers."""
+    return {"wait-seconds": f"{_WAIT_OF_BAR if shows_bars() else _WAIT}"}
 
 
 def _place_of(name: str) -> str:

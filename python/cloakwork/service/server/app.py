@@ -261,7 +261,8 @@ class _Server:
         return Response(status_code=204)
 
     async def submit(self, request: Request, user: str) -> Response:
-        """Take encrypted inputs, and put their run into the queue."""
+        """Take encrypted inputs, and put their run into the queue; its results if it ends soon."""
+        wait = _wait_of(request)
         name = await self._own.served(user, request.path_params["name"])
         keys = request.query_params.get("keys", "")
         program = self._store.program(name)
@@ -275,26 +276,41 @@ class _Server:
         own = job_name(user, wanted)
         if self._begins(user, own):
             self._jobs.require_room(user, name)
-            # They are there before anyone may look for them.
+            # They are there before anyone looks for them.
             await asyncio.to_thread(self._store.keep_inputs, own, inputs)
         if given.state is not None and self._begins(user, own):
             owner = Owner(user, given.state.key_id, program.fingerprint)
             self._jobs.states.take(owner, given.state.name, given.state.version, own)
         job = self._jobs.accept(user, name, keys, request=wanted, takes=takes)
         await self.runs.changed()
-        # An accepted job is on the disk.
-        await asyncio.to_thread(self._jobs.sync)
+        if wait:
+            job = await self._after(user, own, wait)
+            if job.is_over:
+                return self._ended(job)
+        # A job of which its user knows is on the disk.
+        await asyncio.to_thread(self._sync, own)
         return self._waiting(job)
+
+    def _sync(self, job: str) -> None:
+        """Let a job that was accepted outlast a loss of power."""
+        self._store.sync_job_file(job, "inputs")
+        self._jobs.sync()
 
     async def answer(self, request: Request, user: str) -> Response:
         """The results of a job, why there are none, or when to ask again."""
-        job = self._job(request, user)
-        wait = min(_LONGEST_WAIT, float(number_said(request, "wait-seconds", absent=0)))
-        if wait and not job.is_over:
-            await self.runs.ends.wait(job.name, wait)
-            job = self._job(request, user)
-        if not job.is_over:
-            return self._waiting(job)
+        job = await self._after(user, request.path_params["job"], _wait_of(request))
+        return self._ended(job) if job.is_over else self._waiting(job)
+
+    async def _after(self, user: str, name: str, wait: float) -> ServedJob:
+        """A job of a user once it has ended, or after so many seconds."""
+        job = self._job(user, name)
+        if not wait or job.is_over:
+            return job
+        await self.runs.ends.wait(name, wait)
+        return self._job(user, name)
+
+    def _ended(self, job: ServedJob) -> Response:
+        """The results of a job, or why there are none."""
         if job.state == FAILED:
             return _problem(job.problem)
         assert job.results is not None
@@ -307,7 +323,7 @@ class _Server:
 
     async def cancel(self, request: Request, user: str) -> Response:
         """End a job."""
-        await self.runs.cancel(self._job(request, user))
+        await self.runs.cancel(self._job(user, request.path_params["job"]))
         return Response(status_code=204)
 
     def _begins(self, user: str, job: str) -> bool:
@@ -315,8 +331,7 @@ class _Server:
         known = self._jobs.find(user, job)
         return known is None or known.state == FAILED
 
-    def _job(self, request: Request, user: str) -> ServedJob:
-        name = request.path_params["job"]
+    def _job(self, user: str, name: str) -> ServedJob:
         found = self._jobs.find(user, name)
         if found is None:
             raise NotServedError(
@@ -348,6 +363,11 @@ class _Server:
 async def _beside(size: int, work: Callable[[], T]) -> T:
     """What follows from so many bytes, without others waiting for long."""
     return work() if size < _SMALL else await asyncio.to_thread(work)
+
+
+def _wait_of(request: Request) -> float:
+    """How many seconds an answer may wait for the end of a job."""
+    return min(_LONGEST_WAIT, float(number_said(request, "wait-seconds", absent=0)))
 
 
 def _of(job: ServedJob) -> dict[str, str]:

@@ -25,7 +25,7 @@ _HEADERS = {"cache-control": "no-store"}
 _ALIVE = b":\n\n"
 # What goes on by itself, and is not worth an event.
 _CLOCK = "elapsed_seconds"
-Found = Callable[[Request, str], ServedJob]
+Found = Callable[[str, str], ServedJob]
 
 
 class Events:
@@ -34,7 +34,7 @@ class Events:
     Args:
         jobs: The jobs of all users.
         runs: What runs them.
-        found: Finds the job that a request of a user names.
+        found: Finds the job of a user that has a name.
     """
 
     def __init__(self, jobs: Jobs, runs: Runs, found: Found) -> None:
@@ -50,7 +50,7 @@ class Events:
 
     async def of_job(self, request: Request, user: str) -> Response:
         """Events of a job until it ends."""
-        name = self._found(request, user).name
+        name = self._found(user, request.path_params["job"]).name
 
         def find() -> Sequence[ServedJob]:
             job = self._jobs.find(user, name)

@@ -93,6 +93,10 @@ _ALIVE = DescribedRequest(
     {200: DescribedAnswer("It is.", JSON, _record(live={"type": "boolean"}))},
     is_open=True,
 )
+_RESULTS = DescribedAnswer(
+    "Its results.", BYTES, headers={"Cloakwork-Receipt": _TEXT, **_OF_REQUEST}
+)
+_WAIT = {"Wait-Seconds": _COUNT}
 _HEALTH = _record(
     live={"type": "boolean"},
     ready={"type": "boolean"},
@@ -199,8 +203,12 @@ OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
     ),
     ("POST", "/v1/programs/{name}/jobs"): DescribedRequest(
         "Have a program run on inputs.",
-        {202: _job("Where its results are, or will be.", "queued", "running", "done")},
+        {
+            200: _RESULTS,
+            202: _job("Where its results are, or will be.", "queued", "running", "done"),
+        },
         query={"keys": _TEXT},
+        headers=_WAIT,
         needed=frozenset({"keys"}),
         body=BYTES,
     ),
@@ -222,12 +230,10 @@ OPERATIONS: Mapping[tuple[str, str], DescribedRequest] = {
     ("GET", "/v1/jobs/{job}"): DescribedRequest(
         "The results of a job, or that it waits or runs.",
         {
-            200: DescribedAnswer(
-                "Its results.", BYTES, headers={"Cloakwork-Receipt": _TEXT, **_OF_REQUEST}
-            ),
+            200: _RESULTS,
             202: _job("There are none yet.", "queued", "running"),
         },
-        headers={"Wait-Seconds": _COUNT},
+        headers=_WAIT,
     ),
     ("GET", "/v1/jobs"): DescribedRequest(
         "The asking user's jobs that wait or run, and the last that ended.",

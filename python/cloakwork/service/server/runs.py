@@ -186,7 +186,7 @@ class Runs:
         # The process goes on meanwhile.
         await self.changed()
         if "results" in told:
-            await asyncio.to_thread(self._store.sync_results, job.name)
+            await asyncio.to_thread(self._store.sync_job_file, job.name, "results")
         await self._end(job, told)
 
     async def _answer(self, job: ServedJob, number: int, process: RunProcess) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import re
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -290,7 +291,7 @@ class Store:
             each.unlink(missing_ok=True)
 
     def keep_inputs(self, job: str, data: bytes) -> None:
-        """Write the inputs of a job, for good.
+        """Write the inputs of a job; see `sync_job_file`.
 
         Raises:
             StorageFullError: There is no space left.
@@ -298,13 +299,25 @@ class Store:
         path = self.job_file(job, "inputs")
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with named_full_disk(str(path), "free some"):
-            write_whole(path, data)
+            # The same may be sent twice at once.
+            descriptor, partial = tempfile.mkstemp(".partial", dir=path.parent)
+            with DirectFile(descriptor, "wb") as file:
+                file.write(data)
+            os.replace(partial, path)
 
-    def sync_results(self, job: str) -> None:
-        """Let the results of a job outlast a loss of power, which were written just now."""
-        path = self.job_file(job, "results")
+    def sync_job_file(self, job: str, name: str) -> None:
+        """Let the inputs or the results of a job outlast a loss of power, which were written.
+
+        Raises:
+            StorageFullError: There is no space left.
+        """
+        path = self.job_file(job, name)
         # Of a job that was cancelled meanwhile there are none.
-        with suppress(FileNotFoundError), path.open("rb") as file:
+        with (
+            named_full_disk(str(path), "free some"),
+            suppress(FileNotFoundError),
+            path.open("rb") as file,
+        ):
             os.fsync(file.fileno())
         sync_folder(path.parent)
 
