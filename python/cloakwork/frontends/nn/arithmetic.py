@@ -16,7 +16,11 @@ from cloakwork.programs.ir import layers as g
 
 
 def added_terms(call: TorchCall) -> Value:
-    """self + alpha * other."""
+    """self + alpha * other; where a mask hides elements, it does so in the sum."""
+    operands = [call.arguments["self"], call.arguments["other"]]
+    for masked, other in (operands, operands[::-1]):
+        if isinstance(masked, Masked):
+            return _added_to_masked(call, masked, other)
     return _weighted_sum(call, call.number("alpha"))
 
 
@@ -107,6 +111,24 @@ def _weighted_sum(call: TorchCall, factor: float) -> Value:
     else:
         right = factor * array_of(right)
     return _sum_with_mask(call, left, right)
+
+
+def _added_to_masked(call: TorchCall, masked: Masked, other: Any) -> Masked:
+    """A value some elements of which a softmax does not see, and another or known numbers."""
+    if isinstance(other, Masked) or call.number("alpha") != 1.0:
+        raise call.unsupported("a sum of masked values", "mask it once, behind the sum")
+    plain, visible, seen = masked.plain, other, masked.seen
+    if not isinstance(other, Term):
+        known = array_of(other)
+        visible, hidden = held_apart(known)
+        seen = seen * (1.0 - without_batch(call, masked.value(), hidden))
+        plain = plain if np.isfinite(known).all() else None
+    shape = call.trace.shape(sum_of(call, masked.value(), visible, 1.0))
+    return Masked(
+        np.broadcast_to(seen, shape),
+        lambda: sum_of(call, masked.value(), visible, 1.0),
+        None if plain is None else lambda: sum_of(call, plain(), other, 1.0),
+    )
 
 
 def _chosen(call: TorchCall, condition: g.Array, yes: Any, no: Any) -> Value:

@@ -7,7 +7,7 @@ import math
 from itertools import chain
 from string import ascii_letters
 from types import MethodType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,17 +29,17 @@ def scaled_dot_product(call: TorchCall) -> Term:
         UnsupportedLayerError: The mask depends on the input, or there is dropout.
     """
     query, key, value = (call.arguments[name] for name in ("query", "key", "value"))
-    if not all(isinstance(each, Term) for each in (query, key, value)):
-        raise call.unsupported("known queries, keys or values; use matmul and softmax")
+    if not any(isinstance(each, Term) for each in (query, key)):
+        raise call.unsupported("known queries and keys; use matmul and softmax")
     if call.number("dropout_p"):
         raise call.unsupported("dropout")
-    *lead, length, width = call.trace.shape(query)
+    *lead, length, width = _shape(call, query)
     letters = ascii_letters[: len(lead) + 1]
     scale = call.arguments.get("scale")
     scale = 1.0 / math.sqrt(width) if scale is None else float(scale)
     scores = contracted_terms(call, [letters + "LE", letters + "SE"], letters + "LS", [query, key])
     scores = call.trace.scaled(call.layer, scores, scale, 0.0)
-    shape = (*lead, length, call.trace.shape(key)[-2])
+    shape = (*lead, length, _shape(call, key)[-2])
     mask = _mask(call, shape)
     seen = np.isfinite(mask)
     shift = np.where(seen, mask, 0.0)
@@ -49,6 +49,11 @@ def scaled_dot_product(call: TorchCall) -> Term:
     return contracted_terms(
         call, [letters + "LS", letters + "SV"], letters + "LV", [weights, value]
     )
+
+
+def _shape(call: TorchCall, operand: Any) -> g.Shape:
+    """The shape of a value, or of a known tensor, without the batch."""
+    return call.trace.shape(operand) if isinstance(operand, Term) else tuple(operand.shape[1:])
 
 
 def _mask(call: TorchCall, shape: g.Shape) -> g.Array:

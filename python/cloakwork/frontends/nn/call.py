@@ -21,7 +21,9 @@ from cloakwork.programs.ir import layers as g
 if TYPE_CHECKING:
     import torch
 
-Value: TypeAlias = "Term | Masked | torch.Tensor | float | list[Value]"
+    from cloakwork.frontends.nn.folded import Folded
+
+Value: TypeAlias = "Term | Masked | Folded | torch.Tensor | float | list[Value]"
 
 _SUPPORTED = (
     "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "

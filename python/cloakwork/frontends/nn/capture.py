@@ -31,6 +31,7 @@ from cloakwork.frontends.nn.call import (
     unsupported_layer,
     written_at,
 )
+from cloakwork.frontends.nn.folded import Folded, folded_values, of_entries
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
@@ -38,7 +39,7 @@ from cloakwork.frontends.nn.module_ports import (
     result_form,
     result_names,
 )
-from cloakwork.frontends.nn.operations import OF_MASKED, READERS
+from cloakwork.frontends.nn.operations import OF_FOLDED, OF_MASKED, READERS
 from cloakwork.frontends.nn.required_module import (
     load_torch,
     require_independent,
@@ -304,7 +305,7 @@ def _called(
     arguments |= dict(zip(arguments, given, strict=False)) | named
     layer, kind = _layer(node), _torch_kind(node)
     call = TorchCall(trace, layer, name, arguments, function, inputs.count, _stack(node), kind)
-    if not _has([*given, *named.values()], Term | Masked):
+    if not _has([*given, *named.values()], Term | Masked | Folded):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
@@ -313,6 +314,8 @@ def _called(
         plain = {each: _unmasked(call, value) for each, value in arguments.items()}
         call = replace(call, arguments=plain)
     _require_precise(call, node, inputs)
+    if name not in OF_FOLDED and folded_values([*call.arguments.values()]):
+        return of_entries(call, READERS[name])
     return READERS[name](call)
 
 
@@ -322,7 +325,7 @@ def _require_known(call: TorchCall, node: torch.fx.Node) -> None:
 
     # Dropout has the tag in eval mode too.
     by_chance = torch.Tag.nondeterministic_seeded in call.function.tags
-    if by_chance and call.arguments.get("train", True):
+    if by_chance and node.users and call.arguments.get("train", True):
         raise call.unsupported("chance, which would be the same at every call")
     if call.name in _UNSET and not all(_sets(user, node) for user in node.users):
         raise call.unsupported("memory that nothing has set", "use torch.zeros, or a buffer")
@@ -417,6 +420,8 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
                 f"cannot read a network: expected finite results, got minus infinity in {name!r}; "
                 "return the softmax of it"
             )
+        if isinstance(result, Folded):
+            raise result.refusal()
         if not isinstance(result, Term):
             raise CaptureError(
                 f"cannot read a network: expected that {name!r} depends on the input, got one that "

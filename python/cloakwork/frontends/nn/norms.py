@@ -76,7 +76,8 @@ def _softmax(call: TorchCall, mask: g.Array | None) -> Term:
 def softmax_of_last(call: TorchCall, value: Term, mask: g.Array | None = None) -> Term:
     """The softmax along the last axis, of elements that a known mask leaves in.
 
-    Subtracting the mean changes nothing, and narrows the range of the exponential.
+    Subtracting the mean changes nothing, and narrows the range of the exponential: the sum of the
+    powers of numbers with a mean of 0 is at least how many they are.
 
     Args:
         call: The operation.
@@ -84,14 +85,25 @@ def softmax_of_last(call: TorchCall, value: Term, mask: g.Array | None = None) -
         mask: Ones where elements count, zeros elsewhere, of the value's shape; None for ones.
     """
     size = call.trace.shape(value)[-1]
-    # However large some powers are, about a mean of 0 the least sum is their number.
     exp = g.Activation("exp", unit=1.0)
-    powers = call.append(exp, _along_last(call, value, np.eye(size) - 1.0 / size))
+    powers = call.append(exp, _centred(call, value, mask))
     if mask is not None:
         powers = call.append(g.Affine(mask, np.zeros((1,) * mask.ndim)), powers)
     sums = _along_last(call, powers, np.ones((size, size)))
     parts = call.append(g.Activation("reciprocal"), sums)
     return call.trace.product(call.layer, powers, parts)
+
+
+def _centred(call: TorchCall, value: Term, mask: g.Array | None) -> Term:
+    """A value less its mean along the last axis, of what a mask leaves in; zeros elsewhere."""
+    size = call.trace.shape(value)[-1]
+    if mask is None:
+        return _along_last(call, value, np.eye(size) - 1.0 / size)
+    zeros = np.zeros((1,) * mask.ndim)
+    shares = mask / mask.sum(-1, keepdims=True)
+    means = _along_last(call, call.append(g.Affine(shares, zeros), value), np.ones((size, size)))
+    seen, away = call.append(g.Affine(mask, zeros), value), g.Affine(-mask, zeros)
+    return call.trace.sum(call.layer, seen, call.append(away, means))
 
 
 def _over_last_axes(call: TorchCall, norm: Callable[[TorchCall, Term], Term]) -> Term:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,15 @@ _MAX_JUMP = 2.0**-20
 def _same(call: TorchCall) -> Value:
     first = next(iter(call.arguments.values()))
     return first if isinstance(first, Masked) else call.value()
+
+
+def _typed_as(call: TorchCall) -> Value:
+    """A value as it is; known numbers in the type of one."""
+    import torch  # noqa: PLC0415
+
+    first: Any = call.arguments["self"]
+    typed: Value = first if isinstance(first, Term | Masked) else first.to(torch.float64)
+    return typed
 
 
 def _dropout(call: TorchCall) -> Value:
@@ -166,7 +176,15 @@ def _log_sigmoid(call: TorchCall) -> Term:
 
 
 # Operations of values with minus infinity: softmax, and what leaves them as they are.
-OF_MASKED = frozenset({"_softmax", "softmax", "_to_copy", "clone", "contiguous", "dropout", "to"})
+OF_MASKED = frozenset(
+    {
+        *("_softmax", "softmax", "_to_copy", "add", "clone", "contiguous", "dropout", "to"),
+        "type_as",
+    }
+)
+
+# Operations that see where every element of a folded value goes.
+OF_FOLDED = frozenset({*MOVING, "expand_as", "reshape_as", "view_as"})
 
 READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
     {
@@ -177,7 +195,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
         "alpha_dropout": _dropout,
-        "abs": maxima.absolute,
+        **dict.fromkeys(("abs", "absolute"), maxima.absolute),
         "adaptive_avg_pool1d": layers.adaptive_average_pool,
         "_adaptive_avg_pool2d": layers.adaptive_average_pool,
         "adaptive_avg_pool2d": layers.adaptive_average_pool,
@@ -195,7 +213,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "bmm": contraction.matrix_product,
         **dict.fromkeys(("cat", "concat", "concatenate"), _concatenated),
         "celu": _celu,
-        **dict.fromkeys(("clamp", "clamp_max", "clamp_min", "hardtanh"), maxima.clamped),
+        **dict.fromkeys(("clamp", "clamp_max", "clamp_min", "clip", "hardtanh"), maxima.clamped),
         "clone": _same,
         **dict.fromkeys(("constant_pad_nd", "pad"), padded_term),
         "contiguous": _same,
@@ -213,7 +231,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "feature_dropout": _dropout,
         "cos": _activation("cos"),
         "cosine_similarity": quotients.similarity,
-        "div": quotients.divided,
+        **dict.fromkeys(("div", "divide", "true_divide"), quotients.divided),
         "einsum": contraction.einsum,
         "elu": _elu,
         "erf": _activation("erf"),
@@ -242,9 +260,9 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "minimum": maxima.minimum,
         "mish": _activation("mish"),
         "mm": contraction.matrix_product,
-        "mul": arithmetic.multiplied_terms,
+        **dict.fromkeys(("mul", "multiply"), arithmetic.multiplied_terms),
         "native_layer_norm": norms.native_layer_norm,
-        "neg": arithmetic.negated,
+        **dict.fromkeys(("neg", "negative"), arithmetic.negated),
         "pow": quotients.raised,
         "prelu": _activation("leaky_relu", "weight"),
         "reciprocal": _activation("reciprocal"),
@@ -264,10 +282,11 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "sqrt": _activation("sqrt"),
         "square": arithmetic.squared,
         "std": quotients.deviation,
-        "sub": arithmetic.subtracted,
+        **dict.fromkeys(("sub", "subtract"), arithmetic.subtracted),
         "sum": layers.total_of_terms,
         "tanh": _activation("tanh"),
         "to": _same,
+        "type_as": _typed_as,
         "upsample_bilinear2d": layers.spatial_map,
         "upsample_linear1d": layers.spatial_map,
         "var": quotients.variance,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value, array_of
+from cloakwork.frontends.nn.folded import Folded, folded_values, without_batch_axis
 from cloakwork.frontends.nn.known import constant, first_of_batch, terms_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -121,8 +122,11 @@ def moved_as(call: TorchCall) -> Value:
     other = call.arguments["other"]
     if isinstance(other, Term):
         other = torch.zeros((call.batch, *call.trace.shape(other)), dtype=torch.float64)
+    if isinstance(other, Folded):
+        entries, *behind = other.shape
+        other = torch.zeros((call.batch * entries, *behind), dtype=torch.float64)
     arguments = {**call.arguments, "other": other}
-    if not isinstance(call.arguments["self"], Term):
+    if not isinstance(call.arguments["self"], Term | Folded):
         return call.function(**arguments)  # type: ignore[no-any-return]
     return moved_axes(replace(call, arguments=arguments))
 
@@ -159,6 +163,10 @@ def spread_term(call: TorchCall, value: Term, shape: g.Shape) -> Term:
 
 def _elements(call: TorchCall, value: Any, like: Term) -> Any:
     """An argument, known tensors in it as values that are the same for every input."""
+    if folded := folded_values(value):
+        if not isinstance(value, Folded) and len(folded) < len(value):
+            raise folded[0].refusal()
+        return value
     if isinstance(value, list):
         return terms_of(call, value)
     return (
@@ -173,6 +181,8 @@ def _terms(values: Any) -> list[Term]:
     for value in values:
         if isinstance(value, Term):
             found.append(value)
+        elif isinstance(value, Folded):
+            found.append(value.term)
         elif isinstance(value, (list, tuple)):
             found += _terms(value)
     return list(dict.fromkeys(found))
@@ -181,6 +191,8 @@ def _terms(values: Any) -> list[Term]:
 def _replaced(value: Any, numbered: dict[Term, torch.Tensor]) -> Any:
     if isinstance(value, Term):
         return numbered[value]
+    if isinstance(value, Folded):
+        return numbered[value.term].flatten(0, 1)
     if isinstance(value, (list, tuple)):
         return [_replaced(each, numbered) for each in value]
     return value
@@ -206,13 +218,12 @@ def _joined(call: TorchCall, operands: list[Term]) -> Term:
     return call.append(g.Concatenate(0), *flat)
 
 
-def _gathered(call: TorchCall, source: Term, numbers: torch.Tensor, total: int) -> Term:
-    if not numbers.shape or numbers.shape[0] != call.batch:
-        raise call.unsupported(
-            f"a result of shape {tuple(numbers.shape)} from a batch of {call.batch}: the first "
-            "axis must remain the batch",
-            BATCH_FIRST,
-        )
+def _gathered(call: TorchCall, source: Term, numbers: torch.Tensor, total: int) -> Value:
+    """The elements of such numbers, the batch along their first axis, alone or with another one."""
+    shape = tuple(numbers.shape)
+    entries = shape[0] // call.batch if shape else 0
+    if not entries or shape[0] % call.batch:
+        raise without_batch_axis(call, shape)
     found = numbers.numpy().astype(np.int64).reshape(call.batch, -1)
     first = found[0]
     following = np.arange(call.batch)[:, None] * total + first
@@ -220,8 +231,12 @@ def _gathered(call: TorchCall, source: Term, numbers: torch.Tensor, total: int) 
         not np.array_equal(found, np.where(first == 0, 0, following))
         or first.max(initial=0) > total
     ):
+        if entries > 1:
+            raise without_batch_axis(call, shape)
         raise call.unsupported("it mixes the inputs of a batch", BATCH_FIRST)
-    shape = tuple(numbers.shape[1:])
+    of_input = shape[1:] if entries == 1 else (entries, *shape[1:])
     if np.array_equal(first, np.arange(1, total + 1)):
-        return call.reshaped(source, shape)
-    return call.append(g.Rearrange(first - 1, shape), source)
+        made = call.reshaped(source, of_input)
+    else:
+        made = call.append(g.Rearrange(first - 1, of_input), source)
+    return made if entries == 1 else Folded(made, call)
