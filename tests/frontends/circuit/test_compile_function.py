@@ -442,15 +442,15 @@ def test_a_ring_that_is_not_secure_is_refused_unless_wanted() -> None:
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: 1 if x else 0,
+        lambda x: [y for y in (1, 2) if x],
         lambda x: [1, 2][x],
         lambda x: x / 2,
         lambda x: {x: 1},
         lambda x: int(x) + 1,
         lambda x: float(x) + 1,
         lambda x: list(range(x)),
-        lambda x: x in [1, 2],
-        lambda x: not x,
+        lambda x: [1, 2].index(x) + 1,
+        lambda x: bool(x) + 1,
     ],
 )
 def test_what_needs_a_clear_value_names_the_line(function: Any) -> None:
@@ -460,7 +460,7 @@ def test_what_needs_a_clear_value_names_the_line(function: Any) -> None:
 
 def test_a_condition_suggests_select() -> None:
     with pytest.raises(EncryptedConditionError, match=r"write cw\.select\(bit, x, y\)"):
-        small(lambda x: 1 if x else 0, cw.scalar())
+        small(lambda x: [y for y in (1, 2) if x], cw.scalar())
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from cloakwork._native import (
 from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
-from cloakwork.frontends.circuit.builtin_functions import with_own_functions
 from cloakwork.frontends.circuit.engines import (
     engine_of,
     require_none_of_slots,
     without_dead_functions,
 )
+from cloakwork.frontends.circuit.followed import followed
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
 from cloakwork.frontends.circuit.results import taking_results
@@ -81,7 +81,7 @@ class CircuitFunction:
 
     def __init__(self, function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
         require_parameters(function, declared)
-        self.function = with_own_functions(function)
+        self.function = followed(function)
         self.declared = dict(declared)
         update_wrapper(self, function)
 

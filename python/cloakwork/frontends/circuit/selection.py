@@ -63,15 +63,16 @@ def _each_selected(bits: Vector, x: Any, y: Any) -> Vector:
 
 
 def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
+    if isinstance(bit, Symbol) and bit.is_boolean and _is_boolean(x) and _is_boolean(y):
+        one, zero = (bit.boolean(each) for each in (x, y))
+        return zero ^ (bit & (one ^ zero))
     x, y = operand(x), operand(y)
     if shape_of_vector(x) and shape_of_vector(y):
         require_same_shape("select", x, y)
     if isinstance(bit, int) and shape_of_vector(x) == shape_of_vector(y):
         return x if bit else y
-    if _is_boolean(bit) and _is_boolean(x) and _is_boolean(y):
-        return y ^ (bit & (x ^ y))
     return y + bit * (x - y)
 
 
 def _is_boolean(value: Any) -> bool:
-    return isinstance(value, Symbol) and value.is_boolean
+    return isinstance(value, bool) or (isinstance(value, Symbol) and value.is_boolean)

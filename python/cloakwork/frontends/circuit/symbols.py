@@ -197,6 +197,13 @@ class Symbol:
         """The greater of it and another."""
         return self._joined(other, _applying(ExactFunction.GREATEST))
 
+    def boolean(self, value: Any) -> Symbol:
+        """A Boolean of the circuit, encrypted or not, as an encrypted one."""
+        if isinstance(value, Symbol):
+            return value
+        sides = (self.builder.append(Integer(0)), self.builder.append(Integer(int(not value))))
+        return self._made(Applied(ExactFunction.EQUAL, sides))
+
     def item_of(self, items: Sequence[Any]) -> Symbol:
         """The one of several integers whose number it is, from the end where it is negative."""
         numbers = [self._number(each) for each in items]

@@ -1,4 +1,4 @@
-"""Python's functions that ask whether an encrypted integer is true, in a form that need not ask."""
+"""Functions as their author wrote them, in a form that does not ask what is encrypted for truth."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ from types import FunctionType
 from typing import Any
 
 from cloakwork.frontends.circuit import ordering
+from cloakwork.frontends.circuit.conditions import CONDITIONS
+from cloakwork.frontends.circuit.source_of_functions import rewritten_code
 from cloakwork.frontends.circuit.symbols import is_encrypted
 
 
-def with_own_functions(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose min, max, sorted, any and all take encrypted integers, too.
+def followed(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that decides on encrypted integers as it does on those in the clear.
 
-    Names that its module gives to something else are left alone, and so is what is no function of
-    Python's.
+    Its min, max, sorted, any and all take encrypted integers; and so do `a if c else b`, `and`,
+    `or`, `not`, `in` and comparisons in a row, where its source is found. Names that its module
+    gives to something else are left alone, and so is what is not a function of Python's.
 
     Example:
-        >>> with_own_functions(lambda x: max(x, 3))(5)
+        >>> followed(lambda x: max(x, 3))(5)
         5
     """
     if not isinstance(function, FunctionType):
         return function
-    own = {**vars(builtins), **_FUNCTIONS}
+    own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS}
+    code = rewritten_code(function) or function.__code__
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     made = FunctionType(
-        function.__code__,
+        code,
         {**function.__globals__, "__builtins__": own},
         function.__name__,
         function.__defaults__,
-        function.__closure__,
+        tuple(cells[name] for name in code.co_freevars),
     )
     made.__kwdefaults__ = function.__kwdefaults__
     update_wrapper(made, function)
