@@ -37,6 +37,8 @@ class Load:
         wrong: Answers that no server should give, and results that are off.
         memory: What the server took, by the seconds since the start.
         alone: Runs a second in one process, before and after.
+        alone_cpu: Milliseconds of a processor's time that each of these took.
+        cpu: What each job took of the server, its workers and the clients.
     """
 
     clients: int
@@ -46,6 +48,8 @@ class Load:
     wrong: list[str] = field(default_factory=list)
     memory: list[tuple[float, int]] = field(default_factory=list)
     alone: list[float] = field(default_factory=list)
+    alone_cpu: list[float] = field(default_factory=list)
+    cpu: dict[str, float] = field(default_factory=dict)
 
     @property
     def throughput(self) -> float:
@@ -78,22 +82,26 @@ def measured(served: Served, clients: int, seconds: float) -> Load:
         interface = server.interface(_NAME)
         holders = [interface.client() for _ in range(clients)]
         asked = [(each, server.evaluator(_NAME, each)._evaluator.keys) for each in holders]
-    found.alone.append(_alone())
+    _run_alone(found)
+    before = {**served.cpu_seconds, "clients": time.process_time()}
     asyncio.run(_all(served, asked, found))
-    found.alone.append(_alone())
+    after = {**served.cpu_seconds, "clients": time.process_time()}
+    found.cpu = {name: 1000 * (after[name] - before[name]) / len(found.answered) for name in before}
+    _run_alone(found)
     return found
 
 
-def _alone() -> float:
-    """Runs a second of inputs in this process."""
+def _run_alone(found: Load) -> None:
+    """Run inputs in this process."""
     own, evaluator = SMALL.compiled().keygen()
     inputs = [own.encrypt(np.full(SMALL.size, number / 50)) for number in range(50)]
     evaluator.run(inputs[0])
-    begin, count = time.perf_counter(), 0
+    begin, begin_cpu, count = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - begin < 5:
         evaluator.run(inputs[count % len(inputs)])
         count += 1
-    return count / (time.perf_counter() - begin)
+    found.alone.append(count / (time.perf_counter() - begin))
+    found.alone_cpu.append(1000 * (time.process_time() - begin_cpu) / count)
 
 
 async def _all(served: Served, asked: Sequence[tuple[Any, str]], found: Load) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.service.programs import Case
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_PAGE, _TICKS = os.sysconf("SC_PAGE_SIZE"), os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,19 @@ class Served:
     def memory_bytes(self) -> int:
         """What the server itself takes, without the processes of runs."""
         return int(Path(f"/proc/{self.process}/statm").read_text().split()[1]) * _PAGE
+
+    @property
+    def cpu_seconds(self) -> dict[str, float]:
+        """The time of processors that the server took, and all of its workers."""
+        children = Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split()
+        workers = sum(_cpu_seconds(int(each)) for each in children)
+        return {"server": _cpu_seconds(self.process), "workers": workers}
+
+
+def _cpu_seconds(process: int) -> float:
+    # What a process calls itself may have spaces and stands between brackets.
+    told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / _TICKS
 
 
 @contextmanager
