@@ -156,6 +156,8 @@ def test_evaluators_are_kept_as_far_as_memory_goes(folder: Path) -> None:
         )
         expected.append((worker.kept_bytes, 10 * kept))
     assert all(found == kept for found, kept in expected), expected
+    # Users of one program share it.
+    assert len({id(each.program) for each, _ in worker._evaluators.values()}) == 1
 
 
 def test_keys_that_are_not_used_are_removed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from cloakwork.base.progress import followed
 from cloakwork.cluster import Dask
@@ -49,6 +50,8 @@ class Worker:
         self._insecure, self._on = insecure, on
         # And what each takes.
         self._evaluators: OrderedDict[tuple[str, ...], tuple[Evaluator, int]] = OrderedDict()
+        # Those of evaluators that are kept, which users share.
+        self._programs: WeakValueDictionary[tuple[str, str], Program] = WeakValueDictionary()
 
     @property
     def kept_bytes(self) -> int:
@@ -108,17 +111,26 @@ class Worker:
         """The evaluator of a program's file and those of keys; those used last stay beside it."""
         place = Path(files[0])
         # One that its user removes may be followed by another of its name.
-        known = (*files, f"{place.stat().st_mtime_ns if place.exists() else None}")
+        since = f"{place.stat().st_mtime_ns if place.exists() else None}"
+        known = (*files, since)
         made, _ = self._evaluators.pop(known, (None, 0))
         while self._evaluators and self.kept_bytes > most_of_others:
             self._evaluators.popitem(last=False)
         if made is None:
             program, *keys = files
-            whole = load(program, Program, insecure=self._insecure)
+            whole = self._program(program, since)
             paths = [Path(each) for each in keys]
             made = evaluator_of_files(whole, paths, insecure=self._insecure)
         self._evaluators[known] = made, kept_bytes
         return made
+
+    def _program(self, file: str, since: str) -> Program:
+        """The program of a file, which is there since a moment."""
+        found = self._programs.get((file, since))
+        if found is None:
+            found = load(file, Program, insecure=self._insecure)
+            self._programs[file, since] = found
+        return found
 
 
 def main() -> None:
