@@ -48,7 +48,8 @@ def explain_bootstraps(program: BootstrapProgram, of: Program, profile: Profile 
     by_outputs = [
         f"{count} of {counted(outputs, 'output')}" for outputs, count in found.by_outputs.items()
     ]
-    facts = {
+    facts = {"way": of.way} if of.way else {}
+    facts |= {
         "bootstraps": _with_parts(found.bootstraps, by_outputs),
         "depth": f"{found.depth}",
         "additions": f"{found.terms}",

@@ -190,7 +190,9 @@ def test_slots_are_taken_where_they_do() -> None:
     on_bits = product.compile(on="bits", threads=1)
     assert on_bits.run_clear(x=[-9, 7]) == -63
     assert "TFHE" in str(on_bits.scheme)
+    assert "way         on bits, as compile(on=) or after= says" in cw.explain(on_bits)
     compared = bounded(lambda x: x[0] < x[1])
+    assert "way         on bits, for < at test_on_bits.py:" in cw.explain(compared.compile())
     with pytest.raises(EncryptedConditionError, match=r"got < at test_on_bits.py:\d+"):
         compared.compile(on="slots", bits=8)
     with pytest.raises(InvalidArgumentError, match="no batch=, wrapping= for a program on bits"):

@@ -45,13 +45,33 @@ def engine_of(circuit: ScalarCircuit, on: object, after: object) -> Engine:
             f"cannot compile {circuit.title}: expected on='slots' or on='bits', got {shown(on)}"
         )
     if beyond is not None:
-        line, operation = circuit.origins[beyond], circuit.operations[beyond]
-        name = operation.function if isinstance(operation, Applied) else ""
         raise EncryptedConditionError(
             f"cannot compile {circuit.title} on slots: expected sums and products alone, got "
-            f"{name}{f' at {line}' if line else ''}; leave on= out, or say on='bits'"
+            f"{_at_line(circuit, beyond)}; leave on= out, or say on='bits'"
         )
     return "slots"
+
+
+def reason_for_bits(circuit: ScalarCircuit) -> str:
+    """Why a function runs on bits: what in it is neither a sum nor a product, and where.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.inputs import scalar
+        >>> from cloakwork.frontends.circuit.staging import staged
+        >>> reason_for_bits(staged(lambda a: a + 3, {"a": scalar()}).circuit)
+        'on bits, as compile(on=) or after= says'
+    """
+    beyond = beyond_arithmetic(circuit)
+    if beyond is None:
+        return "on bits, as compile(on=) or after= says"
+    return f"on bits, for {_at_line(circuit, beyond)}; slots add and multiply alone"
+
+
+def _at_line(circuit: ScalarCircuit, value: int) -> str:
+    """The function that a value is of, and the line that asks for it."""
+    line, operation = circuit.origins[value], circuit.operations[value]
+    name = operation.function if isinstance(operation, Applied) else ""
+    return f"{name}{f' at {line}' if line else ''}"
 
 
 def require_none_of_slots(circuit: ScalarCircuit, names: Sequence[str]) -> None:
@@ -60,19 +80,12 @@ def require_none_of_slots(circuit: ScalarCircuit, names: Sequence[str]) -> None:
     Raises:
         InvalidArgumentError: There are some.
     """
-    if not names:
-        return
-    beyond = beyond_arithmetic(circuit)
-    line = "" if beyond is None else circuit.origins[beyond]
-    what = "as on='bits' asks for"
-    if beyond is not None:
-        operation = circuit.operations[beyond]
-        name = operation.function if isinstance(operation, Applied) else ""
-        what = f"for the {name}{f' at {line}' if line else ''}"
-    raise InvalidArgumentError(
-        f"cannot compile {circuit.title}: expected no {', '.join(f'{name}=' for name in names)} "
-        f"for a program on bits, {what}; leave them out"
-    )
+    if names:
+        raise InvalidArgumentError(
+            f"cannot compile {circuit.title}: expected no "
+            f"{', '.join(f'{name}=' for name in names)} for a program on bits, got some; it is "
+            f"{reason_for_bits(circuit)}; leave them out"
+        )
 
 
 def without_dead_functions(circuit: ScalarCircuit) -> ScalarCircuit:

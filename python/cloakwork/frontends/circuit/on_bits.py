@@ -9,6 +9,7 @@ from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError
+from cloakwork.frontends.circuit.engines import reason_for_bits
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.staging import Staged
 from cloakwork.plan.boolean.to_program import program_of_gates
@@ -54,7 +55,8 @@ def compiled_on_bits(
     """
     gates = gates_of_function(made, declared, bits, after)
     program = program_of_gates(gates, after=after, **options)
-    return replace(program, packing=BitIntegerPacking(program.inputs, program.outputs, made.form))
+    packing = BitIntegerPacking(program.inputs, program.outputs, made.form)
+    return replace(program, packing=packing, way=reason_for_bits(made.circuit))
 
 
 def gates_of_function(
