@@ -33,6 +33,7 @@ MODULES = {
     "ckks": "ckks",
     "device.backend": "ckks",
     "ckks_noise": "ckks",
+    "gaussian": "ckks",
     "device.staying": "ckks",
     "ckks_estimates": "ckks",
     "clear_real": "ckks",

@@ -49,6 +49,7 @@ from cloakwork.schemes.base import (
 )
 from cloakwork.schemes.ckks_noise import NoiseModel, noise_of, powers_of
 from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
+from cloakwork.schemes.gaussian import GaussianDraws
 
 # What follows from a model of the noise and the scale of a value.
 _Deviation: TypeAlias = Callable[[NoiseModel, float], "float | NDArray[np.float64]"]
@@ -103,7 +104,9 @@ class ClearBackend(Backend[ClearVector]):
 
     def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
-        self._generator = np.random.default_rng(None if noise is None else [noise.seed, 1])
+        self._draws = GaussianDraws(
+            np.random.default_rng(None if noise is None else [noise.seed, 1])
+        )
         self._shared: dict[Itself[ClearVector], _Shared] = {}
 
     @_outgrowing
@@ -300,7 +303,7 @@ class ClearBackend(Backend[ClearVector]):
         """The value with an error of a deviation that follows from its scale."""
         if self._noise is None:
             return value
-        errors = _errors_like(value.slots, self._size(value, deviation), self._generator)
+        errors = _errors_like(value.slots, self._size(value, deviation), self._draws)
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
     def _size(self, value: ClearVector, deviation: _Deviation) -> float | NDArray[np.float64]:
@@ -311,12 +314,12 @@ class ClearBackend(Backend[ClearVector]):
 
 
 def _errors_like(
-    slots: Vector, size: float | NDArray[np.float64], generator: np.random.Generator
+    slots: Vector, size: float | NDArray[np.float64], draws: GaussianDraws
 ) -> NDArray[Any]:
     """Errors of a deviation, complex ones for complex numbers."""
-    errors: NDArray[Any] = generator.normal(scale=size, size=slots.shape)
+    errors: NDArray[Any] = size * draws.vector(len(slots))
     if np.iscomplexobj(slots):
-        errors = errors + 1j * generator.normal(scale=size, size=slots.shape)
+        errors = errors + 1j * (size * draws.vector(len(slots)))
     return errors
 
 
@@ -408,14 +411,16 @@ class ClearKey(NoKey):
 
     def __init__(self, noise: NoiseModel | None = None) -> None:
         self._noise = noise
-        self._generator = np.random.default_rng(None if noise is None else [noise.seed, 0])
+        self._draws = GaussianDraws(
+            np.random.default_rng(None if noise is None else [noise.seed, 0])
+        )
 
     def encrypt(self, vector: Vector, *, level: int) -> ClearVector:
         """The vector at a level."""
         if self._noise is None:
             return ClearVector(vector.copy(), level)
         size = self._noise.times * self._noise.encryption(level)
-        return ClearVector(vector + _errors_like(vector, size, self._generator), level)
+        return ClearVector(vector + _errors_like(vector, size, self._draws), level)
 
 
 class RealScheme(SlotScheme):

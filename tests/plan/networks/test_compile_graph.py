@@ -168,7 +168,9 @@ def test_keeps_a_scale_where_a_smaller_one_has_no_parameters(
 def test_noise_that_outgrows_accepted_inputs_is_refused(
     monkeypatch: pytest.MonkeyPatch, plan: ModuleType
 ) -> None:
-    def expected_error(_network: object, runs: list[ClearRun], _noise: NoiseModel) -> float:
+    def expected_error(
+        _network: object, runs: list[ClearRun], _noise: NoiseModel, **_: float
+    ) -> float:
         return 2.0**-20 if runs else math.inf
 
     monkeypatch.setattr(plan, "expected_error", expected_error)

@@ -23,7 +23,7 @@ _DRAWS = 4
 # Errors that a deviation is estimated from: of a few, all may be small by chance.
 _NOISY_RESULTS = 16
 # So many results say as much in two draws, of which one finds the largest errors.
-_MANY_RESULTS, _FEWEST = 1 << 16, 2
+_MANY_RESULTS, _FEWEST = 1 << 10, 2
 # How far off the deviation of so many numbers is itself, in bits.
 DRAWN_BITS = math.log2(1 + 1 / math.sqrt(2 * _NOISY_RESULTS))
 # Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
@@ -64,7 +64,11 @@ class ClearRun:
 
 
 def expected_error(
-    readable: Readable, runs: Sequence[ClearRun], noise: NoiseModel, draws: int = _DRAWS
+    readable: Readable,
+    runs: Sequence[ClearRun],
+    noise: NoiseModel,
+    draws: int = _DRAWS,
+    enough: float = math.inf,
 ) -> float:
     """The largest error to expect of any of some runs under noise.
 
@@ -72,33 +76,49 @@ def expected_error(
     range. Rounding meets the secret, and the noise of a slot is its deviation times the secret's
     size there: both are Gaussian, and their product is above t deviations with probability
     exp(-sqrt(2) t). So errors are drawn under noise of both sizes, the usual one and that of the
-    noisiest slot.
+    noisiest slot. Of many results it is the run with the largest usual errors whose noisiest are
+    drawn.
+
+    Args:
+        readable: The program.
+        runs: Runs in the clear.
+        noise: The noise.
+        draws: Errors that are drawn for each result.
+        enough: An error from which on no further runs are looked at: the first that is as large is
+            returned.
     """
-    results = runs[0].results.size
-    times = math.log(results / _EXCESS) / math.sqrt(2)
-    usual = _deviation(_drawn(readable, runs, noise, draws))
-    noisiest = _deviation(_drawn(readable, runs, replace(noise, times=times), draws)) / times
+    size = runs[0].results.size
     # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
-    return max(max(usual, noisiest) * math.sqrt(2 * math.log(2 * results / _EXCESS)), 2.0**-52)
+    tail = math.sqrt(2 * math.log(2 * size / _EXCESS))
+    drawn: list[_Array] = []
+    deviations: list[float] = []
+    for run in runs:
+        drawn.append(_drawn(readable, run, noise, draws))
+        deviations.append(_deviation(drawn[-1]))
+        if not deviations[-1] * tail < enough:
+            return deviations[-1] * tail
+    usual = _deviation(np.concatenate(drawn, axis=1))
+    times = math.log(size / _EXCESS) / math.sqrt(2)
+    noisier = replace(noise, times=times)
+    some = [runs[int(np.argmax(deviations))]] if size >= _MANY_RESULTS else runs
+    most = np.concatenate([_drawn(readable, run, noisier, draws) for run in some], axis=1)
+    return max(max(usual, _deviation(most) / times) * tail, 2.0**-52)
 
 
-def _drawn(readable: Readable, runs: Sequence[ClearRun], noise: NoiseModel, least: int) -> _Array:
-    """Errors of the results of some runs, one draw of each run in a row."""
+def _drawn(readable: Readable, run: ClearRun, noise: NoiseModel, least: int) -> _Array:
+    """Errors of the results of a run, one draw in a row."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
-    size, copies = runs[0].results.size, runs[0].copies
+    size, copies = run.results.size, run.copies
     draws = max(min(least, _FEWEST) if size >= _MANY_RESULTS else least, -(-_NOISY_RESULTS // size))
     repeats = -(-draws // copies)
 
-    def errors(seed: int, run: ClearRun) -> _Array:
+    def errors(seed: int) -> _Array:
         made = results(readable.program, run.inputs, replace(noise, seed=seed))
         found = readable.unpack(made, copies * len(run.results))
-        return found.reshape(copies, *run.results.shape) - run.results
+        return (found.reshape(copies, *run.results.shape) - run.results).reshape(copies, -1)
 
-    seeds = [seed for seed in range(repeats) for _ in runs]
-    with ThreadPoolExecutor(min(len(seeds), os.cpu_count() or 1)) as threads:
-        drawn = list(threads.map(errors, seeds, [*runs] * repeats))
-    by_draw = np.reshape(drawn, (repeats, len(runs), copies, -1)).swapaxes(1, 2)
-    return by_draw.reshape(repeats * copies, -1)
+    with ThreadPoolExecutor(min(repeats, os.cpu_count() or 1)) as threads:
+        return np.concatenate([*threads.map(errors, range(repeats))])
 
 
 def _deviation(drawn: _Array) -> float:

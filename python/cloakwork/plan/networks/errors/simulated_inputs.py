@@ -15,12 +15,36 @@ from cloakwork.plan.networks.lower import LoweredNetwork
 from cloakwork.plan.reals.expected import ClearRun
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results as layer_results
-from cloakwork.runtime.simulate import results
 
 # Batches of inputs whose errors are simulated.
 _RUNS = 2
 
 _Array: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactBatch:
+    """A batch of a ciphertext's width, and what the network makes of it.
+
+    Args:
+        rows: The inputs, one a row.
+        results: The results of each in a row, which are those of all its programs without noise.
+    """
+
+    rows: _Array
+    results: _Array
+
+    @classmethod
+    def of(cls, graph: g.Graph, inputs: _Array, width: int) -> list[ExactBatch]:
+        """Inputs, one a row, in batches of a width."""
+        numbers = np.arange(-(-len(inputs) // width) * width) % len(inputs)
+        batches = inputs[numbers].reshape(-1, width, inputs.shape[1])
+        return [cls(rows, layer_results(graph, rows)) for rows in batches]
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute value of any result."""
+        return float(np.abs(self.results).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,8 +58,8 @@ class SimulatedInputs:
         copies: How often a batch stands in the slots, where each slot has an error of its own.
     """
 
-    usual: Sequence[_Array]
-    worst: Sequence[_Array]
+    usual: Sequence[ExactBatch]
+    worst: Sequence[ExactBatch]
     copies: int = 1
 
     @classmethod
@@ -45,33 +69,22 @@ class SimulatedInputs:
         """Of a calibration's outermost inputs, some of all kinds, and the first of the worst."""
         runs = min(_RUNS, -(-len(calibration.spread) // width))
         kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
-        spread = _batches(calibration.spread[kinds], width)
-        usual = _batches(calibration.outermost, width) + spread
+        spread = ExactBatch.of(graph, calibration.spread[kinds], width)
+        usual = ExactBatch.of(graph, calibration.outermost, width) + spread
         # Errors are largest where numbers are, more often than not; those of a softmax are not.
-        usual = sorted(usual, key=lambda rows: float(np.abs(layer_results(graph, rows)).max()))
-        growing = _batches(searched.usual, width)[:1]
-        return cls(usual[-_RUNS:] + growing, _batches(searched.worst, width)[:_RUNS])
+        usual = sorted(usual, key=lambda each: each.largest)
+        growing = ExactBatch.of(graph, searched.usual[:width], width)
+        worst = ExactBatch.of(graph, searched.worst[: _RUNS * width], width)
+        return cls(usual[-_RUNS:] + growing, worst)
 
     def usual_runs(self, network: LoweredNetwork) -> list[ClearRun]:
         """Runs of a network on the usual inputs."""
-        return exact_runs(network, self.usual, self.copies)
+        return [self._run(network, batch) for batch in self.usual]
 
     def worst_runs(self, network: LoweredNetwork) -> list[ClearRun]:
         """Runs of a network on the worst inputs."""
-        return exact_runs(network, self.worst, self.copies)
+        return [self._run(network, batch) for batch in self.worst]
 
-
-def _batches(inputs: _Array, width: int) -> list[_Array]:
-    """Inputs, one a row, in batches of a ciphertext's width."""
-    numbers = np.arange(-(-len(inputs) // width) * width) % len(inputs)
-    return list(inputs[numbers].reshape(-1, width, inputs.shape[1]))
-
-
-def exact_runs(network: LoweredNetwork, batches: Sequence[_Array], copies: int) -> list[ClearRun]:
-    """Runs of a network without noise, one for each batch of inputs."""
-    made: list[ClearRun] = []
-    for rows in batches:
-        inputs = network.pack(np.tile(rows, (copies, 1)))
-        found = network.unpack(results(network.program, inputs), copies * len(rows))
-        made.append(ClearRun(inputs, found[: len(rows)], copies))
-    return made
+    def _run(self, network: LoweredNetwork, batch: ExactBatch) -> ClearRun:
+        inputs = network.pack(np.tile(batch.rows, (self.copies, 1)))
+        return ClearRun(inputs, batch.results, self.copies)

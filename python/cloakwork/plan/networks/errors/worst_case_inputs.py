@@ -9,27 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.networks.calibration import Calibration
+from cloakwork.plan.networks.errors.effort import effort_for
+from cloakwork.plan.networks.errors.gradients import Gradients
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import by_parts, element_bounds, results, values
 
-# Inputs that each round starts from.
-_STARTS = 32
-_ROUNDS = 3
-# Halvings of the distance to where the first layer leaves its range.
-_HALVINGS = 10
 # Parts of an input's elements that a direction changes.
 _PARTS = (1.0, 0.25, 0.05)
-# Errors that growth is estimated from, and their deviation: small, and far above rounding.
-_DRAWS = 4
+# Of the errors that growth is estimated from: small, and far above rounding.
 _DEVIATION = 1e-6
-# Elements of each operand that directions are found for.
+# Elements of each operand that directions are found for, at most.
 _ELEMENTS = 4
-# How far an element is moved, as a part of its bound.
+# Moves of the inputs that these are found by, and how far, as a part of the bounds.
+_MOVES = 16
 _STEP = 2.0**-20
-# Inputs that are run through the network at once.
-_AT_ONCE = 256
-# Numbers in the table of slopes of one operand, at most.
-_LARGEST_TABLE = 1 << 25
+# Numbers that the layers of a network make, at most, for it to have directions.
+_MOST_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,38 +62,38 @@ def worst_case_inputs(graph: g.Graph, calibration: Calibration) -> WorstCaseInpu
         >>> np.abs(found[0]).round(1).tolist()
         [2.0]
     """
-    generator = np.random.default_rng(0)
-    errors = _errors(graph, generator)
-    stride = -(-len(calibration.spread) // _STARTS)
-    starts = np.concatenate([calibration.outermost, calibration.spread[::stride]])
+    generator, effort = np.random.default_rng(0), effort_for(graph)
+    errors = _errors(graph, generator, effort.draws)
+    kinds = calibration.outermost, calibration.spread
+    starts = np.concatenate([each[:: -(-len(each) // effort.starts)] for each in kinds])
     starts = starts[_accepted(graph, starts)]
     if not len(starts):
         return WorstCaseInputs(calibration.outermost, calibration.outermost)
     growth = _growth(graph, starts, errors)
     usual = starts[np.argsort(-growth)]
     bounds = element_bounds(graph)
-    aligned = aligned_directions(graph, starts[0]) * bounds
+    aligned = aligned_directions(graph, starts[0], effort.aligned) * bounds
     directions = np.concatenate([starts - starts.mean(axis=0), aligned])
     starts = np.concatenate([starts, np.repeat(starts[:1], len(aligned), axis=0)])
     growth = np.concatenate([growth, np.repeat(growth[:1], len(aligned))])
-    for _ in range(_ROUNDS):
-        ends = _line_ends(graph, starts, directions)
+    for _ in range(effort.rounds):
+        ends = _line_ends(graph, starts, directions, effort.halvings)
         starts = np.concatenate([starts, ends])
         growth = np.concatenate([growth, _growth(graph, ends, errors)])
-        order = np.argsort(-growth)[:_STARTS]
+        order = np.argsort(-growth)[: effort.starts]
         starts, growth = starts[order], growth[order]
         directions = _random_directions(starts.shape, generator) * bounds
     return WorstCaseInputs(starts, usual)
 
 
-def _line_ends(graph: g.Graph, starts: g.Array, directions: g.Array) -> g.Array:
+def _line_ends(graph: g.Graph, starts: g.Array, directions: g.Array, halvings: int) -> g.Array:
     """The last accepted input of each line."""
     bounds = element_bounds(graph)
     sizes = np.abs(directions / bounds).max(axis=1, keepdims=True, initial=0.0)
     steps = 2 * directions / np.where(sizes > 0, sizes, 1.0)
     near, far = np.zeros_like(sizes), np.ones_like(sizes)
     middle, ends = far, starts
-    for _ in range(_HALVINGS):
+    for _ in range(halvings):
         # A line that has come to a bound of the input goes on along it.
         inputs = np.clip(starts + middle * steps, -bounds, bounds)
         accepted = _accepted(graph, inputs)
@@ -135,7 +130,7 @@ def _accepted(graph: g.Graph, rows: g.Array) -> NDArray[np.bool_]:
     return np.concatenate(by_parts(graph, are_within, rows))
 
 
-def _errors(graph: g.Graph, generator: np.random.Generator) -> list[dict[int, g.Array]]:
+def _errors(graph: g.Graph, generator: np.random.Generator, draws: int) -> list[dict[int, g.Array]]:
     """Draws of errors for the results of the nodes that become ciphertexts."""
     sizes = dict.fromkeys(range(len(graph.inputs)), 1.0)
     for number, node in enumerate(graph.nodes):
@@ -152,7 +147,7 @@ def _errors(graph: g.Graph, generator: np.random.Generator) -> list[dict[int, g.
             number: generator.normal(scale=_DEVIATION * size, size=graph.nodes[number].shape)
             for number, size in sizes.items()
         }
-        for _ in range(_DRAWS)
+        for _ in range(draws)
     ]
 
 
@@ -167,13 +162,13 @@ def _growth(graph: g.Graph, rows: g.Array, draws: list[dict[int, g.Array]]) -> g
     return np.asarray(np.nan_to_num(squares, nan=np.inf).max(axis=1))
 
 
-def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
-    """Directions of the inputs' elements, each 1 or -1 times its bound, and their opposites.
+def aligned_directions(graph: g.Graph, start: g.Array, most: int) -> g.Array:
+    """Up to so many directions, 1 or -1 for every input's element, each with its opposite.
 
     Along such a direction an element of a product's operand grows as fast as it can: the signs
     of slopes (Goodfellow, Shlens, Szegedy, "Explaining and harnessing adversarial examples",
-    ICLR 2015), measured by moving one element after another. The elements that depend most on
-    the inputs are taken. Operands of too many elements are left out.
+    ICLR 2015). The elements are taken that depend most on the inputs, as moves at random tell.
+    Networks of too many numbers have no such directions.
 
     Example:
         >>> nodes = [g.node("x", g.InputLayer((2,), bound=1.0), (), [])]
@@ -181,41 +176,35 @@ def aligned_directions(graph: g.Graph, start: g.Array) -> g.Array:
         >>> for name, layer, inputs in [("a", difference, (0,)), ("product", g.Multiply(), (1, 1)),
         ...                             ("y", g.OutputLayer(), (2,))]:
         ...     nodes.append(g.node(name, layer, inputs, nodes))
-        >>> aligned_directions(g.build(nodes), np.zeros(2)).tolist()
+        >>> aligned_directions(g.build(nodes), np.zeros(2), 8).tolist()
         [[1.0, -1.0], [-1.0, 1.0]]
     """
-    steps = element_bounds(graph) * _STEP
-    size = start.size
-    operands = sorted(
-        {
-            operand
-            for node in graph.nodes
-            if isinstance(node.operation, g.Multiply)
-            for operand in node.inputs
-            if size * prod(graph.nodes[operand].shape) <= _LARGEST_TABLE
-        }
-    )
+    factors = [node.inputs for node in graph.nodes if isinstance(node.operation, g.Multiply)]
+    operands = sorted({operand for inputs in factors for operand in inputs})
+    operands = operands[:: -(-2 * len(operands) // most) or 1]
     found: list[g.Array] = []
-    if operands:
-        slopes = _slopes(graph, start, steps, operands)
-        for table in slopes.values():
-            most = np.argsort(-np.abs(table).sum(axis=0))[:_ELEMENTS]
-            found += [np.where(table[:, each] < 0, -1.0, 1.0) for each in most]
+    if operands and sum(prod(node.shape) for node in graph.nodes) <= _MOST_NUMBERS:
+        each = min(_ELEMENTS, most // (2 * len(operands)))
+        moved = _moved_most(graph, start, operands, each)
+        gradients = Gradients(graph, start)
+        for operand, elements in moved.items():
+            found += [np.where(slopes < 0, -1.0, 1.0) for slopes in gradients.of(operand, elements)]
     both = np.array([sign * each for each in found for sign in (1.0, -1.0)])
-    return both.reshape(-1, size)
+    return both.reshape(-1, start.size)
 
 
-def _slopes(
-    graph: g.Graph, start: g.Array, steps: g.Array, operands: list[int]
-) -> dict[int, g.Array]:
-    """For each operand how much its elements, in columns, change by a step of each input's."""
-    parts: dict[int, list[g.Array]] = {each: [] for each in operands}
-    for first in range(0, start.size, _AT_ONCE):
-        rows = np.arange(first, min(first + _AT_ONCE, start.size))
-        moved = np.tile(start, (len(rows) + 1, 1))
-        moved[np.arange(len(rows)), rows] += steps[rows]
-        for number, made in enumerate(values(graph, moved)):
-            if number in parts:
-                flat = made.reshape(len(made), -1)
-                parts[number].append(flat[:-1] - flat[-1])
-    return {number: np.concatenate(each) for number, each in parts.items()}
+def _moved_most(
+    graph: g.Graph, start: g.Array, operands: list[int], count: int
+) -> dict[int, list[int]]:
+    """For each operand the elements that small moves of the inputs change most."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (_MOVES, start.size))
+    rows = start + np.concatenate(
+        [np.zeros((1, start.size)), signs * element_bounds(graph) * _STEP]
+    )
+    moved: dict[int, list[int]] = {}
+    for number, made in enumerate(values(graph, rows)):
+        if number in operands:
+            flat = made.reshape(len(made), -1)
+            sizes = np.sum((flat[1:] - flat[0]) ** 2, axis=0)
+            moved[number] = np.argsort(-sizes)[:count].tolist()
+    return moved

@@ -9,7 +9,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.networks.diagonals import product_cost
 from cloakwork.plan.networks.packings.convolution import (
     Grid,
     ImageGrid,
@@ -18,6 +17,7 @@ from cloakwork.plan.networks.packings.convolution import (
     token_rows,
 )
 from cloakwork.plan.networks.packings.derived import derived_packings
+from cloakwork.plan.networks.packings.product_prices import ProductPrices
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
 from cloakwork.programs.places import Places
@@ -87,7 +87,7 @@ def chosen_packings(
     network: StagedNetwork, slots: int, costs: Costs, level_price: float = 0.0
 ) -> tuple[tuple[Places, ...], float]:
     """The packings of all stages that together cost least, and their price."""
-    options = _options(network, slots)
+    options, products = _options(network, slots), ProductPrices(costs)
     prices: list[Prices] = []
     for group, found in options.items():
         tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)
@@ -101,7 +101,7 @@ def chosen_packings(
             for j, (other, after) in enumerate(options[out]):
                 # From one grid to another hardly two elements share a diagonal.
                 if grid is None or other is None or grid == other:
-                    table[i, j] = product_cost(matrix, before, after, costs, level).price
+                    table[i, j] = products.price(matrix, before, after, level)
         if into == out:
             prices.append(Prices((into,), table.diagonal()))
         else:
