@@ -9,7 +9,7 @@ import numpy as np
 
 from cloakwork.frontends.nn.call import TorchCall, Value, array_of
 from cloakwork.frontends.nn.known import without_batch
-from cloakwork.frontends.nn.masked import Masked, held_apart
+from cloakwork.frontends.nn.masked import Masked, held_apart, is_lowest
 from cloakwork.frontends.nn.rearranging import spread_term
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
@@ -159,6 +159,7 @@ def _sum_with_mask(call: TorchCall, left: Any, right: Any) -> Value:
         np.broadcast_to(1.0 - unseen, shape),
         partial(sum_of, call, left, visible, 1.0),
         partial(sum_of, call, left, known, 1.0) if is_finite else None,
+        is_lowest(known),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr
 from dataclasses import replace
 from importlib.util import find_spec
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import (
     CaptureError,
+    CloakworkError,
     MissingDependencyError,
     NotFiniteError,
     NotRealError,
@@ -201,6 +202,9 @@ def _advice(module: torch.nn.Module) -> str:
     given = "give inputs that it takes along a first axis"
     if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
         given += ", multiply one-hot rows by an Embedding's weight"
+    if getattr(getattr(module, "config", None), "use_cache", False):
+        # Models of Hugging Face keep keys and values for the next token.
+        given += ", known={'use_cache': False} where it keeps what it computed"
     return (
         f"{given}, and make its forward take and return tensors, tuples or dicts of them, and "
         "decide nothing by their numbers"
@@ -240,7 +244,11 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 name, batch = ports[node.name]
                 values[node.name] = trace.append(name, g.InputLayer(tuple(batch.shape[1:])))
             case "call_function":
-                values[node.name] = _called(trace, node, values, inputs)
+                try:
+                    values[node.name] = _called(trace, node, values, inputs)
+                except UnsupportedLayerError as refusal:
+                    _require_all_inputs(node, ports, refusal)
+                    raise
             case "output":
                 # Torch adds inputs and buffers that were changed in place to the results.
                 results = [_finite(values.get(str(name))) for name in signature.user_outputs]
@@ -248,6 +256,23 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
     return g.build(trace.nodes, form)
+
+
+def _require_all_inputs(
+    node: torch.fx.Node, ports: Mapping[str, tuple[str, torch.Tensor]], refusal: CloakworkError
+) -> None:
+    """Say that inputs may be known where what is refused depends on these alone."""
+    before, left = {node}, [node]
+    while left:
+        new = set(left.pop().all_input_nodes) - before
+        before |= new
+        left += new
+    used = [name for placeholder, (name, _) in ports.items() if placeholder in map(str, before)]
+    if len(used) < len(ports):
+        raise UnsupportedLayerError(
+            f"{refusal}; or give {' and '.join(map(repr, used))} by known={{...}} to "
+            "cloakwork.nn.compile, if everybody may know it"
+        ) from refusal
 
 
 def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:

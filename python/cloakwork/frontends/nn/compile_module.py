@@ -18,6 +18,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.frontends.nn.kept import kept
+from cloakwork.frontends.nn.known_inputs import with_known_inputs
 from cloakwork.frontends.nn.module_ports import module_inputs
 from cloakwork.frontends.nn.required_module import results_of_module
 from cloakwork.frontends.nn.results import following_results
@@ -52,6 +53,7 @@ def compile(
     bootstrap: bool | None = None,
     cache: str | os.PathLike[str] | None = None,
     after: Mapping[str, Any] = MappingProxyType({}),
+    known: Mapping[str, Any] = MappingProxyType({}),
 ) -> Program:
     """Make a program of a trained network that runs on encrypted inputs.
 
@@ -97,6 +99,9 @@ def compile(
             `cloakwork.result`. Samples of such an input are what `run_clear` of the other program
             gives. That ranges of layers hold for all results is then yours to know: no client sees
             the inputs of both programs.
+        known: Further arguments of `forward` by name, which everybody knows: an attention mask of
+            a padding, position ids, `use_cache=False`. A tensor has the batch as its first axis,
+            and the same for every input.
 
     Raises:
         PlanMismatchError: The plan computes something else than the module.
@@ -157,6 +162,7 @@ def compile(
     steps = 1 + STEPS + len(options.rings)
     with announced_steps(f"compiling {options.title}", total=steps) as announce:
         announce("reading the module")
+        module = with_known_inputs(module, known)
         graph = capture(module, sample)
         names = [each.name for each in graph.inputs]
         results, options = following_results(after, names, options)

@@ -13,6 +13,8 @@ from cloakwork.programs.ir import layers as g
 # A softmax gives numbers as low no weight beside others, in float64 either; those in between might
 # have some.
 _LOW, _HIGH = -1e4, -5e3
+# What is added to as low numbers is lost to rounding.
+_LOWEST = -1e30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,11 +25,24 @@ class Masked:
         seen: Ones for elements that count, zeros for those that do not, of the value's shape.
         value: Makes the value, with any numbers where low ones stand.
         plain: Makes the value with the numbers that do stand there; None where one is infinite.
+        is_equal: Whether these numbers are one and the same, whatever was added to them.
     """
 
     seen: g.Array
     value: Callable[[], Term]
     plain: Callable[[], Term] | None
+    is_equal: bool = False
+
+
+def is_lowest(known: g.Array) -> bool:
+    """Whether those of known numbers that hide elements are one, and what is added to them lost.
+
+    Example:
+        >>> is_lowest(np.array([0.0, -1e38])), is_lowest(np.array([0.0, -1e9]))
+        (True, False)
+    """
+    low = known[known < _HIGH]
+    return bool(low.size) and bool((low == low[0]).all()) and _LOWEST >= low[0] > -np.inf
 
 
 def held_apart(known: g.Array) -> tuple[g.Array, g.Array]:

@@ -59,12 +59,23 @@ def softmax(call: TorchCall) -> Term:
     # The batch, too, counts as an axis.
     axis = int(call.arguments["dim"]) % (value.seen.ndim + 1) - 1
     mask = np.moveaxis(value.seen, axis, -1)
-    is_seen = bool(mask.any(-1).all())
+    rows: g.Array = mask.max(-1, keepdims=True)
+    if value.is_equal and not rows.all():
+        return _softmax(
+            _of_rows(call, first, value, np.moveaxis(rows, -1, axis)), mask + 1.0 - rows
+        )
+    is_seen = bool(rows.all())
     make = value.value if is_seen else value.plain
     if make is None:
         raise call.unsupported("a mask that hides all elements", "leave one in each row")
     plain = replace(call, arguments={**call.arguments, first: make()})
     return _softmax(plain, mask if is_seen else None)
+
+
+def _of_rows(call: TorchCall, name: str, value: Masked, rows: g.Array) -> TorchCall:
+    """The softmax of zeros in the rows of which nothing is seen, as their numbers are equal."""
+    kept = g.Affine(rows, np.zeros((1,) * rows.ndim))
+    return replace(call, arguments={**call.arguments, name: call.append(kept, value.value())})
 
 
 def _softmax(call: TorchCall, mask: g.Array | None) -> Term:
