@@ -1,4 +1,4 @@
-"""Softmaxes whose scores are halved, and which are."""
+"""Softmaxes whose scores are shifted and halved, and which are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cloakwork.plan.networks.calibration import calibrate
+from cloakwork.plan.networks.normalisers import fewest_levels, least_part, normaliser
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.programs.ir import layers as g
@@ -42,12 +43,63 @@ def narrowed(graph: g.Graph, rows: np.ndarray, degrees: Mapping[str, int] | None
 
 def halvings(graph: g.Graph, spread: float) -> int:
     rows = np.array([[0.0] * SIZE, [spread] + [-spread / 4] * 4])
-    return (len(narrowed(graph, rows).nodes) - len(graph.nodes)) // 4
+    nodes = narrowed(graph, rows).nodes
+    return sum(isinstance(each.operation, g.PolynomialLayer) for each in nodes) // 2
 
 
 def test_scores_are_halved_the_more_often_the_farther_they_lie_apart() -> None:
     counts = [halvings(softmax(), spread) for spread in (1.0, 5.0, 10.0, 20.0, 60.0)]
-    assert counts == [0, 0, 1, 2, 4]
+    assert counts == [0, 0, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("spread", "halvings", "depth"), [(2.0**11, 1, 14), (2.0**11, 2, 18), (2.0**43, 0, np.inf)]
+)
+def test_rough_divisions_take_the_fewest_levels(spread: float, halvings: int, depth: float) -> None:
+    found = fewest_levels(spread**0.5**halvings, 16, halvings, 9, 0.25)
+    assert found.depth == depth
+    assert sum(each.squarings for each in found.all) == halvings
+
+
+@pytest.mark.parametrize(("low", "high", "levels"), [(0.5, 2.0, 1), (0.7, 90.0, 3), (1e-3, 1.0, 6)])
+def test_what_is_divided_roughly_is_a_known_part(low: float, high: float, levels: int) -> None:
+    made, sums = normaliser(low, high, levels), np.geomspace(low, high, 10**5)
+    reached = np.polynomial.Chebyshev(made.coefficients, domain=[low, high])(sums) * sums
+    assert len(made.coefficients) == 2**levels
+    assert reached.min() == pytest.approx(least_part(high / low, levels))
+    assert reached.max() <= 15 / 16 + 1e-9
+
+
+def of_centred_scores(rows: int) -> g.Graph:
+    """A softmax along the last axis of each of two heads, the mean of a row subtracted."""
+    nodes = [g.node("x", g.InputLayer((2, rows, SIZE)), (), [])]
+
+    def append(operation: g.Operation, *inputs: int) -> int:
+        nodes.append(g.node("softmax", operation, inputs, nodes))
+        return len(nodes) - 1
+
+    centred = append(g.LinearLayer(np.eye(SIZE) - 1.0 / SIZE, np.zeros(SIZE)), 0)
+    powers = append(g.Activation("exp", unit=1.0), centred)
+    sums = append(g.LinearLayer(np.ones((SIZE, SIZE)), np.zeros(SIZE)), powers)
+    found = append(g.Multiply(), powers, append(g.Activation("reciprocal"), sums))
+    nodes.append(g.node("y", g.OutputLayer(), (found,), nodes))
+    return g.build(nodes)
+
+
+def test_one_number_for_each_head_brings_sums_together() -> None:
+    """Scores of two heads that lie 40 apart: no mean is subtracted, which would take a level."""
+    rng = np.random.default_rng(1)
+    scores = (
+        rng.normal(0, 0.3, (30, 2, 3, SIZE)) + np.array([-20.0, 20.0])[:, np.newaxis, np.newaxis]
+    )
+    rows, graph = scores.reshape(30, -1), of_centred_scores(3)
+    narrower = narrowed(graph, rows)
+    layers = [type(each.operation) for each in narrower.nodes]
+    assert layers.count(g.LinearLayer) == 1
+    assert g.PolynomialLayer not in layers
+    [shifts] = [each.operation for each in narrower.nodes if isinstance(each.operation, g.Affine)]
+    assert shifts.shift.shape == (2, 1, 1)
+    np.testing.assert_allclose(evaluate(narrower, scores), evaluate(graph, scores), atol=1e-12)
 
 
 @pytest.mark.parametrize("mask", [None, np.array([1.0, 1.0, 0.0, 1.0, 0.0])])

@@ -142,7 +142,11 @@ def _settled(
 ) -> tuple[Fitted, Calibration] | None:
     """A fit within whose ranges all inputs stay, and these ranges; None where none settles."""
     for _ in range(_ROUNDS):
-        fitted = fit_to(calibration)
+        try:
+            fitted = fit_to(calibration)
+        except ActivationFitError:
+            # Its numbers outgrow the ranges that polynomials are near functions on.
+            return None
         received = calibrate(fitted.graph, batches, _within_range)
         if _is_within_ranges(fitted.graph, received):
             return fitted, calibration

@@ -1,32 +1,50 @@
-"""Softmaxes of scores that lie far apart, made of softmaxes of scores that lie closer.
+"""Softmaxes in the fewest levels: of scores that lie far apart, by softmaxes of closer ones.
 
 The sum of a softmax's powers is divided by, and no polynomial is near 1 / x over a range as wide as
 e to the power of twenty. The softmax of x is the square of the softmax of x / 2, divided by its
 sum, and the sum of the squares of n numbers that have the sum 1 is between 1 / n and 1. (Cho,
-Hanrot, Kim, Park, Stehlé, "Fast and accurate homomorphic softmax evaluation", CCS 2024.)
+Hanrot, Kim, Park, Stehlé, "Fast and accurate homomorphic softmax evaluation", CCS 2024.) All
+divisions but the last may be rough (`plan.networks.normalisers`).
+
+A number that is added to all scores of a row changes nothing: one for each head brings the sums of
+all heads to one range, which may be as narrow as that of scores with the mean of each row
+subtracted, and takes no level.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
 from cloakwork.plan.networks.calibration import Calibration, calibrate
+from cloakwork.plan.networks.normalisers import (
+    fewest_levels,
+    least_part,
+    normaliser,
+)
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.softmaxes import (
+    SeenScores,
+    Softmax,
+    before_centring,
+    seen_scores,
+    softmaxes_of,
+)
 from cloakwork.programs.ir import layers as g
 
-# Degrees up to which 1 / x is taken of the sum itself, and of the sum of powers of scores that
-# were divided: each division by two takes seven levels or more.
-_MOST, _MOST_OF_HALVES = 200, 120
-_MOST_HALVINGS = 8
-# Scores whose powers need not be halved, beside the mean of all, and the largest that are left of
-# those that are: powers take as many bits more than the least sum.
+_MOST_HALVINGS = 6
+# The largest scores beside the mean of those of the least sum, whether they are halved or not:
+# powers take as many bits more than the least sum.
 _LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
+# Sums of inputs that errors bring beyond the margin are divided by as well.
+_SLACK = 1.1
 
-_SQUARE = (0.0, 0.0, 1.0)
+# Of what was divided, which needs no scaling.
+_SQUARE = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
 
 
 def with_narrower_softmaxes(
@@ -35,7 +53,7 @@ def with_narrower_softmaxes(
     batches: Iterable[g.Array],
     options: NetworkOptions,
 ) -> tuple[g.Graph, Calibration]:
-    """The same network, those of whose softmaxes that no polynomials are near have halved scores.
+    """The same network, whose softmaxes have their scores shifted, and halved where that helps.
 
     Example:
         >>> ones = g.LinearLayer(np.ones((2, 2)), np.zeros(2))
@@ -52,63 +70,93 @@ def with_narrower_softmaxes(
         ...     options = NetworkOptions(precision=8)
         ...     return len(with_narrower_softmaxes(network, seen, batch, options)[0].nodes)
         >>> layers([1.0, 0.0]), layers([9.0, -9.0], [0.0, 0.0])
-        (6, 11)
+        (7, 11)
     """
     softmaxes = [
-        found for number in range(len(graph.nodes)) if (found := _softmax_at(graph, number))
-    ]
-    halvings = {
-        each: count
-        for each in softmaxes
+        each
+        for each in softmaxes_of(graph)
         # No degree of its reciprocal was given.
         if {graph.nodes[each.parts].name, "reciprocal"}.isdisjoint(options.degrees or ())
-        and (count := _halvings(each, calibration, options))
-    }
-    if not halvings:
+    ]
+    ways = _ways(graph, softmaxes, batches, options)
+    if not ways:
         return graph, calibration
-    narrower, numbers = _narrowed(graph, halvings)
+    narrower, numbers = _narrowed(graph, ways)
     seen = calibrate(narrower, batches)
     # All that was seen counts, also where samples could be read only once.
-    changed = {number for each in halvings for number in each.changed}
+    changed = {number for each, way in ways.items() for number in _changed(graph, each, way)}
     kept = [number for number in range(len(graph.nodes)) if number not in changed]
     now = np.array(numbers)[kept]
     seen.lows[now] = np.minimum(seen.lows[now], calibration.lows[kept])
     seen.highs[now] = np.maximum(seen.highs[now], calibration.highs[kept])
-    firsts = {numbers[each.parts] for each in halvings}
-    precise = _with_relative_errors(narrower, seen, firsts)
-    return precise, replace(seen, samples=calibration.samples)
+    return narrower, replace(seen, samples=calibration.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Division:
+    """What numbers are multiplied by to be divided by their sum, and squarings after that."""
+
+    reciprocal: g.Activation | g.PolynomialLayer
+    squarings: int
+
+
+# Sums are at most 1, and so these are at least.
+_LAST = _Division(g.Activation("reciprocal", unit=1.0), 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Softmax:
-    """The numbers of the nodes of a softmax, and its sum.
+class _Way:
+    """What powers are taken of, and the divisions by sums that follow.
 
     Args:
-        powers: The exponential.
-        counted: The powers that no mask leaves out.
-        sums: Their sum.
-        parts: What they are multiplied by.
-        product: The result.
-        sum: The layer that makes the sum.
+        scores: The node of the scores.
+        halvings: How often they are halved.
+        shift: What is added then, to those of each head.
+        divisions: By the sum of powers, and by those of the squares after.
+        depth: The levels of all.
     """
 
-    powers: int
-    counted: int
-    sums: int
-    parts: int
-    product: int
-    sum: g.LinearLayer
-
-    @property
-    def changed(self) -> tuple[int, ...]:
-        """The nodes whose numbers are others where scores are halved."""
-        return self.powers, self.counted, self.sums, self.parts
+    scores: int
+    halvings: int
+    shift: g.Array
+    divisions: tuple[_Division, ...]
+    depth: float
 
 
-def _narrowed(graph: g.Graph, halvings: Mapping[_Softmax, int]) -> tuple[g.Graph, list[int]]:
-    """The network with scores halved so often, and which of its layers is each that there was."""
-    powers = {each.powers: count for each, count in halvings.items()}
-    products = {each.product: (each, count) for each, count in halvings.items()}
+def _ways(
+    graph: g.Graph,
+    softmaxes: Sequence[Softmax],
+    batches: Iterable[g.Array],
+    options: NetworkOptions,
+) -> dict[Softmax, _Way]:
+    """The shallowest way of each softmax, none where no way is known."""
+    if not softmaxes:
+        return {}
+    tried = [
+        (each, scores)
+        for each in softmaxes
+        for scores in dict.fromkeys((before_centring(graph, each.scores), each.scores))
+    ]
+    found: dict[Softmax, list[_Way]] = {each: [] for each in softmaxes}
+    seen = seen_scores(graph, tried, range(_MOST_HALVINGS + 1), batches)
+    for (softmax, scores), of_scores in zip(tried, seen, strict=True):
+        found[softmax] += _ways_of_scores(softmax, scores, of_scores, options)
+    # Of as few levels powers of narrower scores are more precise.
+    best = {each: min(reversed(ways), key=lambda way: way.depth) for each, ways in found.items()}
+    return {each: way for each, way in best.items() if way.depth < math.inf}
+
+
+def _narrowed(graph: g.Graph, ways: Mapping[Softmax, _Way]) -> tuple[g.Graph, list[int]]:
+    """The network with scores halved, and which of its layers is each that there was."""
+    of_powers = {each.powers: way for each, way in ways.items()}
+    changed: dict[int, g.Operation] = {
+        # Of equal powers of the least sum, each is this part of it.
+        each.powers: g.Activation("exp", unit=1.0 / each.terms)
+        for each in ways
+    }
+    changed |= {each.parts: way.divisions[0].reciprocal for each, way in ways.items()}
+    products = {each.product: each for each in ways}
+    left_out = {each.scores for each, way in ways.items() if _is_left_out(graph, each, way)}
     nodes: list[g.Node] = []
     renamed: list[int] = []
 
@@ -118,89 +166,84 @@ def _narrowed(graph: g.Graph, halvings: Mapping[_Softmax, int]) -> tuple[g.Graph
 
     for number, node in enumerate(graph.nodes):
         inputs = [renamed[operand] for operand in node.inputs]
-        if number in powers:
-            ones = (1,) * len(node.shape)
-            part = g.Affine(np.full(ones, 2.0 ** -powers[number]), np.zeros(ones))
-            inputs = [append(node.name, part, *inputs)]
-        found = append(node.name, node.operation, *inputs)
+        if number in left_out:
+            renamed += inputs
+            continue
+        if number in of_powers:
+            way = of_powers[number]
+            scale = np.full_like(way.shift, 2.0**-way.halvings)
+            inputs = [append(node.name, g.Affine(scale, way.shift), renamed[way.scores])]
+        found = append(node.name, changed.get(number, node.operation), *inputs)
         if number in products:
-            softmax, count = products[number]
-            for _ in range(count):
-                squares = append(
-                    node.name, g.PolynomialLayer(_SQUARE, "monomial", -np.inf, np.inf), found
-                )
-                sums = append(node.name, softmax.sum, squares)
-                # Sums are at most 1, and so these are at least.
-                parts = append(node.name, g.Activation("reciprocal", unit=1.0), sums)
-                found = append(node.name, g.Multiply(), squares, parts)
+            softmax = products[number]
+            for before, division in pairwise(ways[softmax].divisions):
+                for _ in range(before.squarings):
+                    found = append(node.name, _SQUARE, found)
+                sums = append(node.name, softmax.sum, found)
+                reciprocals = append(node.name, division.reciprocal, sums)
+                found = append(node.name, g.Multiply(), found, reciprocals)
         renamed.append(found)
     return g.build(nodes, graph.form), renamed
 
 
-def _with_relative_errors(
-    graph: g.Graph, calibration: Calibration, reciprocals: Collection[int]
-) -> g.Graph:
-    """The network, whose reciprocals have errors that are small beside the least of them.
-
-    What is wrong by a part of itself stays so when it is squared and divided by its sum; what is
-    wrong by more than all of itself may be the largest after that.
-    """
-    nodes = list(graph.nodes)
-    for number in reciprocals:
-        [sums] = nodes[number].inputs
-        unit = 1.0 / float(calibration.highs[sums])
-        nodes[number] = replace(nodes[number], operation=g.Activation("reciprocal", unit=unit))
-    return g.build(nodes, graph.form)
+def _is_left_out(graph: g.Graph, softmax: Softmax, way: _Way) -> bool:
+    """Whether nothing takes the scores of a softmax any more."""
+    return way.scores != softmax.scores and graph.users[softmax.scores] == (softmax.powers,)
 
 
-def _softmax_at(graph: g.Graph, number: int) -> _Softmax | None:
-    """The softmax whose result a node is."""
-    product = graph.nodes[number]
-    if not isinstance(product.operation, g.Multiply):
-        return None
-    counted, parts = product.inputs
-    if not _is_activation(graph, parts, "reciprocal"):
-        return None
-    [sums] = graph.nodes[parts].inputs
-    total = graph.nodes[sums]
-    if not isinstance(total.operation, g.LinearLayer) or total.inputs != (counted,):
-        return None
-    powers = counted
-    if isinstance(graph.nodes[counted].operation, g.Affine):
-        # A mask leaves some of them out.
-        [powers] = graph.nodes[counted].inputs
-    if not _is_activation(graph, powers, "exp"):
-        return None
-    # Whatever else takes the powers wants them as they are.
-    users = {*graph.users[powers], *graph.users[counted], *graph.users[sums], *graph.users[parts]}
-    is_alone = users <= {counted, sums, parts, number}
-    return _Softmax(powers, counted, sums, parts, number, total.operation) if is_alone else None
+def _changed(graph: g.Graph, softmax: Softmax, way: _Way) -> tuple[int, ...]:
+    """The nodes whose numbers are others than they were."""
+    of_scores = (softmax.scores,) if _is_left_out(graph, softmax, way) else ()
+    return (*of_scores, softmax.powers, softmax.counted, softmax.sums, softmax.parts)
 
 
-def _is_activation(graph: g.Graph, number: int, function: str) -> bool:
-    operation = graph.nodes[number].operation
-    return isinstance(operation, g.Activation) and operation.function == function
+def _ways_of_scores(
+    softmax: Softmax, scores: int, seen: SeenScores, options: NetworkOptions
+) -> Iterator[_Way]:
+    """The ways of scores that a node makes, halved more and more often."""
+    centring = int(scores == softmax.scores)
+    for halvings, (least, most) in enumerate(zip(seen.least, seen.most, strict=True)):
+        # The least sum is 1 in every head, so that neither powers nor reciprocals are small.
+        shift = -least
+        low = float((seen.lows / 2.0**halvings + shift).min())
+        high = float((seen.highs / 2.0**halvings + shift).max())
+        if high + math.log(softmax.terms) <= (_LARGEST_OF_HALVES if halvings else _LARGEST):
+            spread = math.exp(float((most - least).max()))
+            divisions, depth = _divisions(softmax.terms, spread, halvings, options)
+            depth += _levels_of_powers(low, high, softmax.terms, options) + centring
+            yield _Way(scores, halvings, shift, divisions, depth)
 
 
-def _halvings(softmax: _Softmax, calibration: Calibration, options: NetworkOptions) -> int:
-    """How often the scores of a softmax are halved: as often as it takes, and no more."""
-    low, high = (float(each[softmax.sums]) for each in (calibration.lows, calibration.highs))
-    largest = math.log(float(calibration.highs[softmax.powers]))
-    if largest <= _LARGEST and _degree(high / low, options) <= _MOST:
-        return 0
-    least = math.ceil(math.log2(max(largest / _LARGEST_OF_HALVES, 2.0)))
-    # The least sum is about the number of powers, and the largest little more than one of them.
-    for count in range(least, _MOST_HALVINGS):
-        spread = (high / low) ** 0.5**count
-        if _degree(spread, options, math.log2(spread)) <= _MOST_OF_HALVES:
-            return count
-    return _MOST_HALVINGS
+def _divisions(
+    terms: int, spread: float, halvings: int, options: NetworkOptions
+) -> tuple[tuple[_Division, ...], float]:
+    """The divisions by sums of powers that take the fewest levels, and how many."""
+    widened = spread * ((1.0 + options.margin) * _SLACK) ** 2
+    found = fewest_levels(widened, terms, halvings, options.precision + 1, options.margin)
+    if not halvings:
+        # What is wrong by a part of itself stays so, whatever the sum.
+        return (_Division(g.Activation("reciprocal", unit=1.0 / spread), 0),), found.depth
+    low = 1.0 / (1.0 + options.margin) / _SLACK
+    high = low * widened
+    made: list[_Division] = []
+    for each in found.all:
+        made.append(_Division(normaliser(low, high, each.levels), each.squarings))
+        # Sums of n squares of numbers whose sum is known; and so of powers.
+        power = 2**each.squarings
+        least = least_part(high / low, each.levels) ** power / terms ** (power - 1)
+        low, high = least / _SLACK, _SLACK
+    return (*made, _LAST), found.depth
 
 
-def _degree(spread: float, options: NetworkOptions, more_bits: float = 0.0) -> float:
-    """About the degree of a polynomial near 1 / x from 1 to some number.
-
-    Its error falls by (sqrt(spread) - 1) / (sqrt(spread) + 1) from one degree to the next.
-    """
-    root = (1.0 + options.margin) * math.sqrt(spread)
-    return (options.precision + 1 + more_bits) * math.log(2.0) * root / 2
+def _levels_of_powers(low: float, high: float, terms: int, options: NetworkOptions) -> int:
+    """The levels of a polynomial near e^x, by the first term that it leaves out."""
+    half = (high - low) / 2 * (1.0 + options.margin)
+    allowed = -(options.precision + 1) * math.log(2.0) - math.log(terms)
+    levels, left_out = 0, math.inf
+    while left_out > allowed:
+        levels += 1
+        degree = 2**levels
+        left_out = (
+            (high + low) / 2 + degree * math.log(max(half / 2, 1e-9)) - math.lgamma(degree + 1)
+        )
+    return levels
