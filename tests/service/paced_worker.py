@@ -27,7 +27,8 @@ def main() -> None:
             _say(step)
             while not (pace / f"{number}").exists():
                 time.sleep(0.01)
-        _say({**worker.run(**json.loads(line)), "kept": worker.kept_bytes})
+        made = worker.run(**json.loads(line), tell=lambda *_: None)
+        _say({**made.written(), "kept": worker.kept_bytes})
 
 
 def _say(told: dict[str, object]) -> None:

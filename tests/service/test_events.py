@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import queue
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.base import progress
+from cloakwork.errors import NotServedError, StorageFullError
 from cloakwork.runtime.interface import Interface
 from cloakwork.service.client.answers import HttpAnswer
 from cloakwork.service.client.job_bar import job_bar
@@ -26,6 +29,7 @@ from cloakwork.service.server.jobs import Jobs
 from cloakwork.service.server.predicted import Prediction
 from cloakwork.service.server.settings import Settings
 from cloakwork.service.server.worker import Worker
+from cloakwork.service.server.worker_answers import Answers, WorkerResults
 from tests.service.in_thread import pace_workers, served
 from tests.service.paced_worker import STEPS
 from tests.service.serving import put
@@ -183,10 +187,9 @@ def test_what_a_strange_server_tells_does_nothing_to_a_terminal(
     assert "\x1b[2J" not in terminal.getvalue()
 
 
-def test_a_worker_says_how_far_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_worker_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_TELLING", 1e-9)
+    told = list[tuple[float, float, str]]()
     program = cw.compile(lambda x: x @ x, (16,), **SMALL)
     client, _ = program.keygen()
     put(tmp_path, norm=program)
@@ -200,14 +203,52 @@ def test_a_worker_says_how_far_it_is(
         f"{tmp_path}/results",
         takes=(0, 0),
         most=1 << 30,
+        tell=lambda *each: told.append(each),
     )
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    done = [each["done"] for each in told]
+    done = [each for each, _, _ in told]
     assert done == sorted(done)
     assert done[-1] == pytest.approx(1.0)
-    assert {each["of"] for each in told} == {1.0}
-    assert "multiply x by x" in {each["step"] for each in told}
-    assert made["peak_bytes"] > 0
+    assert {of for _, of, _ in told} == {1.0}
+    assert "multiply x by x" in {step for _, _, step in told}
+    assert made.peak_bytes > 0
+
+
+def test_answers_come_in_the_order_of_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client, _ = cw.compile(lambda x: x @ x, (16,), **SMALL).keygen()
+    sent, written = client.encrypt(np.ones(16)), WorkerResults.written
+    may_go_on = threading.Event()
+
+    def slowly(results: WorkerResults) -> dict[str, Any]:
+        may_go_on.wait()
+        if results.place.endswith("third"):
+            raise StorageFullError("cannot write")
+        return written(results)
+
+    monkeypatch.setattr(WorkerResults, "written", slowly)
+    with Answers() as answers:
+        answers.give(WorkerResults(sent, f"{tmp_path}/first", 1), 5)
+        # The next run is at work meanwhile.
+        assert capsys.readouterr().out == ""
+        may_go_on.set()
+        answers.tell(0.5, 1.0, "step")
+        answers.give(WorkerResults(sent, f"{tmp_path}/second", 2), 6)
+        answers.give(WorkerResults(sent, f"{tmp_path}/third", 3), 7)
+        answers.refuse(NotServedError("cannot run"), 8)
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each.get("done", each.get("kept")) for each in told] == [5, 0.5, 6, 7, 8]
+    assert (tmp_path / "first").read_bytes() == sent.to_bytes()
+
+
+def test_a_worker_that_cannot_answer_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, _ = cw.compile(lambda x: x @ x, (16,), **SMALL).keygen()
+    ended = queue.Queue[int]()
+    monkeypatch.setattr("os._exit", ended.put)
+    with Answers() as answers:
+        answers.give(WorkerResults(client.encrypt(np.ones(16)), f"{tmp_path}/none/results", 1), 5)
+        # Nobody asks for anything else.
+        assert ended.get(timeout=60) == 1
 
 
 def test_users_take_turns_in_the_queue(tmp_path: Path) -> None:

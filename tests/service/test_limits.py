@@ -153,7 +153,8 @@ def test_evaluators_are_kept_as_far_as_memory_goes(folder: Path) -> None:
             str(folder / "results"),
             takes=(10, 100),
             most=most,
-        )
+            tell=lambda *_: None,
+        ).written()
         expected.append((worker.kept_bytes, 10 * kept))
     assert all(found == kept for found, kept in expected), expected
     # Users of one program share it.

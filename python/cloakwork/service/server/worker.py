@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import resource
 import shutil
@@ -16,26 +15,21 @@ import sys
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from weakref import WeakValueDictionary
 
-from cloakwork.base.progress import followed
+from cloakwork.base.progress import Tell, followed
 from cloakwork.cluster import Dask
 from cloakwork.errors import CloakworkError
-from cloakwork.runtime import container
 from cloakwork.runtime.evaluator import Evaluator
 from cloakwork.runtime.load import load
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
-from cloakwork.runtime.storage import DirectFile, named_full_disk
-from cloakwork.service.hashes import blocks_of, hash_of
 from cloakwork.service.key_files import evaluator_of_files
-from cloakwork.service.problems import problem_of
 from cloakwork.service.run_inputs import RunInputs
+from cloakwork.service.server.worker_answers import Answers, WorkerResults
 
 # Of the processes of a machine whose memory is used up the system kills this one first.
 _FIRST_TO_GO = "1000"
-_REPLACED = os.O_CREAT | os.O_TRUNC | os.O_WRONLY
 
 
 class Worker:
@@ -68,44 +62,34 @@ class Worker:
         *,
         takes: tuple[int, int],
         most: int,
-    ) -> dict[str, Any]:
-        """Run a program on inputs, all of them files; write the results to one.
+        tell: Tell,
+    ) -> WorkerResults:
+        """Run a program on inputs, all of them files.
 
         Args:
             program: The program's file.
             keys: Those of evaluation keys.
             inputs: That of the inputs.
-            results: Where the results go.
+            results: Where the results are to go.
             state: Of a step, where its state is, and where the next one goes.
             takes: What an evaluator of it takes, and what its run takes.
             most: What the process may take.
-
-        Returns:
-            The hash of the results' file, and the most memory that the process took for it.
+            tell: Hears how far it is.
         """
         kept_bytes, run_bytes = takes
         _forget_peak()
         evaluator = self._evaluator((program, *keys), kept_bytes, most - run_bytes)
         given = load(inputs, RunInputs)
         kept = load(state[0], EncryptedState) if state else None
-        with followed(_tell):
+        with followed(tell):
             made = evaluator.run(
                 given.encrypted, given.clear(evaluator.program), state=kept, on=self._on
             )
         if state and kept:
             kept.save(state[1])
-        # The server reads them after this answer, and lets them outlast a loss of power. One that
-        # was killed may have left a process that still runs the same.
-        own = f"{results}.{os.getpid()}"
-        with (
-            named_full_disk(results, "free some"),
-            DirectFile(os.open(own, _REPLACED, 0o600), "wb") as file,
-        ):
-            container.Content(made._kind, made._record()).write_into(file)
-        os.replace(own, results)
         # Evaluators that are kept for other runs are not a part of this one.
         peak_bytes = max(0, _status("VmHWM") - (self.kept_bytes - kept_bytes))
-        return {"results": hash_of(blocks_of(Path(results))), "peak_bytes": peak_bytes}
+        return WorkerResults(made, results, peak_bytes)
 
     def _evaluator(self, files: tuple[str, ...], kept_bytes: int, most_of_others: int) -> Evaluator:
         """The evaluator of a program's file and those of keys; those used last stay beside it."""
@@ -141,24 +125,17 @@ def main() -> None:
     parser.add_argument("--cluster")
     parser.add_argument("--place", type=Path)
     asked = parser.parse_args()
-    hold(asked.memory)
-    on = None if asked.cluster is None else _cluster(asked.cluster, asked.place)
-    worker = Worker(insecure=asked.insecure, on=on)
-    for line in sys.stdin:
-        try:
-            told = worker.run(**json.loads(line))
-        except CloakworkError as error:
-            told = {"problem": problem_of(error)}
-        _say({**told, "kept": worker.kept_bytes})
-
-
-def _tell(done: float, of: float, step: str) -> None:
-    _say({"done": done, "of": of, "step": step})
-
-
-def _say(told: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
-    sys.stdout.flush()
+    with Answers() as answers:
+        hold(asked.memory)
+        on = None if asked.cluster is None else _cluster(asked.cluster, asked.place)
+        worker = Worker(insecure=asked.insecure, on=on)
+        for line in sys.stdin:
+            try:
+                made = worker.run(**json.loads(line), tell=answers.tell)
+            except CloakworkError as error:
+                answers.refuse(error, worker.kept_bytes)
+            else:
+                answers.give(made, worker.kept_bytes)
 
 
 def _cluster(address: str, place: Path) -> Dask:
