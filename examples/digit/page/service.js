@@ -39,15 +39,15 @@ export class Service {
   async run(program, digest, inputs) {
     const request = requestOf(program.fingerprint, digest, inputs);
     const path = `/v1/programs/${program.name}/jobs?keys=${digest}`;
-    const accepted = await this.#asked("POST", path, inputs);
-    requireSame(accepted, request);
-    const { job } = await accepted.json();
-    for (;;) {
-      const headers = { "wait-seconds": `${WAIT_SECONDS}` };
-      const found = await this.#asked("GET", `/v1/jobs/${job}`, undefined, headers);
+    const headers = { "wait-seconds": `${WAIT_SECONDS}` };
+    let found = await this.#asked("POST", path, inputs, headers);
+    requireSame(found, request);
+    while (found.status === WAITING) {
+      const { job } = await found.json();
+      found = await this.#asked("GET", `/v1/jobs/${job}`, undefined, headers);
       requireSame(found, request);
-      if (found.status !== WAITING) return new Uint8Array(await found.arrayBuffer());
     }
+    return new Uint8Array(await found.arrayBuffer());
   }
 
   async #asked(method, path, body, headers = {}) {

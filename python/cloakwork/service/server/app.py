@@ -263,6 +263,17 @@ class _Server:
     async def submit(self, request: Request, user: str) -> Response:
         """Take encrypted inputs, and put their run into the queue; its results if it ends soon."""
         wait = _wait_of(request)
+        # Nothing of the inputs is in memory while it waits.
+        name = await self._accepted(request, user)
+        job = await self._after(user, name, wait)
+        if wait and job.is_over:
+            return self._ended(job)
+        # A job of which its user knows is on the disk.
+        await asyncio.to_thread(self._sync, name)
+        return self._waiting(job)
+
+    async def _accepted(self, request: Request, user: str) -> str:
+        """The name of the job that a request asks for, which is in the queue."""
         name = await self._own.served(user, request.path_params["name"])
         keys = request.query_params.get("keys", "")
         program = self._store.program(name)
@@ -281,15 +292,9 @@ class _Server:
         if given.state is not None and self._begins(user, own):
             owner = Owner(user, given.state.key_id, program.fingerprint)
             self._jobs.states.take(owner, given.state.name, given.state.version, own)
-        job = self._jobs.accept(user, name, keys, request=wanted, takes=takes)
+        self._jobs.accept(user, name, keys, request=wanted, takes=takes)
         await self.runs.changed()
-        if wait:
-            job = await self._after(user, own, wait)
-            if job.is_over:
-                return self._ended(job)
-        # A job of which its user knows is on the disk.
-        await asyncio.to_thread(self._sync, own)
-        return self._waiting(job)
+        return own
 
     def _sync(self, job: str) -> None:
         """Let a job that was accepted outlast a loss of power."""
