@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import queue
 import sys
 import threading
@@ -54,6 +55,32 @@ def test_a_job_that_does_not_end_soon_is_told_of(address: str, tmp_path: Path) -
         late = server._connection.post(path, headers={"wait-seconds": "20"}, **asked)
         assert late.status_code == 200
         assert late.content == server._connection.get(early.headers["location"]).content
+
+
+def test_a_job_is_on_the_disk_before_its_user_knows_of_it(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, fsync = set[str](), os.fsync
+
+    def noted(file: int) -> None:
+        synced.add(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+        fsync(file)
+
+    with _as(address, tmp_path, "ada") as server:
+        client = server.interface("norm").client()
+        evaluator = server.evaluator("norm", client)
+        monkeypatch.setattr(os, "fsync", noted)
+        job = evaluator.submit(client.encrypt(np.ones(16)))
+        assert {"inputs", job.name, "jobs.sqlite-wal"} <= synced
+        assert "results" not in synced
+        _go_on(tmp_path, 0, 1, 2)
+        job.results()
+        assert "results" in synced
+        synced.clear()
+        # Whoever has the results need not come back to the inputs.
+        evaluator.run(client.encrypt(np.zeros(16)))
+        assert "results" in synced
+        assert not {"inputs", "jobs.sqlite-wal"} & synced
 
 
 @pytest.fixture
