@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from cloakwork.errors import InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
@@ -20,6 +20,7 @@ from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
+from cloakwork.plan.networks.packings.product_prices import ProductDiagonals
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
@@ -49,7 +50,7 @@ def bootstrapped(
     networks = [
         StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings
     ]
-    inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
+    inputs_of = cache(partial(SimulatedInputs.of, graph, calibration, searched))
     largest = max(math.prod(stage.shape) for stage in networks[0].stages)
     tried = [
         (log_n, network, batch)
@@ -64,9 +65,8 @@ def bootstrapped(
     def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
         log_n, network, batch = each
         announce(f"placing bootstraps in a ring of degree 2^{log_n}")
-        return on_first_chain(
-            options, log_n, lambda chain: _in_ring(network, inputs_of, options, chain, batch)
-        )
+        ring = _Ring(network, inputs_of, options, batch, ProductDiagonals())
+        return on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain))
 
     return cheapest_of(tried, attempt, price_of_one)
 
@@ -87,17 +87,31 @@ def has_bootstrapping(options: NetworkOptions) -> bool:
     return False
 
 
-def _in_ring(
-    network: StagedNetwork,
-    inputs_of: Callable[[int], SimulatedInputs],
-    options: NetworkOptions,
-    chain: RefreshingChain,
-    batch: int,
-) -> NetworkPlan:
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """What is planned in a ring, on one chain after another.
+
+    Args:
+        network: The network.
+        inputs_of: For each width of a ciphertext the inputs that errors are simulated on.
+        options: What is asked.
+        batch: Inputs of a run.
+        diagonals: Those of products that are known.
+    """
+
+    network: StagedNetwork
+    inputs_of: Callable[[int], SimulatedInputs]
+    options: NetworkOptions
+    batch: int
+    diagonals: ProductDiagonals
+
+
+def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     """The plan for one ring, of some levels."""
-    lanes = network.lanes(batch)
+    network, options = ring.network, ring.options
+    lanes = network.lanes(ring.batch)
     width = network.width(lanes)
-    inputs = inputs_of(width)
+    inputs = ring.inputs_of(width)
     costs, refreshing = chain.costs, chain.refreshing
     _require_shallow(network, refreshing, options)
     # Of a program of any depth: every level costs what the one in the middle does.
@@ -105,9 +119,13 @@ def _in_ring(
     typical = replace(costs, levels=(middle,) * (network.depth + 1))
     slots = refreshing.chain.slots
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
-    packings, _ = chosen_packings(network, slots // lanes, typical, level_price)
+    own = slots // lanes
+    packings, _ = chosen_packings(network, own, typical, level_price, ring.diagonals)
     whole, refreshable = lowered(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)
+
+    def bounds_of(program: LoweredNetwork) -> Bounds:
+        return bounds if program is whole else program.value_bounds(network.graph, width)
 
     def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
         allowed = _BEYOND * 2.0**-options.precision
@@ -120,7 +138,7 @@ def _in_ring(
             whole,
             together=[places.ciphertexts for places in whole.inputs],
             among=[[each for each in refreshable if (bounds[each] or 0.0) <= _UNIT], refreshable],
-            bounds=lambda program: program.value_bounds(network.graph, width),
+            bounds=bounds_of,
             precise_error=precise_error,
         )
     )
@@ -139,7 +157,7 @@ def _in_ring(
         tuple(found.bounds),
         ROUGH * error,
         found.price,
-        batch,
+        ring.batch,
         width,
         found.refreshing,
     )

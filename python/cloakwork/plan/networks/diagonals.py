@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.networks.laid_down import Periods, WeightsOfPatterns, laid_down
 from cloakwork.plan.networks.matrix import Matrix
@@ -53,16 +54,32 @@ def product_cost(
         >>> cost.diagonals, cost.rotations
         (2, 4)
     """
+    diagonals = diagonals_between(matrix, operand, result)
+    return cost_of_diagonals(diagonals, operand, result, costs, level)
+
+
+def diagonals_between(matrix: Matrix, operand: Places, result: Places) -> list[NDArray[np.int64]]:
+    """The diagonals of a product, for every pair of ciphertexts that has any.
+
+    Example:
+        >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
+        >>> [each.tolist() for each in diagonals_between(Matrix.of(np.ones((2, 16))), wide, narrow)]
+        [[0, 1]]
+    """
+    marks = laid_down(matrix, operand, result).marks(min(operand.period, result.period))
+    return [found for block in marks if len(found := np.flatnonzero(block))]
+
+
+def cost_of_diagonals(
+    found: Sequence[NDArray[np.int64]], operand: Places, result: Places, costs: Costs, level: int
+) -> ProductCost:
+    """What a product costs whose operand stands at a level, given its diagonals."""
     modulus = min(operand.period, result.period)
-    marks = laid_down(matrix, operand, result).marks(modulus)
     prices = costs.at(level)
     hoisted = costs.hoisted_share(level)
     rotations = diagonals = 0
     price = 0.0
-    for block in marks:
-        numbers = np.flatnonzero(block)
-        if not len(numbers):
-            continue
+    for numbers in found:
         split = cheapest_split(numbers, modulus, hoisted)
         rotations += split.rotations
         diagonals += len(numbers)

@@ -17,7 +17,7 @@ from cloakwork.plan.networks.packings.convolution import (
     token_rows,
 )
 from cloakwork.plan.networks.packings.derived import derived_packings
-from cloakwork.plan.networks.packings.product_prices import ProductPrices
+from cloakwork.plan.networks.packings.product_prices import ProductDiagonals, ProductPrices
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
 from cloakwork.programs.places import Places
@@ -84,10 +84,23 @@ def _spread(prices: Prices, choices: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def chosen_packings(
-    network: StagedNetwork, slots: int, costs: Costs, level_price: float = 0.0
+    network: StagedNetwork,
+    slots: int,
+    costs: Costs,
+    level_price: float = 0.0,
+    known: ProductDiagonals | None = None,
 ) -> tuple[tuple[Places, ...], float]:
-    """The packings of all stages that together cost least, and their price."""
-    options, products = _options(network, slots), ProductPrices(costs)
+    """The packings of all stages that together cost least, and their price.
+
+    Args:
+        network: The network.
+        slots: Slots of an input in a ciphertext.
+        costs: What operations cost at each level.
+        level_price: What a level of a ciphertext costs.
+        known: The diagonals of products that are known, where they are asked for more than once.
+    """
+    options = _options(network, slots)
+    products = ProductPrices(costs, known or ProductDiagonals())
     prices: list[Prices] = []
     for group, found in options.items():
         tally = np.asarray([each.ciphertexts for _, each in found], dtype=np.float64)

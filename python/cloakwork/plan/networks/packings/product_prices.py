@@ -1,67 +1,55 @@
-"""What products with matrices cost between packings, each kind of product priced once.
+"""What products with matrices cost between packings, the diagonals of each kind found once.
 
-The price of a product follows from which elements of its matrix are not 0, and from both packings:
-the layers of one shape that a deep network has one after another cost the same.
+The diagonals of a product follow from which elements of its matrix are not 0, and from both
+packings: they are the same in all layers of one shape that a deep network has, whatever operations
+cost, and so is their price at one level.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
-from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.diagonals import cost_of_diagonals, diagonals_between
 from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs, LevelCosts
 
 T = TypeVar("T")
-_Kind: TypeAlias = tuple[bytes, bytes, bytes, LevelCosts, LevelCosts]
+_Kind: TypeAlias = tuple[bytes, bytes, bytes]
 
 
-class ProductPrices:
-    """The prices of products with matrices.
-
-    Args:
-        costs: What operations cost at each level.
+class ProductDiagonals:
+    """The diagonals of products with matrices.
 
     Example:
-        >>> from cloakwork.runtime.costs import modelled
-        >>> prices = ProductPrices(modelled([1, 2], 1))
+        >>> known = ProductDiagonals()
         >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
         >>> one, other = (Matrix.of(np.full((2, 16), weight)) for weight in (1.0, 3.0))
-        >>> prices.price(one, wide, narrow, 1) == prices.price(other, wide, narrow, 1)
+        >>> known.of(one, wide, narrow) is known.of(other, wide, narrow)
         True
-        >>> prices.kinds
-        1
     """
 
-    def __init__(self, costs: Costs) -> None:
-        self._costs = costs
-        self._prices: dict[_Kind, float] = {}
+    def __init__(self) -> None:
+        self._diagonals: dict[_Kind, Sequence[NDArray[np.int64]]] = {}
         self._digests: dict[Itself[Any], bytes] = {}
 
-    @property
-    def kinds(self) -> int:
-        """How many products were different."""
-        return len(self._prices)
+    def kind(self, matrix: Matrix, operand: Places, result: Places) -> _Kind:
+        """The same for products of the same diagonals."""
+        before, after = (self._digest(each, _packing) for each in (operand, result))
+        return self._digest(matrix, _structure), before, after
 
-    def price(self, matrix: Matrix, operand: Places, result: Places, level: int) -> float:
-        """The price of a product whose operand stands at a level."""
-        kind = (
-            self._digest(matrix, _structure),
-            self._digest(operand, _packing),
-            self._digest(result, _packing),
-            self._costs.at(level),
-            self._costs.at(level - 1),
-        )
-        if kind not in self._prices:
-            self._prices[kind] = product_cost(matrix, operand, result, self._costs, level).price
-        return self._prices[kind]
+    def of(self, matrix: Matrix, operand: Places, result: Places) -> Sequence[NDArray[np.int64]]:
+        """The diagonals of a product, as `diagonals_between` gives them."""
+        kind = self.kind(matrix, operand, result)
+        if kind not in self._diagonals:
+            self._diagonals[kind] = diagonals_between(matrix, operand, result)
+        return self._diagonals[kind]
 
     def _digest(self, of: T, parts: Callable[[T], Iterable[NDArray[Any]]]) -> bytes:
         key = Itself(of)
@@ -72,6 +60,45 @@ class ProductPrices:
                 content.update(np.ascontiguousarray(array).data)
             self._digests[key] = content.digest()
         return self._digests[key]
+
+
+class ProductPrices:
+    """The prices of products with matrices.
+
+    Args:
+        costs: What operations cost at each level.
+        known: The diagonals that are known.
+
+    Example:
+        >>> from cloakwork.runtime.costs import modelled
+        >>> prices = ProductPrices(modelled([1, 2], 1), ProductDiagonals())
+        >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
+        >>> one, other = (Matrix.of(np.full((2, 16), weight)) for weight in (1.0, 3.0))
+        >>> prices.price(one, wide, narrow, 1) == prices.price(other, wide, narrow, 1)
+        True
+        >>> prices.kinds
+        1
+    """
+
+    def __init__(self, costs: Costs, known: ProductDiagonals) -> None:
+        self._costs = costs
+        self._known = known
+        self._prices: dict[tuple[_Kind, LevelCosts, LevelCosts], float] = {}
+
+    @property
+    def kinds(self) -> int:
+        """How many products were different."""
+        return len(self._prices)
+
+    def price(self, matrix: Matrix, operand: Places, result: Places, level: int) -> float:
+        """The price of a product whose operand stands at a level."""
+        own = self._known.kind(matrix, operand, result)
+        kind = own, self._costs.at(level), self._costs.at(level - 1)
+        if kind not in self._prices:
+            found = self._known.of(matrix, operand, result)
+            made = cost_of_diagonals(found, operand, result, self._costs, level)
+            self._prices[kind] = made.price
+        return self._prices[kind]
 
 
 def _structure(matrix: Matrix) -> Iterable[NDArray[Any]]:
