@@ -11,7 +11,15 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import CloakworkError, EncryptedConditionError, InvalidArgumentError
 
+
+@cw.circuit(x=cw.scalar(bounds=(0, 9)))
+def early(x: int) -> int:
+    """What uses a name that its module has later."""
+    return x + LIMIT
+
+
 LIMIT = 4
+LOG: list[int] = []
 TABLE = [3, 1, 4, 1, 5, 9, 2, 6]
 
 
@@ -75,6 +83,10 @@ def test_conditions_mean_what_they_mean_to_python(function: Callable[[int, int],
         assert found == expected
 
 
+def test_names_are_looked_up_when_a_function_runs() -> None:
+    assert early(3) == 7
+
+
 def test_a_function_of_conditions_on_ciphertexts() -> None:
     inputs = {"x": cw.scalar(bounds=(0, 9)), "y": cw.scalar(bounds=(0, 9))}
     program = cw.circuit(**inputs)(tax).compile(threads=2)
@@ -95,6 +107,11 @@ def a_statement(x: Any) -> Any:
     [
         (a_statement, EncryptedConditionError, r"as a condition at .*test_followed.py:\d+"),
         (lambda x: "a" if x < 3 else "b", InvalidArgumentError, "test_followed.*got str and str"),
+        (
+            lambda x: LOG.append(1) if x < 3 else None,
+            InvalidArgumentError,
+            "both sides are computed",
+        ),
         (lambda x: None if x < 3 else x, InvalidArgumentError, "got NoneType and Symbol"),
         (lambda x: [x] if x < 3 else {"x": x}, InvalidArgumentError, "got list and dict"),
         (lambda x: [y for y in (1, 2) if x < y], EncryptedConditionError, "as a condition"),

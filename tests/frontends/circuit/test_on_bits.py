@@ -102,6 +102,12 @@ OF_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
     "sort of rows": lambda _, m: np.sort(m),
     "sort of columns": lambda _, m: np.sort(m, axis=0),
     "argsort": lambda v, _: np.argsort(v, kind="stable"),
+    "partition": lambda v, m: [np.partition(v, -2)[-2:], np.partition(v, 1)[:2]],
+    "kth": lambda v, m: [
+        *np.partition(m, 1)[:, 1],
+        np.partition(v, 2)[2],
+        np.sum(np.partition(v, 3)),
+    ],
     "argmax": lambda v, m: [np.argmax(v), np.argmin(v), *np.argmax(m, axis=1)],
     "extremes": lambda v, m: [np.max(v), np.min(m), *np.max(m, axis=0), *np.min(m, axis=-1)],
     "sums": lambda v, m: [np.sum(v), np.sum(m), *np.sum(m, axis=0), np.prod(v[:3])],

@@ -22,7 +22,7 @@ def chosen(bit: Symbol, one: Any, zero: Any) -> Any:
     Raises:
         InvalidArgumentError: The two are not made alike.
     """
-    if one is zero:
+    if one is zero and one is not None:
         return one
     if isinstance(one, tuple | list) and type(one) is type(zero) and len(one) == len(zero):
         return type(one)(chosen(bit, *pair) for pair in zip(one, zero, strict=True))
@@ -30,8 +30,9 @@ def chosen(bit: Symbol, one: Any, zero: Any) -> Any:
         return {name: chosen(bit, each, zero[name]) for name, each in one.items()}
     if any(each is None or isinstance(each, str | dict) for each in (one, zero)):
         raise InvalidArgumentError(
-            f"cannot choose{at_line()}: expected two integers, or two values made of integers in "
-            f"the same way, got {type(one).__name__} and {type(zero).__name__}"
+            f"cannot choose by an encrypted value{at_line()}, for which both sides are computed: "
+            "expected two integers, or two values made of integers in the same way, "
+            f"got {type(one).__name__} and {type(zero).__name__}"
         )
     return select(bit if bit.is_boolean else bit != 0, one, zero)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Mapping
-from functools import update_wrapper
+from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
@@ -27,20 +27,26 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     if not isinstance(function, FunctionType):
         return function
-    own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS}
-    code = rewritten_code(function) or function.__code__
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    made = FunctionType(
-        code,
-        {**function.__globals__, "__builtins__": own},
-        function.__name__,
-        function.__defaults__,
-        tuple(cells[name] for name in code.co_freevars),
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    update_wrapper(made, function)
-    del made.__wrapped__  # type: ignore[attr-defined]
-    return made
+    names = function.__code__.co_freevars
+    cells = dict(zip(names, function.__closure__ or (), strict=True))
+    rewritten = cache(lambda: rewritten_code(function) or function.__code__)
+
+    @wraps(function)
+    def run(*arguments: Any, **named: Any) -> Any:
+        code = rewritten()
+        own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS}
+        # What the module has by now, and not when the function was made.
+        made = FunctionType(
+            code,
+            {**function.__globals__, "__builtins__": own},
+            function.__name__,
+            function.__defaults__,
+            tuple(cells[name] for name in code.co_freevars),
+        )
+        made.__kwdefaults__ = function.__kwdefaults__
+        return made(*arguments, **named)
+
+    return run
 
 
 def _least(*items: Any, **named: Any) -> Any:

@@ -13,7 +13,12 @@ from cloakwork.errors import EncryptedConditionError, InvalidArgumentError
 from cloakwork.frontends.circuit import ordering
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import select
-from cloakwork.frontends.circuit.symbols import Vector, operand, shape_of_vector
+from cloakwork.frontends.circuit.symbols import (
+    Vector,
+    clear_integer,
+    operand,
+    shape_of_vector,
+)
 from cloakwork.frontends.circuit.ufuncs import greater, lesser
 
 _OfVector = Callable[[Sequence[Any]], Any]
@@ -96,6 +101,15 @@ def _argsort(a: Any, axis: int = -1, kind: str = "stable") -> Any:
     )
 
 
+def _partition(a: Any, kth: int, axis: int = -1) -> Any:
+    place = clear_integer(kth)
+    if place is None:
+        raise InvalidArgumentError(
+            f"cannot part integers{at_line()}: expected a clear integer as kth, got {shown(kth)}"
+        )
+    return _along(lambda items: ordering.parted([*items], place), flat=False)(a, axis)
+
+
 def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
     items, value = _elements(operand(a)), operand(v)
     if isinstance(value, Vector):
@@ -129,6 +143,7 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.cumsum: _along(_cumsum),
     np.sort: _along(ordering.rising, flat=False),
     np.argsort: _argsort,
+    np.partition: _partition,
     np.where: _where,
     np.clip: _clip,
     np.isin: _isin,

@@ -78,12 +78,48 @@ def rising(items: Sequence[Any]) -> list[Any]:
         >>> rising([3, 1, 2])
         [1, 2, 3]
     """
+    return _last_rising(items, len(items), greater, lesser)
+
+
+def parted(items: Sequence[Any], place: int) -> list[Any]:
+    """Several, of which those beyond a place are the greatest, from it on in rising order.
+
+    Below the middle those up to the place are the least, in rising order.
+
+    Raises:
+        InvalidArgumentError: There is no such place.
+
+    Example:
+        >>> parted([3, 1, 2], 1)
+        [1, 2, 3]
+    """
+    count = len(items)
+    if not -count <= place < count:
+        raise InvalidArgumentError(
+            f"cannot part integers{at_line()}: expected a place from {-count} to {count - 1}, "
+            f"got {place}"
+        )
+    place %= count
+    if 2 * place < count:
+        # The least are the greatest of the opposite order.
+        return _last_rising(items, place + 1, lesser, greater)[::-1]
+    return _last_rising(items, count - place, greater, lesser)
+
+
+def _last_rising(
+    items: Sequence[Any],
+    kept: int,
+    first_of: Callable[[Any, Any], Any],
+    second_of: Callable[[Any, Any], Any],
+) -> list[Any]:
+    """Several, so many of which are at the end in order; the others before in any."""
     rows = [*items]
-    exchanges, order = ordering(len(rows), len(rows))
+    exchanges, order = ordering(len(rows), kept)
     for first, second in exchanges:
         pair = rows[first], rows[second]
-        rows[first], rows[second] = greater(*pair), lesser(*pair)
-    return [rows[place] for place in order][::-1]
+        rows[first], rows[second] = first_of(*pair), second_of(*pair)
+    others = [row for place, row in enumerate(rows) if place not in order]
+    return [*others, *(rows[place] for place in order[::-1])]
 
 
 def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
