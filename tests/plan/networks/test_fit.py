@@ -120,3 +120,14 @@ def test_no_samples_are_refused() -> None:
 def test_samples_that_are_not_finite_are_refused() -> None:
     with pytest.raises(NotFiniteError, match=r"element \(0, 0\) is nan"):
         calibrate(activation("silu"), Samples(activation("silu"), np.array([[np.nan]])))
+
+
+def test_degrees_are_given_by_the_numbers_of_nodes_where_names_are_one() -> None:
+    nodes = [g.node("x", g.InputLayer((1,)), (), [])]
+    nodes.append(g.node("act", g.Activation("exp"), (0,), nodes))
+    nodes.append(g.node("act", g.Activation("reciprocal"), (1,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (2,), nodes))
+    graph = g.build(nodes)
+    seen = calibrate(graph, [np.array([[-1.0], [1.0]])])
+    found = fit(graph, seen, precision=8, of_nodes={1: 3, 2: 7})
+    assert [each.degrees for each in found.fits] == [(3,), (7,)]

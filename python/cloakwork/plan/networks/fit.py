@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -72,11 +74,13 @@ def fit(
     precision: float = 16.0,
     margin: float = MARGIN,
     degrees: Mapping[str, int] | None = None,
+    of_nodes: Mapping[int, int] = MappingProxyType({}),
 ) -> Fitted:
     """Replace activations by polynomials, and give each polynomial and product its range.
 
     ReLU and LeakyReLU, which have a corner, become x times a composition of polynomials near
-    the sign of x, unless one polynomial takes as few levels.
+    the sign of x, unless one polynomial takes as few levels. Degrees are given by the names of
+    layers or functions, or by the numbers of nodes.
 
 
     >>> import numpy as np
@@ -94,15 +98,14 @@ def fit(
     nodes: list[g.Node] = []
     renamed: list[int] = []
     fits: list[ActivationFit] = []
-    for node in graph.nodes:
+    for number, node in enumerate(graph.nodes):
         inputs = tuple(renamed[operand] for operand in node.inputs)
         operation = node.operation
         if isinstance(operation, (g.Activation, g.PolynomialLayer)):
             low, high = calibration.widened_for(node, margin)
         if isinstance(operation, g.Activation):
-            asked = given.get(node.name, given.get(operation.function))
-            fitting = _FitSearch(node.name, operation, low, high, precision)
-            made = fitting.of_degree(asked) if asked is not None else fitting.precise()
+            asked = given.get(node.name, given.get(operation.function, of_nodes.get(number)))
+            made = _found(_FitSearch(node.name, operation, low, high, precision), asked)
             fits.append(made.fit)
             renamed.append(_append(nodes, made, node, inputs[0]))
             continue
@@ -274,3 +277,9 @@ class _FitSearch:
             f"[{self.low:.4g}, {self.high:.4g}]: expected {expected}, got {came}; ask for less "
             "precision, calibrate on narrower inputs, or train with a smoother activation"
         )
+
+
+@lru_cache(maxsize=256)
+def _found(fitting: _FitSearch, degree: int | None) -> _MadeFit:
+    """The polynomials of a degree or as precise as asked; most stay while some are fitted again."""
+    return fitting.precise() if degree is None else fitting.of_degree(degree)

@@ -25,6 +25,8 @@ _ROUNDS = 12
 _MORE_BITS = 3
 # Levels of a polynomial of degree 3.
 _LEAST_DEPTH = 2
+# What fits of polynomials that the network had are called.
+_EXACT = "polynomial"
 
 
 def refitted(
@@ -92,46 +94,62 @@ def refitted(
         return error <= 2.0**-precision and of_each >= precision
 
     def fit_again(
-        seen: Calibration, degrees: Mapping[str, int]
+        seen: Calibration, of_nodes: Mapping[int, int]
     ) -> tuple[Fitted, Calibration] | None:
         def fit_to(ranges: Calibration) -> Fitted:
-            return fit(graph, ranges, bits, margin, degrees)
+            return fit(graph, ranges, bits, margin, of_nodes=of_nodes)
 
-        return _settled(fit_to, graph, seen, batches)
+        found = _settled(fit_to, graph, seen, batches)
+        return found if found is not None and is_precise(found[0]) else None
 
-    return _shallower(valid, calibration, fit_again, is_precise)
+    return _shallower(graph, valid, calibration, fit_again)
 
 
 def _shallower(
+    graph: g.Graph,
     fitted: Fitted,
     calibration: Calibration,
-    fit_again: Callable[[Calibration, Mapping[str, int]], tuple[Fitted, Calibration] | None],
-    is_precise: Callable[[Fitted], bool],
+    fit_again: Callable[[Calibration, Mapping[int, int]], tuple[Fitted, Calibration] | None],
 ) -> tuple[Fitted, Calibration]:
-    """Fits of the least depth with which results are precise, and the ranges that they set."""
-    while True:
-        depths = [each.depth for each in fitted.fits if _may_be_shallower(each)]
-        limit = max(depths, default=0) - 1
-        if limit < _LEAST_DEPTH:
-            return fitted, calibration
-        # A depth allows this degree, and fewer terms would save next to nothing.
-        degrees = {
-            each.layer: 2 ** min(each.depth, limit) - 1
-            for each in fitted.fits
-            if _may_be_shallower(each)
-        }
-        found = fit_again(calibration, degrees)
-        if found is None or not is_precise(found[0]):
-            return fitted, calibration
-        fitted, calibration = found
+    """Fits of the least depth with which results are precise, and the ranges that they set.
+
+    All deepest activations take a level less together, as far as that goes, and then those of one
+    function after another.
+    """
+    activations = {
+        number: node.operation
+        for number, node in enumerate(graph.nodes)
+        if isinstance(node.operation, g.Activation)
+    }
+    functions = dict.fromkeys(each.function for each in activations.values())
+    everywhere = {each for each in functions if not FUNCTIONS[each].of_positive}
+    degrees: dict[int, int] = {}
+    for together in (everywhere, *({each} for each in functions)):
+        while True:
+            fits = zip(
+                activations, (each for each in fitted.fits if each.function != _EXACT), strict=True
+            )
+            depths = {
+                number: each.depth
+                for number, each in fits
+                if each.function in together and _may_be_shallower(each)
+            }
+            limit = max(depths.values(), default=0) - 1
+            if limit < _LEAST_DEPTH:
+                break
+            # A depth allows this degree, and fewer terms would save next to nothing.
+            tried = {number: 2 ** min(depth, limit) - 1 for number, depth in depths.items()}
+            found = fit_again(calibration, degrees | tried)
+            if found is None:
+                break
+            degrees |= tried
+            fitted, calibration = found
+    return fitted, calibration
 
 
 def _may_be_shallower(fit: ActivationFit) -> bool:
-    """Whether an activation is one polynomial of some degree, of a function defined everywhere."""
-    is_one = len(fit.degrees) == 1 and fit.depth >= _LEAST_DEPTH
-    if fit.function == "polynomial":
-        return False
-    return is_one and not FUNCTIONS[fit.function].of_positive
+    """Whether an activation is one polynomial of some degree."""
+    return len(fit.degrees) == 1 and fit.depth >= _LEAST_DEPTH
 
 
 def _settled(
