@@ -124,6 +124,7 @@ def test_a_server_that_ends_later_is_outvoted(
         client = servers.interface("norm").client()
         last.stop()
         evaluator = servers.evaluator("norm", client)
+        assert [*servers.absent] == [_url(last)]
         assert abs(client.decrypt(evaluator.run(client.encrypt(np.ones(16)))) - 16) < 2.0**-8
 
 

@@ -12,6 +12,7 @@ from cloakwork.errors import (
     CloakworkError,
     InvalidArgumentError,
     ProgramMismatchError,
+    ServerUnreachableError,
 )
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
@@ -102,11 +103,19 @@ class Servers:
         Raises:
             CloakworkError: What the first one raises otherwise.
         """
-        found = {each: _tried(partial(ask, each)) for each in self._servers}
-        failed = [each for each in found.values() if isinstance(each, CloakworkError)]
-        answered = {
-            server: each for server, each in found.items() if not isinstance(each, CloakworkError)
-        }
+        answered: dict[Server, _T] = {}
+        failed: list[CloakworkError] = []
+        for server in self._servers:
+            if server.url in self.absent:
+                continue
+            found = _tried(partial(ask, server))
+            if not isinstance(found, CloakworkError):
+                answered[server] = found
+                continue
+            failed.append(found)
+            if isinstance(found, ServerUnreachableError):
+                # It was asked for long enough, and is not asked for anything else.
+                self.absent[server.url] = found
         self._require_most(answered, [*failed, *self.absent.values()])
         return answered
 
