@@ -427,11 +427,23 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
 def _stored(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
     """The different weights and the places of all; all and no places where they are many."""
+    if _FEW * _least_distinct(weights) > len(weights):
+        return weights, None
     found = distinct_numbers(weights)
     if _FEW * len(found.numbers) > len(weights):
         return weights, None
     places = found.places.astype(np.promote_types(SHORTEST, found.places.dtype))
     return found.numbers, places
+
+
+def _least_distinct(weights: NDArray[np.float64]) -> int:
+    """A number that there are at least as many different weights as, found without sorting."""
+    if len(weights) < _SHORT:
+        return 0
+    in_use = np.zeros(1 << _TABLE_BITS, dtype=bool)
+    bits = np.ascontiguousarray(weights, dtype=np.float64).view(np.uint64)
+    in_use[_slots_of_table(bits)] = True
+    return int(np.count_nonzero(in_use))
 
 
 class DistinctNumbers(NamedTuple):
@@ -463,9 +475,13 @@ def distinct_numbers(values: NDArray[np.float64]) -> DistinctNumbers:
     return DistinctNumbers(found.view(np.float64), places.astype(shortest, copy=False))
 
 
+def _slots_of_table(bits: NDArray[np.uint64]) -> NDArray[np.uint32]:
+    return ((bits * _SPREAD) >> np.uint64(64 - _TABLE_BITS)).astype(np.uint32)
+
+
 def _hashed_bits(bits: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[Any]]:
     """The different words, rising, and the place of every one."""
-    slots = ((bits * _SPREAD) >> np.uint64(64 - _TABLE_BITS)).astype(np.uint32)
+    slots = _slots_of_table(bits)
     table = np.zeros(1 << _TABLE_BITS, dtype=np.uint64)
     table[slots] = bits
     in_use = np.zeros(len(table), dtype=bool)

@@ -79,7 +79,7 @@ def planned(
     levels = zip(first.stages, first.levels, strict=True)
     depths = [Depth(stage.name, first.depth - level) for stage, level in levels]
     require_levels_of_layers(depths, options, exact=True)
-    inputs_of = partial(SimulatedInputs.of, graph, calibration, searched)
+    inputs_of = cache(partial(SimulatedInputs.of, graph, calibration, searched))
     # The same for every ring.
     slots = _SIMULATED_INPUTS * _SIMULATED_COPIES
     few_of = cache(lambda network: lowered_by_element(options.title, network, slots))
@@ -97,21 +97,30 @@ def planned(
     if not rings:
         raise batch_refusal(options)
     best: list[NetworkPlan] = []
+    refused: dict[_Way, Exception] = {}
 
     def plan(way: _Way, limit: float) -> NetworkPlan | None:
+        if way in refused:
+            raise refused[way]
         plan_by = by_element if way.is_by_element else _in_ring
-        return plan_by(way, priced(way), inputs_of, options, limit)
+        try:
+            return plan_by(way, priced(way), inputs_of, options, limit)
+        except REFUSALS as error:
+            # It is tried once: what refuses it is not its price.
+            refused[way] = error
+            raise
 
     announce("choosing packings")
     promising = _cheapest_if_all_serve([tried[log_n] for log_n in rings], priced)
     if promising is not None:
+        announce(f"planning for a ring of degree 2^{promising.log_n}")
         found = _planned_at(priced(promising).price, partial(plan, promising, math.inf))
         if found is not None:
             return found
 
     def attempt(log_n: int) -> NetworkPlan:
         """The cheapest plan so far, in this ring or a smaller one."""
-        announce(f"planning for rings of degree 2^{log_n}")
+        announce(f"planning for a ring of degree 2^{log_n}")
         cheaper, refusal = len(best), None
         for way in tried[log_n]:
             limit = way.batch * price_of_one(best[-1]) if best else math.inf
@@ -194,7 +203,9 @@ def _planned_at(price: float, plan: Callable[[], NetworkPlan | None]) -> Network
     """A plan of a price; None where it is refused, or costs more as its keys must be fewer."""
     try:
         found = plan()
-    except REFUSALS:
+    except REFUSALS as refusal:
+        # It is kept, and its traceback would keep all that was tried.
+        refusal.with_traceback(None)
         return None
     return found if found is not None and found.price == price else None
 
