@@ -134,6 +134,11 @@ def _shape(call: TorchCall, labelled: _Labelled) -> g.Shape:
     return call.trace.shape(value) if isinstance(value, Term) else value.shape
 
 
+def _repeats_both(left: _Labelled, right: _Labelled) -> bool:
+    """Whether each operand has an axis that the other lacks, as products of matrices have."""
+    return bool({*left.letters} - {*right.letters}) and bool({*right.letters} - {*left.letters})
+
+
 @dataclass(frozen=True, slots=True)
 class _Product:
     """Products of two operands, summed over the letters that nothing wants any more.
@@ -154,6 +159,9 @@ class _Product:
         kept = "".join(letter for letter in both if letter in wanted)
         gone = "".join(letter for letter in both if letter not in wanted)
         match left.value, right.value:
+            case Term() as value, Term() as other if gone and _repeats_both(left, right):
+                contraction = g.Contraction(left.letters, right.letters, kept)
+                return _Labelled(kept, self.call.append(contraction, value, other))
             case Term() as value, Term() as other:
                 operands = (
                     self._arranged(value, left.letters, kept + gone),

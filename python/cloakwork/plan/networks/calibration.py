@@ -180,10 +180,11 @@ def _quiet_values(graph: g.Graph, rows: g.Array, compute: Compute) -> Iterator[g
 
 def _decisive(graph: g.Graph) -> set[int]:
     """The nodes whose extremes decide on ranges."""
+    decisive = g.Activation | g.PolynomialLayer | g.Multiply | g.Contraction | g.OutputLayer
     return {
         operand
         for node in graph.nodes
-        if isinstance(node.operation, (g.Activation, g.PolynomialLayer, g.Multiply, g.OutputLayer))
+        if isinstance(node.operation, decisive)
         for operand in node.inputs
     }
 
@@ -220,8 +221,8 @@ def with_ranges_of_factors(graph: g.Graph) -> g.Graph:
     """The same network, whose products expect factors within ranges that are not known yet."""
     unknown = (-float("inf"), float("inf"))
     nodes = [
-        replace(node, operation=g.Multiply((unknown, unknown)))
-        if isinstance(node.operation, g.Multiply)
+        replace(node, operation=replace(node.operation, ranges=(unknown, unknown)))
+        if isinstance(node.operation, g.Multiply | g.Contraction)
         else node
         for node in graph.nodes
     ]

@@ -74,6 +74,9 @@ def least_depths(graph: g.Graph, activations: Mapping[int, int]) -> list[Depth]:
                 levels, has_product = levels + has_product + depth, False
             case g.Multiply():
                 levels, has_product = levels + has_product + 1, False
+            case g.Contraction():
+                # What is summed is multiplied by a matrix after.
+                levels, has_product = levels + has_product + 1, True
             case operation:
                 has_product = has_product or _mixes(operation)
         found.append((levels, has_product))

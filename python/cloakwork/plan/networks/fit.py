@@ -112,9 +112,9 @@ def fit(
         if isinstance(operation, g.PolynomialLayer) and math.isinf(operation.high - operation.low):
             operation = replace(operation, low=low, high=high)
             fits.append(_exact(node.name, operation))
-        if isinstance(operation, g.Multiply) and operation.ranges is not None:
+        if isinstance(operation, g.Multiply | g.Contraction) and operation.ranges is not None:
             left, right = (calibration.widened(operand, margin) for operand in node.inputs)
-            operation = g.Multiply((left, right))
+            operation = replace(operation, ranges=(left, right))
         nodes.append(g.node(node.name, operation, inputs, nodes))
         renamed.append(len(nodes) - 1)
     return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))

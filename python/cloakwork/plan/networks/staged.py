@@ -8,6 +8,7 @@ from functools import cached_property
 
 from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.plan.networks.packings.convolution import Image, strides_of
+from cloakwork.plan.networks.spread import with_products_spread
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
@@ -45,6 +46,7 @@ class StagedNetwork:
         cls, graph: g.Graph, stages_of: Callable[[g.Graph, float], Stages], *, pairs: bool
     ) -> StagedNetwork:
         """The stages of a network, for an input a slot or for two."""
+        graph = with_products_spread(graph)
         stages = stages_of(graph, _PART_OF_PAIRS if pairs else 1.0)
         return cls(graph, stages.all, stages.outputs, pairs)
 

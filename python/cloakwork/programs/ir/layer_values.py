@@ -170,6 +170,8 @@ def layer_value(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
             return x + operands[1]
         case g.Multiply():
             return x * operands[1]
+        case g.Contraction():
+            return _contracted(operation, x, operands[1])
         case g.Concatenate(axis=axis):
             return np.concatenate(operands, axis=axis + 1)
         case g.PolynomialLayer():
@@ -189,6 +191,29 @@ def _rearranged(rows: g.Array, indices: NDArray[np.int64]) -> g.Array:
     if is_zero.any():
         gathered[:, is_zero] = 0.0
     return gathered
+
+
+def _contracted(layer: g.Contraction, left: g.Array, right: g.Array) -> g.Array:
+    """As products of matrices, one for each element of the axes that all three have."""
+    both = "".join(each for each in layer.left if each in layer.right and each in layer.result)
+    rows = "".join(each for each in layer.left if each not in layer.right)
+    columns = "".join(each for each in layer.right if each not in layer.left)
+
+    def lined(values: g.Array, letters: str, order: str, sides: tuple[int, int]) -> g.Array:
+        axes = [1 + letters.index(letter) for letter in order]
+        moved = values.transpose(0, *axes)
+        return moved.reshape(*moved.shape[: 1 + len(both)], *sides)
+
+    sizes = layer.sizes(left.shape[1:], right.shape[1:])
+    count, height, width = (
+        prod(sizes[letter] for letter in letters) for letters in (layer.summed, rows, columns)
+    )
+    made = lined(left, layer.left, both + rows + layer.summed, (height, count)) @ lined(
+        right, layer.right, both + layer.summed + columns, (count, width)
+    )
+    order = both + rows + columns
+    whole = made.reshape(len(left), *(sizes[letter] for letter in order))
+    return whole.transpose(0, *(1 + order.index(letter) for letter in layer.result))
 
 
 def _convolve(layer: g.ConvolutionLayer, x: g.Array) -> g.Array:

@@ -113,6 +113,37 @@ class Multiply:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Contraction:
+    """Sums of products of two nodes' elements, as torch's einsum has them.
+
+    Args:
+        left: A letter for each axis of the one, the batch aside.
+        right: The same of the other.
+        result: The same of the result. A letter that it lacks is one of both, and summed over.
+        ranges: As of a product of elements.
+    """
+
+    left: str
+    right: str
+    result: str
+    ranges: tuple[Range, Range] | None = None
+
+    @property
+    def summed(self) -> str:
+        """The letters that are summed over."""
+        return "".join(letter for letter in self.left if letter not in self.result)
+
+    def sizes(self, left: Shape, right: Shape) -> dict[str, int]:
+        """The size of every letter's axis.
+
+        Example:
+            >>> Contraction("ik", "jk", "ij").sizes((2, 3), (4, 3))
+            {'i': 2, 'k': 3, 'j': 4}
+        """
+        return dict(zip(self.left + self.right, (*left, *right), strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Concatenate:
     """Nodes beside one another along an axis, counted without the batch."""
 
@@ -163,6 +194,7 @@ Operation: TypeAlias = (
     | Rearrange
     | AddLayer
     | Multiply
+    | Contraction
     | Concatenate
     | PolynomialLayer
     | Activation
@@ -297,6 +329,10 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
         case ((AddLayer() | Multiply()), [left, right]):
             if left == right:
                 return left
+        case Contraction(), [left, right]:
+            if _contracts(operation, left, right):
+                axes = operation.sizes(left, right)
+                return tuple(axes[letter] for letter in operation.result)
         case Concatenate(axis=axis), [first, *_]:
             without = {shape[:axis] + shape[axis + 1 :] for shape in shapes}
             if 0 <= axis < len(first) and len(without) == 1:
@@ -339,6 +375,19 @@ def _windows(
     if min(counts) < 1:
         raise _illegal(name, "a window fits the padded image", f"{kernel} on {tuple(sizes)}")
     return counts
+
+
+def _contracts(operation: Contraction, left: Shape, right: Shape) -> bool:
+    """Whether every axis has a letter, of one size, once in an operand, and all go somewhere."""
+    letters = operation.left, operation.right, operation.result
+    of_axes = {*zip(operation.left + operation.right, (*left, *right), strict=False)}
+    return (
+        (len(operation.left), len(operation.right)) == (len(left), len(right))
+        and all(len({*each}) == len(each) for each in letters)
+        and len(of_axes) == len({letter for letter, _ in of_axes})
+        and {*operation.left} ^ {*operation.right} <= {*operation.result}
+        and {*operation.result} <= {*operation.left, *operation.right}
+    )
 
 
 def _stretches(shape: Shape, target: Shape) -> bool:
@@ -386,7 +435,7 @@ def expected_ranges(operation: Operation) -> tuple[Range, ...]:
     match operation:
         case PolynomialLayer(low=low, high=high):
             return ((low, high),)
-        case Multiply(ranges=(left, right)):
+        case Multiply(ranges=(left, right)) | Contraction(ranges=(left, right)):
             return left, right
         case _:
             return ()

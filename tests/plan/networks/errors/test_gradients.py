@@ -40,6 +40,8 @@ def vectors(generator: np.random.Generator) -> list[g.Node]:
         ("product", g.Multiply(), (3, 6)),
         ("cube", g.PolynomialLayer((0.5, 1.0, 0.0, 2.0), "monomial", -9.0, 9.0), (7,)),
         ("sum", g.AddLayer(), (8, 6)),
+        ("scores", g.Contraction("ij", "kj", "ki"), (9, 6)),
+        ("mixed", g.Contraction("ki", "ij", "kij"), (10, 9)),
     ]
     for name, layer, inputs in layers:
         nodes.append(g.node(name, layer, inputs, nodes))

@@ -19,6 +19,7 @@ from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.packings import cheapest
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.spread import with_products_spread
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import MatrixProduct, stages_of, stages_within_one
 from cloakwork.programs.ir import layers as g
@@ -45,7 +46,7 @@ def fitted(module: nn.Module, rows: torch.Tensor) -> g.Graph:
     """A module as a graph whose activations are polynomials."""
     graph = capture(module, rows[:1])
     calibration = calibrate(graph, Samples(graph, rows))
-    return fit(bounded(graph, [1.0]), calibration, precision=6).graph
+    return with_products_spread(fit(bounded(graph, [1.0]), calibration, precision=6).graph)
 
 
 def diagonals(network: StagedNetwork, packings: Sequence[Places], costs: Costs) -> int:

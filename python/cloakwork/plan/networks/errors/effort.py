@@ -62,17 +62,21 @@ def effort_for(graph: g.Graph) -> Effort:
         >>> effort_for(g.build([*nodes, g.node("y", g.OutputLayer(), (0,), nodes)])).starts
         32
     """
-    products = sum(_products(node) for node in graph.nodes)
+    products = sum(_products(graph, node) for node in graph.nodes)
     within = (each for each in _EFFORTS if each.runs * products <= _MOST_PRODUCTS)
     return next(within, _LEAST)
 
 
-def _products(node: g.Node) -> int:
+def _products(graph: g.Graph, node: g.Node) -> int:
     """What a layer takes, in products of matrices' numbers."""
     numbers = prod(node.shape)
     match node.operation:
         case g.LinearLayer(weight=weight) | g.ConvolutionLayer(weight=weight):
             return numbers * (prod(weight.shape[1:]) + _ALONE)
+        case g.Contraction(summed=summed):
+            left, right = (graph.nodes[operand].shape for operand in node.inputs)
+            sizes = node.operation.sizes(left, right)
+            return numbers * (prod(sizes[letter] for letter in summed) + _ALONE)
         case g.PolynomialLayer(coefficients=coefficients):
             return numbers * len(coefficients) * _ALONE
         case g.AveragePool(kernel=kernel):

@@ -139,4 +139,8 @@ def errors_after(
     if isinstance(operation, g.Multiply):
         (left, right), (wrong, amiss) = operands, errors
         return np.asarray(left * amiss + right * wrong + wrong * amiss)
+    if isinstance(operation, g.Contraction):
+        (left, right), (wrong, amiss) = operands, errors
+        of_right = layer_value(operation, [left + wrong, amiss])
+        return of_right + layer_value(operation, [wrong, right])
     return layer_value(_unbiased(_absolute(operation)), errors)

@@ -89,6 +89,15 @@ def _slopes_before(
             return [slopes, slopes]
         case g.Multiply():
             return [slopes * operands[1], slopes * operands[0]]
+        case g.Contraction(left=left, right=right, result=result):
+            of_left, of_right = (
+                g.Contraction(result, right, left),
+                g.Contraction(result, left, right),
+            )
+            return [
+                layer_value(of_left, [slopes, operands[1]]),
+                layer_value(of_right, [slopes, operands[0]]),
+            ]
         case g.Concatenate(axis=axis):
             ends = np.cumsum([each.shape[axis + 1] for each in operands])[:-1]
             return np.split(slopes, ends, axis=axis + 1)

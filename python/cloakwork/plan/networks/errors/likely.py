@@ -206,11 +206,27 @@ def _variances_after(
             (left, right), (wrong, amiss) = numbers, np.sqrt(variances)
             # The factors may be one and the same, and so may their errors.
             return np.asarray((np.abs(left) * amiss + np.abs(right) * wrong + wrong * amiss) ** 2)
+        case g.Contraction():
+            return _variances_of_sums(operation, numbers, variances)
         case g.Activation() | g.PolynomialLayer():
             return np.asarray(_slopes(operation, numbers[0], variances[0]) ** 2 * variances[0])
         case _:
             # Sums add variances. The variance of an average is at most the average of variances.
             return layer_value(operation, variances)
+
+
+def _variances_of_sums(
+    operation: g.Contraction, numbers: Sequence[g.Array], variances: Sequence[g.Array]
+) -> g.Array:
+    """The variances of sums of products, each of which has that of a product of elements.
+
+    The square of |l| a + |r| w + w a is multiplied out: (l a)^2 + w^2 (r + a)^2 + 2 l w a (r + a).
+    """
+    (left, right), (wrong, amiss) = map(np.abs, numbers), map(np.sqrt, variances)
+    of_left = left**2, wrong**2, 2 * left * wrong
+    of_right = amiss**2, (right + amiss) ** 2, amiss * (right + amiss)
+    first, *others = (layer_value(operation, pair) for pair in zip(of_left, of_right, strict=True))
+    return sum(others, first)
 
 
 def _slopes(operation: g.Operation, numbers: g.Array, variances: g.Array) -> g.Array:

@@ -139,7 +139,7 @@ def _errors(graph: g.Graph, generator: np.random.Generator, draws: int) -> list[
                 # Ciphertexts hold the operand of a Chebyshev polynomial scaled to [-1, 1].
                 sizes[node.inputs[0]] = (high - low) / 2 if basis == "chebyshev" else 1.0
                 sizes[number] = 1.0
-            case g.Multiply() | g.OutputLayer():
+            case g.Multiply() | g.Contraction() | g.OutputLayer():
                 sizes |= {operand: sizes.get(operand, 1.0) for operand in node.inputs}
                 sizes[number] = 1.0
     return [
@@ -179,7 +179,8 @@ def aligned_directions(graph: g.Graph, start: g.Array, most: int) -> g.Array:
         >>> aligned_directions(g.build(nodes), np.zeros(2), 8).tolist()
         [[1.0, -1.0], [-1.0, 1.0]]
     """
-    factors = [node.inputs for node in graph.nodes if isinstance(node.operation, g.Multiply)]
+    products = g.Multiply | g.Contraction
+    factors = [node.inputs for node in graph.nodes if isinstance(node.operation, products)]
     operands = sorted({operand for inputs in factors for operand in inputs})
     operands = operands[:: -(-2 * len(operands) // most) or 1]
     found: list[g.Array] = []
