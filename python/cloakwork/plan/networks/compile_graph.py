@@ -32,6 +32,7 @@ from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs, wo
 from cloakwork.plan.networks.following import InputResult, following_network
 from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
+from cloakwork.plan.networks.outlying_features import with_outliers_divided
 from cloakwork.plan.networks.pipeline import planned, require_small_results
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.samples import Samples
@@ -94,6 +95,7 @@ def compile_graph(
     require_small_results(graph, calibration, options)
     batches = samples.again(calibration.retained)
     graph, calibration = with_narrower_softmaxes(graph, calibration, batches, options)
+    graph, calibration = with_outliers_divided(graph, calibration, batches)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
     bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
     inputs = range(len(graph.inputs))
