@@ -187,7 +187,7 @@ def on_first_chain(options: RealOptions, log_n: int, attempt: Callable[[Refreshi
 
 
 def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain]:
-    """The chain of thinner levels that may be precise enough, if any, and the usual one.
+    """The chains of thinner levels that may be precise enough, and the usual one.
 
     Their bootstraps take about as long, so that the first that is precise enough is cheapest. Each
     is made when it is asked for: its costs may be measured.
@@ -198,14 +198,13 @@ def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain
         ...     for precision in (8, 12, 16)
         ...     for each in chains_of_ring(RealOptions(precision=precision), 16)
         ... ]
-        [16, 10, 13, 10, 10]
+        [16, 13, 10, 13, 10, 10]
     """
 
     def is_precise(thin: ThinLevels) -> bool:
         found = refreshing_for(log_n, bound=1.0, insecure=options.insecure, thin=thin)
         return found.precision >= options.precision + _LOST
 
-    thinnest = next(filter(is_precise, thin_levels(log_n)), None)
-    if thinnest is not None:
-        yield RefreshingChain.of(options, log_n, thinnest)
+    for each in filter(is_precise, thin_levels(log_n)):
+        yield RefreshingChain.of(options, log_n, each)
     yield RefreshingChain.of(options, log_n)
