@@ -327,9 +327,9 @@ def test_attention_that_cannot_be_computed_is_refused_by_its_layer(
         capture(Attending().eval(), torch.zeros(2, 3, 8))
 
 
-def test_words_by_number_are_refused_with_what_to_give_instead() -> None:
-    with pytest.raises(CaptureError, match="one-hot rows by an Embedding's weight"):
-        capture(nn.Embedding(5, 3).eval(), torch.zeros(2, 4, dtype=torch.int64))
+def test_words_by_real_numbers_are_refused_with_what_to_give_instead() -> None:
+    with pytest.raises(CaptureError, match="words as whole numbers of int64"):
+        capture(nn.Embedding(5, 3).eval(), torch.zeros(2, 4))
 
 
 def test_a_division_by_zero_is_refused_as_one() -> None:

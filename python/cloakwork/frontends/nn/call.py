@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     import torch
 
     from cloakwork.frontends.nn.folded import Folded
+    from cloakwork.frontends.nn.words import Rows, Words
 
-Value: TypeAlias = "Term | Masked | Folded | torch.Tensor | float | list[Value]"
+Value: TypeAlias = "Term | Masked | Folded | Words | Rows | torch.Tensor | float | list[Value]"
 
 _SUPPORTED = (
     "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "

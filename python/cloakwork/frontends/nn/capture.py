@@ -48,8 +48,10 @@ from cloakwork.frontends.nn.required_module import (
     required_module,
 )
 from cloakwork.frontends.nn.trace import Term, Trace
+from cloakwork.frontends.nn.words import EMBEDDED, Rows, Words, looked_up, second_lookup
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form
+from cloakwork.runtime.lookup import Lookup
 
 if TYPE_CHECKING:
     import torch
@@ -106,6 +108,11 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
     >>> [node.name for node in capture(module, torch.zeros(1, 4)).nodes]
     ['input', '0', '1', 'result']
     """
+    return captured(module, sample)[0]
+
+
+def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | None]:
+    """Read a network as `capture` does, and what looks its words up, where it has any."""
     if find_spec("torch") is None:
         raise MissingDependencyError(
             "cannot read a network: it takes PyTorch; install it by pip install 'cloakwork[torch]'"
@@ -125,13 +132,13 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
     inputs = module_inputs(module, sample)
     exported = _exported(with_batch_first(module), inputs)
     try:
-        graph = _read(exported, inputs)
+        network = _read(exported, inputs)
     except UnsupportedLayerError as refusal:
         _require_plain_attention(module, refusal)
         raise
     require_repeatable(module, inputs)
     require_independent(module, inputs)
-    return graph
+    return network
 
 
 def _require_eval(module: torch.nn.Module) -> None:
@@ -201,7 +208,7 @@ def _advice(module: torch.nn.Module) -> str:
 
     given = "give inputs that it takes along a first axis"
     if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
-        given += ", multiply one-hot rows by an Embedding's weight"
+        given += ", words as whole numbers of int64"
     if getattr(getattr(module, "config", None), "use_cache", False):
         # Models of Hugging Face keep keys and values for the next token.
         given += ", known={'use_cache': False} where it keeps what it computed"
@@ -228,8 +235,9 @@ def _is_mutable(node: torch.fx.Node) -> bool:
     return schema is not None and bool(schema.is_mutable)
 
 
-def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
+def _read(exported: ExportedProgram, inputs: ModuleInputs) -> tuple[g.Graph, Lookup | None]:
     trace = Trace()
+    embedded: dict[Rows, Term] = {}
     signature = exported.graph_signature
     known = dict(_known(exported))
     named = zip(signature.user_inputs, inputs.names, inputs.batches, strict=True)
@@ -242,10 +250,14 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 values[node.name] = known[node.name]
             case "placeholder":
                 name, batch = ports[node.name]
-                values[node.name] = trace.append(name, g.InputLayer(tuple(batch.shape[1:])))
+                values[node.name] = (
+                    trace.append(name, g.InputLayer(tuple(batch.shape[1:])))
+                    if batch.is_floating_point()
+                    else Words(name, batch.shape[-1])
+                )
             case "call_function":
                 try:
-                    values[node.name] = _called(trace, node, values, inputs)
+                    values[node.name] = _called(trace, node, values, inputs, embedded)
                 except UnsupportedLayerError as refusal:
                     _require_all_inputs(node, ports, refusal)
                     raise
@@ -255,7 +267,7 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> g.Graph:
                 form = _finish(trace, exported, results)
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
-    return g.build(trace.nodes, form)
+    return g.build(trace.nodes, form), next((each.lookup() for each in embedded), None)
 
 
 def _require_all_inputs(
@@ -311,7 +323,11 @@ def _known(exported: ExportedProgram) -> Iterator[tuple[str, torch.Tensor]]:
 
 
 def _called(
-    trace: Trace, node: torch.fx.Node, values: dict[str, Value], inputs: ModuleInputs
+    trace: Trace,
+    node: torch.fx.Node,
+    values: dict[str, Value],
+    inputs: ModuleInputs,
+    embedded: dict[Rows, Term],
 ) -> Value:
     if node.target is operator.getitem:
         sequence, position = (_bound(each, values) for each in node.args)
@@ -330,18 +346,37 @@ def _called(
     arguments |= dict(zip(arguments, given, strict=False)) | named
     layer, kind = _layer(node), _torch_kind(node)
     call = TorchCall(trace, layer, name, arguments, function, inputs.count, _stack(node), kind)
-    if not _has([*given, *named.values()], Term | Masked | Folded):
+    if _has([*arguments.values()], Words | Rows):
+        users = len(node.all_input_nodes[0].users)
+        if (found := looked_up(call, users)) is not None:
+            return found
+        arguments = {each: _entered(call, value, embedded) for each, value in arguments.items()}
+        call = replace(call, arguments=arguments)
+    elif not _has([*given, *named.values()], Term | Masked | Folded):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
     if name not in OF_MASKED:
-        plain = {each: _unmasked(call, value) for each, value in arguments.items()}
+        plain = {each: _unmasked(call, value) for each, value in call.arguments.items()}
         call = replace(call, arguments=plain)
     _require_precise(call, node, inputs)
     if name not in OF_FOLDED and folded_values([*call.arguments.values()]):
         return of_entries(call, READERS[name])
     return READERS[name](call)
+
+
+def _entered(call: TorchCall, argument: Any, embedded: dict[Rows, Term]) -> Any:
+    """An argument with the input of the network in place of rows of embeddings."""
+    if isinstance(argument, list):
+        return [_entered(call, each, embedded) for each in argument]
+    if not isinstance(argument, Rows):
+        return argument
+    if argument not in embedded:
+        if embedded:
+            raise second_lookup(call)
+        embedded[argument] = call.trace.append(EMBEDDED, g.InputLayer(argument.shift.shape))
+    return embedded[argument]
 
 
 def _require_known(call: TorchCall, node: torch.fx.Node) -> None:
@@ -444,6 +479,11 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
             raise CaptureError(
                 f"cannot read a network: expected finite results, got minus infinity in {name!r}; "
                 "return the softmax of it"
+            )
+        if isinstance(result, Words | Rows):
+            raise CaptureError(
+                f"cannot read a network: expected that {name!r} is computed from embeddings, got "
+                "what whoever encrypts looks up; compile what follows it"
             )
         if isinstance(result, Folded):
             raise result.refusal()

@@ -16,7 +16,8 @@ from cloakwork.base.frames import columns_of
 from cloakwork.base.progress import announced_steps
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
-from cloakwork.frontends.nn.capture import capture
+from cloakwork.frontends.nn.capture import captured
+from cloakwork.frontends.nn.embedded import embedded_samples
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.known_inputs import with_known_inputs
 from cloakwork.frontends.nn.module_ports import module_inputs
@@ -25,6 +26,7 @@ from cloakwork.frontends.nn.results import following_results
 from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.runtime.costs import Costs, comparable
+from cloakwork.runtime.lookup import Lookup
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
 
@@ -62,7 +64,9 @@ def compile(
     is the cheapest that is secure, the scale the least that keeps the precision on the calibration
     data.
 
-    Inputs have the names of the parameters of `forward`. A single result is named `result`, the
+    Inputs have the names of the parameters of `forward`. Words, whole numbers that choose rows of
+    an Embedding, are looked up by whoever encrypts, by `cloakwork.nn.lookup`; what that makes is
+    the input `embedded`. A single result is named `result`, the
     results of a tuple `result 1`, `result 2` and so on, those of a dict or a namedtuple by its
     keys or fields.
 
@@ -163,13 +167,15 @@ def compile(
     with announced_steps(f"compiling {options.title}", total=steps) as announce:
         announce("reading the module")
         module = with_known_inputs(module, known)
-        graph = capture(module, sample)
+        graph, look_up = captured(module, sample)
+        if look_up is not None:
+            samples = embedded_samples(look_up, samples)
         names = [each.name for each in graph.inputs]
         results, options = following_results(after, names, options)
 
         def make(given: Any) -> Program:
             program = compile_graph(graph, given, options, announce, results)
-            require_module(program, module, sample)
+            require_module(program, module, sample, look_up)
             return program
 
         # What is kept says nothing of the programs that a network follows.
@@ -203,7 +209,9 @@ def _require_packages() -> None:
             )
 
 
-def require_module(program: Program, module: torch.nn.Module, sample: Any) -> None:
+def require_module(
+    program: Program, module: torch.nn.Module, sample: Any, look_up: Lookup | None = None
+) -> None:
     """Refuse the program of a network that in the clear gives other numbers than its module.
 
     Raises:
@@ -217,10 +225,11 @@ def require_module(program: Program, module: torch.nn.Module, sample: Any) -> No
     made = [each[:_INPUTS].double().numpy() for each in results_of_module(module, inputs)]
     largest = max((float(np.abs(each).max(initial=0.0)) for each in made), default=0.0)
     rounding = torch.finfo(inputs.dtype).eps ** 0.5 * largest
-    given = {
-        port.name: batch[:_INPUTS].double().numpy()
-        for port, batch in zip(program.inputs, inputs.batches, strict=True)
-    }
+    first = [batch[:_INPUTS].numpy() for batch in inputs.batches]
+    if look_up is not None:
+        first = [look_up(*first)]
+    ports = zip(program.inputs, first, strict=True)
+    given = {port.name: batch.astype(np.float64) for port, batch in ports}
 
     def meaning(_given: Mapping[str, Any]) -> Any:
         return made

@@ -42,7 +42,7 @@ def is_lowest(known: g.Array) -> bool:
         (True, False)
     """
     low = known[known < _HIGH]
-    return bool(low.size) and bool((low == low[0]).all()) and _LOWEST >= low[0] > -np.inf
+    return bool(low.size) and bool((low == low[0]).all() and _LOWEST >= low[0] > -np.inf)
 
 
 def held_apart(known: g.Array) -> tuple[g.Array, g.Array]:

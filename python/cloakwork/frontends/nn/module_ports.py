@@ -26,11 +26,13 @@ class ModuleInputs:
         names: The names of the inputs, as `forward` calls its parameters.
         batches: Their batches, along the first axis of each.
         positional: How many of the inputs `forward` is given by place; the others by name.
+        dtype: The type of the network's numbers; words are whole ones.
     """
 
     names: tuple[str, ...]
     batches: tuple[torch.Tensor, ...]
     positional: int
+    dtype: torch.dtype
 
     @property
     def args(self) -> tuple[torch.Tensor, ...]:
@@ -47,11 +49,6 @@ class ModuleInputs:
     def count(self) -> int:
         """The entries of the batch."""
         return len(self.batches[0])
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the numbers."""
-        return self.batches[0].dtype
 
     def of_batches(self, batches: Sequence[torch.Tensor]) -> ModuleInputs:
         """The same inputs with other numbers."""
@@ -108,7 +105,7 @@ def module_inputs(module: torch.nn.Module, sample: Any) -> ModuleInputs:
             f"cannot read a network: expected a sample of as many entries of every input, got "
             f"{listed}; put inputs along a first axis"
         )
-    return ModuleInputs(names, batches, len(bound.args))
+    return ModuleInputs(names, batches, len(bound.args), _weight_of(module).dtype)
 
 
 def _named(bound: inspect.BoundArguments) -> Iterator[tuple[str, Any]]:
@@ -149,11 +146,26 @@ def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
             f"cannot read a network: expected a sample of {name!r} with numbers, got one on the "
             "device 'meta'; make it on the CPU, of any numbers"
         )
+    if batch.dtype in (torch.int32, torch.int64) and _looks_up(module):
+        return batch.detach().clone()
+    # Inputs that are one tensor would be one input.
+    return batch.detach().to(_weight_of(module), copy=True)
+
+
+def _looks_up(module: torch.nn.Module) -> bool:
+    """Whether whole numbers may be words, which choose rows of embeddings."""
+    import torch  # noqa: PLC0415
+
+    return any(isinstance(part, torch.nn.Embedding) for part in module.modules())
+
+
+def _weight_of(module: torch.nn.Module) -> torch.Tensor:
+    """A weight of real numbers, or an empty one."""
+    import torch  # noqa: PLC0415
+
     known = chain(module.parameters(), module.buffers())
     weight = next((each for each in known if each.is_floating_point()), None)
-    like = torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight
-    # Inputs that are one tensor would be one input.
-    return batch.detach().to(like, copy=True)
+    return torch.empty((), dtype=torch.get_default_dtype()) if weight is None else weight
 
 
 def result_form(structure: Any) -> Form:

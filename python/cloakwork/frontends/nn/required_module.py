@@ -184,9 +184,15 @@ def _batches_by_chance(inputs: ModuleInputs, count: int) -> list[torch.Tensor]:
     import torch  # noqa: PLC0415
 
     chance = torch.Generator().manual_seed(0)
-    return [
-        torch.randn((count, *each.shape[1:]), generator=chance).to(each) for each in inputs.batches
-    ]
+
+    def drawn(batch: torch.Tensor) -> torch.Tensor:
+        shape = (count, *batch.shape[1:])
+        if batch.is_floating_point():
+            return torch.randn(shape, generator=chance).to(batch)
+        # Words that the sample shows there are.
+        return torch.randint(0, int(batch.max()) + 1, shape, generator=chance).to(batch)
+
+    return [drawn(each) for each in inputs.batches]
 
 
 def _are_alike(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
