@@ -225,11 +225,9 @@ def require_module(
     made = [each[:_INPUTS].double().numpy() for each in results_of_module(module, inputs)]
     largest = max((float(np.abs(each).max(initial=0.0)) for each in made), default=0.0)
     rounding = torch.finfo(inputs.dtype).eps ** 0.5 * largest
-    first = [batch[:_INPUTS].numpy() for batch in inputs.batches]
-    if look_up is not None:
-        first = [look_up(*first)]
-    ports = zip(program.inputs, first, strict=True)
-    given = {port.name: batch.astype(np.float64) for port, batch in ports}
+    first = [batch[:_INPUTS] for batch in inputs.batches]
+    taken = [each.double().numpy() for each in first] if look_up is None else [look_up(*first)]
+    given = {port.name: batch for port, batch in zip(program.inputs, taken, strict=True)}
 
     def meaning(_given: Mapping[str, Any]) -> Any:
         return made
