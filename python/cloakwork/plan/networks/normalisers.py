@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 
 from cloakwork.plan.fitting.minimax import interpolated
 from cloakwork.programs.ir import layers as g
 
-# Levels of their polynomials at most.
-_MOST_LEVELS = 7
+# Levels of their polynomials at most, and the degree of the last, which may have to rise.
+_MOST_LEVELS, _MOST_OF_LAST = 7, 200
 # What of 1 a row's sum is then at the least: squares of less lose more bits.
 _LEAST_PART = 0.3
 # And at the most: errors do not bring numbers beyond 1.
@@ -150,11 +149,13 @@ def _wrong(spread: float, levels: int) -> float:
     return 1.0 / math.cosh(min(exponent, 700.0))
 
 
-def _levels_of_reciprocal(spread: float, bits: float) -> int:
+def _levels_of_reciprocal(spread: float, bits: float) -> float:
     """The levels of a polynomial near 1 / x from 1 / spread to 1, by the least error there is."""
     root = math.sqrt(spread)
     ratio = (root - 1.0) / (root + 1.0)
     # (c - sqrt(c^2 - 1))^n / (c^2 - 1) of 1 / (t + c).
     factor = (spread - 1.0) / 2.0
     allowed = (-bits * math.log(2.0) - math.log(factor)) / math.log(ratio)
-    return next(levels for levels in count(1) if 2**levels - 1 >= allowed)
+    if allowed > _MOST_OF_LAST:
+        return math.inf
+    return math.ceil(math.log2(max(allowed, 1.0) + 1.0))
