@@ -35,6 +35,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.outlying_features import with_outliers_divided
 from cloakwork.plan.networks.pipeline import planned, require_small_results
 from cloakwork.plan.networks.refit import refitted
+from cloakwork.plan.networks.repeated_sums import with_sums_made_once
 from cloakwork.plan.networks.samples import Samples
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.programs.ir import layers as g
@@ -98,6 +99,9 @@ def compile_graph(
     graph, calibration = with_outliers_divided(graph, calibration, batches)
     depths = activation_depths(graph, calibration, options, _GROWTH_BITS)
     bootstraps = bootstraps or _is_too_deep(least_depths(graph, depths), options)
+    if bootstraps:
+        # Levels are bought for each ciphertext.
+        graph, calibration = with_sums_made_once(graph, calibration, _slots_of_an_input(options))
     inputs = range(len(graph.inputs))
     ranges = [calibration.widened(number, options.margin) for number in inputs]
     graph = bounded(
@@ -136,6 +140,12 @@ def compile_graph(
         error=plan.error + min(likely, largest),
         error_bound=plan.error + largest if math.isfinite(largest) else None,
     )
+
+
+def _slots_of_an_input(options: NetworkOptions) -> int:
+    """The slots that an input of a batch has in the largest ring that may be taken."""
+    batch = options.batch if isinstance(options.batch, int) else 1
+    return (1 << (options.refreshing_rings[-1] - 1)) // batch
 
 
 def _is_too_deep(depths: Sequence[Depth], options: NetworkOptions) -> bool:
