@@ -143,8 +143,10 @@ def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:
     some = numbers[:: -(-len(numbers) // _COMPARED)]
     apart = (numbers - some[:, np.newaxis]).ravel() % slots
     distances = np.minimum(apart, slots - apart)
-    values, frequencies = np.unique(distances[distances > 0], return_counts=True)
-    common = values[np.argsort(-frequencies, kind="stable")[:_SPACINGS]]
+    frequencies = np.bincount(distances)
+    frequencies[0] = 0
+    values = np.flatnonzero(frequencies)
+    common = values[np.argsort(-frequencies[values], kind="stable")[:_SPACINGS]]
     return {1, *common.tolist()}
 
 

@@ -56,7 +56,7 @@ _GROWTH_BITS = 1
 # Inputs of either kind that the errors of polynomials are followed along.
 _FOLLOWED = 32
 # Steps of the work that are announced beside one for each ring.
-STEPS = 5
+STEPS = 6
 
 
 def compile_graph(
@@ -123,6 +123,7 @@ def compile_graph(
     searched = worst_case_inputs(fitted.graph, calibration)
     plan_by = bootstrapped if bootstraps else _planned
     plan = plan_by(fitted.graph, calibration, searched, options, announce)
+    announce("following errors")
     # Errors of polynomials are followed along some of the calibration's inputs.
     rows = (calibration.outermost, calibration.spread)
     followed = np.concatenate([each[:: -(-len(each) // _FOLLOWED)] for each in rows])

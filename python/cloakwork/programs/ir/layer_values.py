@@ -157,7 +157,9 @@ def layer_value(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
         case g.InputLayer() | g.OutputLayer():
             return x
         case g.LinearLayer(weight=weight, bias=bias):
-            return np.asarray(x @ weight.T + bias)
+            # One product of matrices, not one for each of the batch.
+            rows = x.reshape(-1, weight.shape[1])
+            return np.asarray(rows @ weight.T + bias).reshape(*x.shape[:-1], len(weight))
         case g.ConvolutionLayer():
             return _convolve(operation, x)
         case g.AveragePool():
