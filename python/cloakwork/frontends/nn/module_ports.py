@@ -178,8 +178,8 @@ def result_form(structure: Any) -> Form:
         CaptureError: There is something else than lists, tuples and dicts of tensors.
 
     Example:
-        >>> result_form([0, 1])
-        Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=False)
+        >>> [part.number for part in result_form([0, 1]).parts]
+        [0, 1]
     """
     match structure:
         case int(number):
