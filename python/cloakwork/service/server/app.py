@@ -19,7 +19,6 @@ from starlette.routing import Route
 from cloakwork.errors import AccessDeniedError, CloakworkError, NotServedError
 from cloakwork.runtime.program import Program
 from cloakwork.service.hashes import job_name, request_of
-from cloakwork.service.names import shown_name
 from cloakwork.service.problems import MEDIA_TYPE, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
@@ -199,16 +198,9 @@ class _Server:
     async def ready(self, _: Request) -> Response:
         """Whether jobs that come now are run."""
         is_ready = self.runs.is_ready
-        told = {"live": True, "ready": is_ready, "unserved": self._unserved()}
+        # Anyone asks, and names of programs are their users'.
+        told = {"live": True, "ready": is_ready, "unserved": len(self._store.unserved)}
         return JSONResponse(told, 200 if is_ready else _NOT_READY)
-
-    def _unserved(self) -> list[dict[str, str]]:
-        """Which of the operator's programs are not served, and by which error."""
-        return [
-            {"name": name, "error": why.error}
-            for name, why in self._store.unserved.items()
-            if shown_name(name) == name
-        ]
 
     async def metrics(self, _: Request) -> Response:
         """Counts, as Prometheus reads them."""

@@ -100,7 +100,7 @@ _WAIT = {"Wait-Seconds": _COUNT}
 _HEALTH = _record(
     live={"type": "boolean"},
     ready={"type": "boolean"},
-    unserved=_list(_record(name=_TEXT, error=_TEXT)),
+    unserved=_COUNT,
 )
 _READY = DescribedRequest(
     "Whether the server runs the jobs that it is given.",
