@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import cloakwork as cw
-from cloakwork.frontends.circuit.followed import followed
+from cloakwork.frontends.circuit.followed import with_conditions
 
 Compute = Callable[..., Any]
 
@@ -87,7 +87,7 @@ TERNARY: Sequence[Compute] = (
     lambda a, b, c: sum([a, b, c, 3]) - 2 * b,
 )
 _OPERATIONS: Mapping[int, Sequence[Compute]] = {
-    count: [followed(each) for each in functions]
+    count: [with_conditions(each) for each in functions]
     for count, functions in ((1, UNARY), (2, BINARY), (3, TERNARY))
 }
 

@@ -14,8 +14,8 @@ import numpy as np
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError, NotIntegerError
 from cloakwork.frontends.boolean.circuit import Circuit
-from cloakwork.plan.boolean.lookup import looked_up
-from cloakwork.plan.boolean.words import Number, Words
+from cloakwork.plan.boolean.lookup import chosen_entry
+from cloakwork.plan.boolean.words import Number, WordGates
 from cloakwork.programs.port import Port
 from cloakwork.programs.sorting_networks import ordering
 
@@ -23,7 +23,7 @@ from cloakwork.programs.sorting_networks import ordering
 _MOST_TABLE_BITS = 16
 
 
-class _Words(Words):
+class _Words(WordGates):
     """Gates on the numbers of a port, each a list of values of bits, bit 0 first."""
 
     def __init__(self, title: str, port: Port, action: str) -> None:
@@ -266,7 +266,9 @@ def table(values: Port, entries: Any) -> Circuit:
         )
     signed = min(numbers) < 0
     width = max(1, *(int(each if each >= 0 else ~each).bit_length() + signed for each in numbers))
-    found = [bit for element in words.elements for bit in looked_up(words, element, numbers, width)]
+    found = [
+        bit for element in words.elements for bit in chosen_entry(words, element, numbers, width)
+    ]
     made = Port("entries", "signed" if signed else "unsigned", width, shape=values.shape)
     words.output(made, found)
     return Circuit(words.finish())

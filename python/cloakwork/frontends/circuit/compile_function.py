@@ -23,7 +23,7 @@ from cloakwork.frontends.circuit.engines import (
     require_none_of_slots,
     without_dead_functions,
 )
-from cloakwork.frontends.circuit.followed import followed
+from cloakwork.frontends.circuit.followed import with_conditions
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
 from cloakwork.frontends.circuit.results import taking_results
@@ -81,7 +81,7 @@ class CircuitFunction:
 
     def __init__(self, function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:
         require_parameters(function, declared)
-        self.function = followed(function)
+        self.function = with_conditions(function)
         self.declared = dict(declared)
         update_wrapper(self, function)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import source_of_functions as source
-from cloakwork.frontends.circuit.ordering import any_of
+from cloakwork.frontends.circuit.ordering import any_holds
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import select
 from cloakwork.frontends.circuit.symbols import Symbol, is_encrypted
@@ -16,7 +16,7 @@ from cloakwork.frontends.circuit.symbols import Symbol, is_encrypted
 _Later = Callable[[], Any]
 
 
-def chosen(bit: Symbol, one: Any, zero: Any) -> Any:
+def one_or_other(bit: Symbol, one: Any, zero: Any) -> Any:
     """One of two values by whether an integer is not 0: integers, and what is made of them.
 
     Raises:
@@ -25,9 +25,9 @@ def chosen(bit: Symbol, one: Any, zero: Any) -> Any:
     if one is zero and one is not None:
         return one
     if isinstance(one, tuple | list) and type(one) is type(zero) and len(one) == len(zero):
-        return type(one)(chosen(bit, *pair) for pair in zip(one, zero, strict=True))
+        return type(one)(one_or_other(bit, *pair) for pair in zip(one, zero, strict=True))
     if isinstance(one, dict) and isinstance(zero, dict) and one.keys() == zero.keys():
-        return {name: chosen(bit, each, zero[name]) for name, each in one.items()}
+        return {name: one_or_other(bit, each, zero[name]) for name, each in one.items()}
     if any(each is None or isinstance(each, str | dict) for each in (one, zero)):
         raise InvalidArgumentError(
             f"cannot choose by an encrypted value{at_line()}, for which both sides are computed: "
@@ -39,7 +39,7 @@ def chosen(bit: Symbol, one: Any, zero: Any) -> Any:
 
 def _if(test: Any, one: _Later, zero: _Later) -> Any:
     if isinstance(test, Symbol):
-        return chosen(test, one(), zero())
+        return one_or_other(test, one(), zero())
     return one() if test else zero()
 
 
@@ -47,7 +47,7 @@ def _and(first: Any, *rest: _Later) -> Any:
     made = first
     for number, each in enumerate(rest):
         if isinstance(made, Symbol):
-            return chosen(made, _and(each(), *rest[number + 1 :]), _false(made))
+            return one_or_other(made, _and(each(), *rest[number + 1 :]), _false(made))
         if not made:
             return made
         made = each()
@@ -58,7 +58,7 @@ def _or(first: Any, *rest: _Later) -> Any:
     made = first
     for number, each in enumerate(rest):
         if isinstance(made, Symbol):
-            return chosen(made, _true(made), _or(each(), *rest[number + 1 :]))
+            return one_or_other(made, _true(made), _or(each(), *rest[number + 1 :]))
         if made:
             return made
         made = each()
@@ -82,7 +82,7 @@ def _not(value: Any) -> Any:
 def _contains(items: Any, value: Any) -> Any:
     if not is_encrypted(value) and not is_encrypted(items):
         return value in items
-    return any_of([value == each for each in items])
+    return any_holds([value == each for each in items])
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -14,7 +14,7 @@ from cloakwork.frontends.circuit.source_of_functions import rewritten_code
 from cloakwork.frontends.circuit.symbols import is_encrypted
 
 
-def followed(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that decides on encrypted integers as it does on those in the clear.
 
     Its min, max, sorted, any and all take encrypted integers; and so do `a if c else b`, `and`,
@@ -22,7 +22,7 @@ def followed(function: Callable[..., Any]) -> Callable[..., Any]:
     gives to something else are left alone, and so is what is not a function of Python's.
 
     Example:
-        >>> followed(lambda x: max(x, 3))(5)
+        >>> with_conditions(lambda x: max(x, 3))(5)
         5
     """
     if not isinstance(function, FunctionType):
@@ -85,12 +85,12 @@ def _sorted(items: Any, *, key: Callable[[Any], Any] | None = None, reverse: boo
 
 def _any(items: Any) -> Any:
     several = [*items]
-    return ordering.any_of(several) if is_encrypted(several) else builtins.any(several)
+    return ordering.any_holds(several) if is_encrypted(several) else builtins.any(several)
 
 
 def _all(items: Any) -> Any:
     several = [*items]
-    return ordering.all_of(several) if is_encrypted(several) else builtins.all(several)
+    return ordering.all_hold(several) if is_encrypted(several) else builtins.all(several)
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

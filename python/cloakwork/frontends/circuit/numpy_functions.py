@@ -19,7 +19,7 @@ from cloakwork.frontends.circuit.symbols import (
     operand,
     shape_of_vector,
 )
-from cloakwork.frontends.circuit.ufuncs import greater, lesser
+from cloakwork.frontends.circuit.ufuncs import larger, smaller
 
 _OfVector = Callable[[Sequence[Any]], Any]
 
@@ -78,8 +78,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     value = operand(a)
     if a_min is not None:
-        value = greater(value, operand(a_min))
-    return value if a_max is None else lesser(value, operand(a_max))
+        value = larger(value, operand(a_min))
+    return value if a_max is None else smaller(value, operand(a_max))
 
 
 def _isin(element: Any, test_elements: Any) -> Any:
@@ -87,7 +87,7 @@ def _isin(element: Any, test_elements: Any) -> Any:
     value = operand(element)
     if isinstance(value, Vector):
         return Vector([_isin(each, items) for each in value])
-    return ordering.any_of([value == item for item in items])
+    return ordering.any_holds([value == item for item in items])
 
 
 def _argsort(a: Any, axis: int = -1, kind: str = "stable") -> Any:
@@ -134,8 +134,8 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.prod: _along(math.prod),
     np.min: _along(ordering.least),
     np.max: _along(ordering.greatest),
-    np.any: _along(ordering.any_of),
-    np.all: _along(ordering.all_of),
+    np.any: _along(ordering.any_holds),
+    np.all: _along(ordering.all_hold),
     np.argmax: _along(ordering.first_greatest),
     np.argmin: _along(ordering.first_least),
     np.median: _along(ordering.middle),

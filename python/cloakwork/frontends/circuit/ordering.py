@@ -8,7 +8,7 @@ from typing import Any
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import select
-from cloakwork.frontends.circuit.ufuncs import greater, lesser
+from cloakwork.frontends.circuit.ufuncs import larger, smaller
 from cloakwork.programs.sorting_networks import ordering
 
 
@@ -35,20 +35,20 @@ def in_rounds(items: Sequence[Any], join: Callable[[Any, Any], Any], what: str) 
 
 def least(items: Sequence[Any]) -> Any:
     """The least of several."""
-    return in_rounds(items, lesser, "a minimum")
+    return in_rounds(items, smaller, "a minimum")
 
 
 def greatest(items: Sequence[Any]) -> Any:
     """The greatest of several."""
-    return in_rounds(items, greater, "a maximum")
+    return in_rounds(items, larger, "a maximum")
 
 
-def any_of(items: Sequence[Any]) -> Any:
+def any_holds(items: Sequence[Any]) -> Any:
     """Whether one of several is not 0."""
     return in_rounds([each != 0 for each in items] or [False], lambda a, b: a | b, "any")
 
 
-def all_of(items: Sequence[Any]) -> Any:
+def all_hold(items: Sequence[Any]) -> Any:
     """Whether each of several is not 0."""
     return in_rounds([each != 0 for each in items] or [True], lambda a, b: a & b, "all")
 
@@ -78,7 +78,7 @@ def rising(items: Sequence[Any]) -> list[Any]:
         >>> rising([3, 1, 2])
         [1, 2, 3]
     """
-    return _last_rising(items, len(items), greater, lesser)
+    return _last_rising(items, len(items), larger, smaller)
 
 
 def parted(items: Sequence[Any], place: int) -> list[Any]:
@@ -102,8 +102,8 @@ def parted(items: Sequence[Any], place: int) -> list[Any]:
     place %= count
     if 2 * place < count:
         # The least are the greatest of the opposite order.
-        return _last_rising(items, place + 1, lesser, greater)[::-1]
-    return _last_rising(items, count - place, greater, lesser)
+        return _last_rising(items, place + 1, smaller, larger)[::-1]
+    return _last_rising(items, count - place, larger, smaller)
 
 
 def _last_rising(
@@ -139,8 +139,8 @@ def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
     for first, second in exchanges:
         (one, item), (two, other) = rows[first], rows[second]
         bit = one < two
-        rows[first] = greater(one, two), select(bit, other, item)
-        rows[second] = lesser(one, two), select(bit, item, other)
+        rows[first] = larger(one, two), select(bit, other, item)
+        rows[second] = smaller(one, two), select(bit, item, other)
     return [rows[place][1] for place in order][::-1]
 
 

@@ -12,14 +12,14 @@ from cloakwork.errors import EncryptedConditionError
 from cloakwork.frontends.circuit.refusals import at_line
 
 
-def lesser(a: Any, b: Any) -> Any:
+def smaller(a: Any, b: Any) -> Any:
     """The lesser of two integers, or of vectors element by element."""
     if isinstance(a, int):
         return min(a, b) if isinstance(b, int) else b.least(a)
     return a.least(b)
 
 
-def greater(a: Any, b: Any) -> Any:
+def larger(a: Any, b: Any) -> Any:
     """The greater of two integers, or of vectors element by element."""
     if isinstance(a, int):
         return max(a, b) if isinstance(b, int) else b.greatest(a)
@@ -51,8 +51,8 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "invert": operator.invert,
     "left_shift": operator.lshift,
     "right_shift": operator.rshift,
-    "minimum": lesser,
-    "maximum": greater,
+    "minimum": smaller,
+    "maximum": larger,
     "logical_not": lambda x: x == 0,
     "logical_and": lambda x, y: (x != 0) & (y != 0),
     "logical_or": lambda x, y: (x != 0) | (y != 0),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cloakwork.plan.boolean.words import Number, Words
+from cloakwork.plan.boolean.words import Number, WordGates
 
 
-def divided(words: Words, number: Number, divisor: Number) -> tuple[Number, Number]:
+def quotient_and_remainder(
+    words: WordGates, number: Number, divisor: Number
+) -> tuple[Number, Number]:
     """The quotient, rounded down, and the remainder, which has the sign of the divisor.
 
     By a divisor of 0 they may be anything.
 
     Example:
         >>> from cloakwork.programs.port import Port
-        >>> words = Words("by 3", (Port("x", "unsigned", 8),))
-        >>> quotient, remainder = divided(words, Number(tuple(range(8))), words.known(3))
+        >>> words = WordGates("by 3", (Port("x", "unsigned", 8),))
+        >>> by_three = Number(tuple(range(8))), words.known(3)
+        >>> quotient, remainder = quotient_and_remainder(words, *by_three)
         >>> len(remainder.bits)
         3
     """
@@ -36,7 +39,9 @@ def divided(words: Words, number: Number, divisor: Number) -> tuple[Number, Numb
     return Number((*quotient, below), signed=True), Number(tuple(signed), signed=True)
 
 
-def _from_above(words: Words, below: int, rest: Sequence[int], divisor: Sequence[int]) -> list[int]:
+def _from_above(
+    words: WordGates, below: int, rest: Sequence[int], divisor: Sequence[int]
+) -> list[int]:
     """The remainder r, or where a number is below 0 divisor - 1 - r."""
     made, carry = [], words.zero
     for own, other in zip(rest, divisor, strict=True):
@@ -47,7 +52,7 @@ def _from_above(words: Words, below: int, rest: Sequence[int], divisor: Sequence
 
 
 def _of_positive(
-    words: Words, number: Sequence[int], divisor: Sequence[int]
+    words: WordGates, number: Sequence[int], divisor: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Quotient and remainder of numbers from 0 up, bit for bit from the top.
 

@@ -9,7 +9,7 @@ import numpy as np
 from cloakwork.programs.gates import GateBuilder, GateKind
 
 
-def looked_up(
+def chosen_entry(
     builder: GateBuilder, bits: Sequence[int], entries: Sequence[int], width: int
 ) -> list[int]:
     """The entry that bits choose: for each product of the first bits one AND with a sum.
@@ -26,7 +26,7 @@ def looked_up(
     Example:
         >>> from cloakwork.programs.port import Port
         >>> builder = GateBuilder("squares", (Port("x", "unsigned", 2),))
-        >>> len(looked_up(builder, (0, 1), (0, 1, 4, 9), 4))
+        >>> len(chosen_entry(builder, (0, 1), (0, 1, 4, 9), 4))
         4
     """
     split = min(range(len(bits) + 1), key=lambda first: _ands(len(bits), first, width))

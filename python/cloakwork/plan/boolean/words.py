@@ -26,7 +26,7 @@ class Number:
     signed: bool = False
 
 
-class Words(GateBuilder):
+class WordGates(GateBuilder):
     """Gates on numbers.
 
     A width that is asked for says what a result is modulo: its bits of two's complement.
@@ -36,7 +36,7 @@ class Words(GateBuilder):
         inputs: The inputs; their bits are values 0 and on.
 
     Example:
-        >>> words = Words("sum", (Port("a", "unsigned", 4), Port("b", "signed", 4)))
+        >>> words = WordGates("sum", (Port("a", "unsigned", 4), Port("b", "signed", 4)))
         >>> a, b = Number((0, 1, 2, 3)), Number((4, 5, 6, 7), signed=True)
         >>> words.output(Port("y", "signed", 6), words.total([(a, 1), (b, 1)], 0, 6))
         >>> words.finish().output_bits

@@ -78,7 +78,7 @@ def value_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> list[Ra
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Selection:
     """A sum that is one of two values by a bit, or a part of the way between them.
 
     Args:
@@ -94,7 +94,7 @@ class Choice:
 
 def choice_of(
     operations: Sequence[ScalarOperation], ranges: Sequence[Range], left: int, right: int
-) -> Choice | None:
+) -> Selection | None:
     """The choice that a sum is, if it is one: y + bit * (x - y)."""
     for start, step in ((left, right), (right, left)):
         product = operations[step]
@@ -104,7 +104,7 @@ def choice_of(
             apart = operations[way]
             is_part = ranges[part][0] >= 0 and ranges[part][1] <= 1
             if is_part and isinstance(apart, Difference) and apart.right == start:
-                return Choice(part, apart.left, start)
+                return Selection(part, apart.left, start)
     return None
 
 

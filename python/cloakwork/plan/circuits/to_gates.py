@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from cloakwork.errors import ResultOverflowError
-from cloakwork.plan.boolean.division import divided
-from cloakwork.plan.boolean.lookup import looked_up
-from cloakwork.plan.boolean.words import Number, Words
+from cloakwork.plan.boolean.division import quotient_and_remainder
+from cloakwork.plan.boolean.lookup import chosen_entry
+from cloakwork.plan.boolean.words import Number, WordGates
 from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range
 from cloakwork.plan.circuits.ranges import choice_of, value_ranges
 from cloakwork.programs.gates import GateProgram
@@ -91,7 +91,7 @@ class _Lowering:
     def __init__(
         self, circuit: ScalarCircuit, inputs: Sequence[Port], bounds: Mapping[str, Range]
     ) -> None:
-        self.words = Words(circuit.title, inputs)
+        self.words = WordGates(circuit.title, inputs)
         self.ranges = value_ranges(circuit, bounds)
         self._circuit = circuit
         self._places: dict[str, tuple[int, Port]] = {}
@@ -250,7 +250,7 @@ class _Lowering:
         ]
         if all(map(self._is_known, items)):
             known = [0 if place is None else self.ranges[items[place]][0] for place in places]
-            return looked_up(self.words, bits, [each % (1 << width) for each in known], width)
+            return chosen_entry(self.words, bits, [each % (1 << width) for each in known], width)
         rows = [
             None if place is None else self.words.extended(self._numbers[items[place]], width)
             for place in places
@@ -273,27 +273,27 @@ def _joined(one: _Sum, two: _Sum) -> _Sum:
     return terms, constant + more
 
 
-_Made = Callable[[Words, Sequence[Number], Sequence[Range], int], Sequence[int]]
+_Made = Callable[[WordGates, Sequence[Number], Sequence[Range], int], Sequence[int]]
 
 
 def _quotient(
-    words: Words, numbers: Sequence[Number], ranges: Sequence[Range], width: int
+    words: WordGates, numbers: Sequence[Number], ranges: Sequence[Range], width: int
 ) -> Sequence[int]:
     exponent = _exponent(ranges[1])
     if exponent is not None:
         return words.extended(_without_low(numbers[0], exponent), width)
-    quotient, _ = divided(words, *numbers)
+    quotient, _ = quotient_and_remainder(words, *numbers)
     return _zero_by_zero(words, words.extended(quotient, width), numbers[1], ranges[1])
 
 
 def _remainder(
-    words: Words, numbers: Sequence[Number], ranges: Sequence[Range], width: int
+    words: WordGates, numbers: Sequence[Number], ranges: Sequence[Range], width: int
 ) -> Sequence[int]:
     exponent = _exponent(ranges[1])
     if exponent is not None:
         low = words.extended(numbers[0], exponent)
         return words.extended(Number(tuple(low)), width)
-    _, remainder = divided(words, *numbers)
+    _, remainder = quotient_and_remainder(words, *numbers)
     return _zero_by_zero(words, words.extended(remainder, width), numbers[1], ranges[1])
 
 
@@ -310,7 +310,7 @@ def _without_low(number: Number, count: int) -> Number:
 
 
 def _zero_by_zero(
-    words: Words, bits: Sequence[int], divisor: Number, found: Range
+    words: WordGates, bits: Sequence[int], divisor: Number, found: Range
 ) -> Sequence[int]:
     """The bits, but 0 where the divisor is."""
     if not found[0] <= 0 <= found[1]:
@@ -319,11 +319,11 @@ def _zero_by_zero(
     return [words.both(holds, each) for each in bits]
 
 
-def _on_bits(gate: Callable[[Words, int, int], int]) -> _Made:
+def _on_bits(gate: Callable[[WordGates, int, int], int]) -> _Made:
     """A function of the bits of two numbers."""
 
     def made(
-        words: Words, numbers: Sequence[Number], _: Sequence[Range], width: int
+        words: WordGates, numbers: Sequence[Number], _: Sequence[Range], width: int
     ) -> Sequence[int]:
         rows = (words.extended(each, width) for each in numbers)
         return [gate(words, *pair) for pair in zip(*rows, strict=True)]
@@ -332,7 +332,7 @@ def _on_bits(gate: Callable[[Words, int, int], int]) -> _Made:
 
 
 def _power(
-    words: Words, numbers: Sequence[Number], _: Sequence[Range], width: int
+    words: WordGates, numbers: Sequence[Number], _: Sequence[Range], width: int
 ) -> Sequence[int]:
     base, exponent = numbers
     made, square = words.known(1), base
@@ -350,7 +350,7 @@ def _extreme(*, greatest: bool) -> _Made:
     """The greater or the lesser of two numbers."""
 
     def made(
-        words: Words, numbers: Sequence[Number], _: Sequence[Range], width: int
+        words: WordGates, numbers: Sequence[Number], _: Sequence[Range], width: int
     ) -> Sequence[int]:
         left, right = (words.extended(each, width) for each in numbers)
         rows = (right, left) if greatest else (left, right)
@@ -360,7 +360,7 @@ def _extreme(*, greatest: bool) -> _Made:
 
 
 def _absolute(
-    words: Words, numbers: Sequence[Number], _: Sequence[Range], width: int
+    words: WordGates, numbers: Sequence[Number], _: Sequence[Range], width: int
 ) -> Sequence[int]:
     (number,) = numbers
     sign = number.bits[-1] if number.signed else words.zero
@@ -372,9 +372,9 @@ _OF_FUNCTION: Mapping[ExactFunction, _Made] = {
     ExactFunction.EQUAL: lambda words, numbers, *_: [words.equal(*numbers)],
     ExactFunction.QUOTIENT: _quotient,
     ExactFunction.REMAINDER: _remainder,
-    ExactFunction.AND: _on_bits(Words.both),
-    ExactFunction.OR: _on_bits(Words.either),
-    ExactFunction.XOR: _on_bits(Words.differ),
+    ExactFunction.AND: _on_bits(WordGates.both),
+    ExactFunction.OR: _on_bits(WordGates.either),
+    ExactFunction.XOR: _on_bits(WordGates.differ),
     ExactFunction.LEFT: lambda words, numbers, _, width: words.shifted_left(
         numbers[0], numbers[1].bits, width
     ),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError
-from cloakwork.programs.ir.exact_functions import ExactFunction, applied
+from cloakwork.programs.ir.exact_functions import ExactFunction, exact_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ def evaluate(circuit: ScalarCircuit, inputs: Mapping[str, Sequence[int]]) -> dic
             case Negative(operand=operand):
                 values.append(-values[operand])
             case Applied(function=function, operands=operands):
-                values.append(applied(function, [values[each] for each in operands]))
+                values.append(exact_value(function, [values[each] for each in operands]))
     return {each.name: [values[value] for value in each.values] for each in circuit.outputs}
 
 

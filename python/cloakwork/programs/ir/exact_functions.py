@@ -30,7 +30,7 @@ class ExactFunction(StrEnum):
     CHOSEN = "[]"
 
 
-def applied(function: ExactFunction, values: Sequence[int]) -> int:
+def exact_value(function: ExactFunction, values: Sequence[int]) -> int:
     """What a function makes of integers: Python's own result, and 0 of a division by 0.
 
     Raises:
@@ -38,8 +38,8 @@ def applied(function: ExactFunction, values: Sequence[int]) -> int:
         IndexOutOfRangeError: The number is not of an item.
 
     Example:
-        >>> applied(ExactFunction.QUOTIENT, (-7, 2)), applied(ExactFunction.REMAINDER, (-7, 0))
-        (-4, 0)
+        >>> exact_value(ExactFunction.QUOTIENT, (-7, 2))
+        -4
     """
     if function in _COUNTED and values[1] < 0:
         raise ValueOutOfRangeError(

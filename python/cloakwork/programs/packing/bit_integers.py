@@ -19,7 +19,7 @@ from cloakwork.programs.packing.results import (
     filled,
     integers_of,
     named_parts,
-    shape_of,
+    shape_of_form,
 )
 from cloakwork.programs.port import Port
 
@@ -80,7 +80,7 @@ def output_ports(form: Form, ranges: Sequence[tuple[int, int]]) -> tuple[Port, .
             continue
         low = min(ranges[number][0] for number in numbers)
         high = max(ranges[number][1] for number in numbers)
-        shape = shape_of(part)
+        shape = shape_of_form(part)
         shape = shape if prod(shape) == len(numbers) else (len(numbers),)
         ports.append(port_within(name, shape, low, high))
     return tuple(ports)

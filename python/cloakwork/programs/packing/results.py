@@ -116,7 +116,7 @@ def result_ports(form: Form, bits: int) -> tuple[Port, ...]:
     """Results of so many bits, with a sign, as ports: one, or one for each name of a dict."""
     limit = 1 << bits - 1
     return tuple(
-        Port(name, "integer", 0, shape_of(part), -limit, limit - 1)
+        Port(name, "integer", 0, shape_of_form(part), -limit, limit - 1)
         for name, part in named_parts(form).items()
     )
 
@@ -131,13 +131,13 @@ def named_parts(form: Form) -> Mapping[str, Form]:
     return form.parts if isinstance(form, Keyed) else {"result": form}
 
 
-def shape_of(form: Form) -> tuple[int, ...]:
+def shape_of_form(form: Form) -> tuple[int, ...]:
     """The shape of parts that make up an array; else how many integers they have."""
     match form:
         case Leaf() | Known():
             return ()
         case Sequenced(parts=parts) if not any(isinstance(part, Keyed) for part in parts):
-            shapes = {shape_of(part) for part in parts}
+            shapes = {shape_of_form(part) for part in parts}
             if len(shapes) == 1:
                 return (len(parts), *shapes.pop())
     return (max(1, sum(1 for _ in integers_of(form))),)
