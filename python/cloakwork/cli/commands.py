@@ -27,7 +27,7 @@ _WORDS = {
     "ask for the list": "cloakwork interface --server URL lists what there is",
 }
 _PASSPHRASE_FD = click.option(
-    "--passphrase-fd", type=int, help="A file descriptor with the passphrase of the client's file."
+    "--passphrase-fd", type=int, help="A file descriptor with the passphrase."
 )
 _SERVED = click.option(
     "--program", "served", type=_FILE, help="Another program that the key serves; of a row, say."
@@ -204,7 +204,7 @@ def estimate(program: Path, runs: int, memory_limit: int | None, insecure: bool)
 @click.option("--passphrase", is_flag=True, help="Seal the client's file by a passphrase.")
 @_PASSPHRASE_FD
 @click.option("--overwrite", is_flag=True, help="Replace keys that are there.")
-@server_options("PROGRAM is a server's, which has the evaluation keys afterwards.")
+@server_options("PROGRAM is a server's, which gets the keys.")
 @_INSECURE
 def keygen(
     program: Path,
@@ -224,7 +224,7 @@ def keygen(
     PROGRAM is a program, or its interface, of which there are --keys alone: whoever has the program
     makes the evaluator of them.
 
-    A passphrase comes from --passphrase-fd, from CLOAKWORK_PASSPHRASE, or is asked for.
+    A passphrase is of --passphrase-fd or CLOAKWORK_PASSPHRASE, or asked for.
     """
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.at_server import for_clients_at, register_at  # noqa: PLC0415
@@ -388,7 +388,7 @@ def encrypt(
 @click.option("--state", type=_FILE, help="The state, which the next one replaces.")
 @click.option("--step", type=int, help="The step that the state has to be of.")
 @click.option("-o", "--output", type=_FILE, help="Where to write.")
-@server_options("EVALUATOR names a program of a server, which runs it.")
+@server_options("EVALUATOR names a program of a server.")
 @click.option("--keys", type=_FILE, help="The evaluation keys that a server runs it by.")
 @click.option("--receipt", type=_FILE, help="Where what a server signs goes, for audit.")
 @_SERVED
@@ -615,10 +615,10 @@ def bench(program: Path, runs: int, threads: int | None, insecure: bool) -> None
 )
 @_INSECURE
 def serve(folder: Path, host: str, port: int, insecure: bool, **options: Any) -> None:
-    """Run programs for others; cloakwork token and audit go with it.
+    """Run programs of FOLDER/programs for others; token and audit go with it.
 
-    The programs are FOLDER/programs/NAME.cw. Limits: memory, seconds, jobs, key-bytes, input-bytes,
-    state-bytes, programs, program-bytes, attempts, kept, keys-unused.
+    Limits: memory, seconds, jobs, key-bytes, input-bytes, state-bytes, programs, program-bytes,
+    attempts, kept, keys-unused.
     """
     from cloakwork.cli.serving import serve_at  # noqa: PLC0415
 

@@ -235,8 +235,9 @@ def traced(function: Callable[..., Any], specs: Sequence[Spec]) -> TensorFunctio
             tensors made of them, or has numbers leave slots.
 
     Example:
-        >>> traced(lambda x, y: (x + y, x), [Spec((3,)), Spec((3,))]).form
-        Sequenced(parts=(Leaf(number=0), Leaf(number=1)), is_tuple=True)
+        >>> form = traced(lambda x, y: (x + y, x), [Spec((3,)), Spec((3,))]).form
+        >>> [part.number for part in form.parts], form.is_tuple
+        ([0, 1], True)
     """
     graph, cuts = traced_across(function, specs)
     if cuts:
