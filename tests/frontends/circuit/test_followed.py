@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import cloakwork as cw
-from cloakwork.errors import CloakworkError, EncryptedConditionError, InvalidArgumentError
+from cloakwork.errors import (
+    CloakworkError,
+    EncryptedConditionError,
+    InvalidArgumentError,
+    NotIntegerError,
+)
 
 
 @cw.circuit(x=cw.scalar(bounds=(0, 9)))
@@ -33,6 +39,30 @@ def allowed(x: int, y: int) -> Any:
     return not (x < y and y != 3) or (x == 2 and not y > 5)
 
 
+def around(x: int, y: int) -> Any:
+    """A name that numpy has, too, and a default that is a condition."""
+    return 1 if x > y else 2
+
+
+@cw.circuit(x=cw.scalar(bounds=(0, 9)), y=cw.scalar(bounds=(0, 9)))
+def powers(x: int, y: int, n: int = 3) -> Any:
+    """What calls itself."""
+    return (x if x < y else n) * powers(x, y, n - 1) if n else 1
+
+
+class Point(NamedTuple):
+    """What is made of two integers."""
+
+    x: int
+    y: int
+
+
+# Both on one line.
+# fmt: off
+ANY_ABOVE, ANY_BELOW = (lambda x, y: any(x > n for n in (y, 3))), (lambda x, y: any(x < n for n in (y, 3)))  # noqa: E501
+# fmt: on
+
+
 def swapped(x: int, y: int) -> Any:
     """Both sides are made of several."""
     low, high = (x, y) if x < y else (y, x)
@@ -53,6 +83,19 @@ FUNCTIONS: list[Callable[[int, int], Any]] = [
     allowed,
     swapped,
     in_a_loop,
+    around,
+    lambda x, y: [np.maximum(x, 3) if x < y else 1, cw.select(x > 2, 1, 0) if y else y],
+    ANY_ABOVE,
+    ANY_BELOW,
+    lambda x, y, n=(1 if LIMIT else 2): (x if x < y else n) + 3,  # type: ignore[misc]
+    lambda x, y: (Point(x, y) if x < y else Point(y, 0)).x,
+    lambda x, y: [x in range(2, 9, 3), y in range(8, 1, -2), x in range(1 << 60), x in range(0)],
+    lambda x, y: [(x, y) in [(1, 2), (3, 4)], [x, 5] in [[y, 5], [1]], x in np.array([[1], [y]])],
+    lambda x, y: [max(range(8), key=lambda n: TABLE[n] * x % 7), min([x, y, 4], key=abs)],
+    lambda x, y: min([(x, 1), (y, 2), (4, 3)], key=lambda pair: pair[0]),
+    lambda x, y: sorted([(x, 1), (y, 2), (4, 3)], key=lambda pair: -pair[0]),
+    lambda x, y: [max(np.int64(3), x), min(y, np.int8(4))],
+    lambda x, y: max([x, y], default=3),
     lambda x, y: x and y,
     lambda x, y: x or y,
     lambda x, y: not x,
@@ -87,6 +130,11 @@ def test_names_are_looked_up_when_a_function_runs() -> None:
     assert early(3) == 7
 
 
+def test_functions_that_call_themselves_are_followed() -> None:
+    assert powers(2, 5) == 8
+    assert powers(5, 2) == 3 * 2
+
+
 def test_a_function_of_conditions_on_ciphertexts() -> None:
     inputs = {"x": cw.scalar(bounds=(0, 9)), "y": cw.scalar(bounds=(0, 9))}
     program = cw.circuit(**inputs)(tax).compile(threads=2)
@@ -115,6 +163,15 @@ def a_statement(x: Any) -> Any:
         (lambda x: None if x < 3 else x, InvalidArgumentError, "got NoneType and Symbol"),
         (lambda x: [x] if x < 3 else {"x": x}, InvalidArgumentError, "got list and dict"),
         (lambda x: [y for y in (1, 2) if x < y], EncryptedConditionError, "as a condition"),
+        (lambda x: 0 if x < 3 else [1, 2], InvalidArgumentError, "got int and list"),
+        (lambda x: (1, 2) if x < 3 else [3, 4], InvalidArgumentError, "got tuple and list"),
+        (lambda x: x or [1], InvalidArgumentError, "got Symbol and list"),
+        (lambda x: max((x, 1), (3, 2)), InvalidArgumentError, "test_followed.*give.*by key="),
+        (lambda x: sorted([[x, 1], [3, 2]]), InvalidArgumentError, "integer by key="),
+        (lambda x: any([[x, 1], [3, 2]]), InvalidArgumentError, "expected integers"),
+        (lambda x: sorted([x, 2], key=lambda y: (y, 1)), InvalidArgumentError, "integer by key="),
+        (lambda x: max(x, 2.5), NotIntegerError, "got 2.5"),
+        (lambda x: x in [[1], 2], InvalidArgumentError, "made in the same way"),
     ],
 )
 def test_what_cannot_be_followed_names_its_line(
@@ -122,6 +179,37 @@ def test_what_cannot_be_followed_names_its_line(
 ) -> None:
     with pytest.raises(error, match=reason):
         cw.circuit(x=cw.scalar(bounds=(0, 9)))(function)(5)
+
+
+@pytest.mark.parametrize(
+    ("function", "error", "reason"),
+    [
+        (lambda m: 1 if m == [[1, 2], [3, 4]] else 0, EncryptedConditionError, "numpy.all"),
+        (lambda m: m[0] if m else 0, None, ""),
+        (lambda m: [*max(m)], InvalidArgumentError, "numpy.max"),
+        (lambda m: min(m[0], m[1]), InvalidArgumentError, "integer by key="),
+        (lambda m: 5 in m, InvalidArgumentError, "numpy.any"),
+        (lambda m: m[0][m[0] > 2], InvalidArgumentError, "numpy.where"),
+        (lambda m: m[m[0] % 2, m[1] % 2], InvalidArgumentError, "one vector of indices"),
+        (lambda m: m[0, 0] // np.array([1, 0]), InvalidArgumentError, "not 0"),
+    ],
+)
+def test_rows_are_no_integers(
+    function: Any, error: type[CloakworkError] | None, reason: str
+) -> None:
+    made = cw.circuit(m=cw.matrix(2, 2, bounds=(0, 9)))(function)
+    rows = [[1, 2], [3, 4]]
+    if error is None:
+        assert made(rows) == function(rows)
+        return
+    with pytest.raises(error, match=reason):
+        made(rows)
+
+
+def test_rows_are_compared_as_a_whole() -> None:
+    made = cw.circuit(m=cw.matrix(2, 2, bounds=(0, 9)))(lambda m: [[1, 2] in m, [2, 2] in m])
+    assert made([[3, 4], [1, 2]]) == [True, False]
+    assert made([[2, 4], [1, 2]]) == [True, False]
 
 
 def test_functions_without_source_are_run_as_they_are() -> None:

@@ -96,6 +96,8 @@ def test_programs_over_bits_follow_one_another() -> None:
 
 OF_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
     "where": lambda v, _: np.where(v > 3, v, 0),
+    "where not 0": lambda v, _: np.where(v, 1, -v),
+    "where of Booleans": lambda v, _: ~np.where(v[0] > 0, v > 1, v < 0),
     "where of two": lambda v, _: np.where(v > 3, v, -v),
     "clip": lambda v, _: np.clip(v, -2, 5),
     "sort": lambda v, _: np.sort(v),

@@ -6,35 +6,17 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import source_of_functions as source
-from cloakwork.frontends.circuit.ordering import any_holds
+from cloakwork.frontends.circuit.ordering import all_hold, any_holds
 from cloakwork.frontends.circuit.refusals import at_line
-from cloakwork.frontends.circuit.selection import select
+from cloakwork.frontends.circuit.selection import one_or_other, python_type
 from cloakwork.frontends.circuit.symbols import Symbol, is_encrypted
 
 _Later = Callable[[], Any]
-
-
-def one_or_other(bit: Symbol, one: Any, zero: Any) -> Any:
-    """One of two values by whether an integer is not 0: integers, and what is made of them.
-
-    Raises:
-        InvalidArgumentError: The two are not made alike.
-    """
-    if one is zero and one is not None:
-        return one
-    if isinstance(one, tuple | list) and type(one) is type(zero) and len(one) == len(zero):
-        return type(one)(one_or_other(bit, *pair) for pair in zip(one, zero, strict=True))
-    if isinstance(one, dict) and isinstance(zero, dict) and one.keys() == zero.keys():
-        return {name: one_or_other(bit, each, zero[name]) for name, each in one.items()}
-    if any(each is None or isinstance(each, str | dict) for each in (one, zero)):
-        raise InvalidArgumentError(
-            f"cannot choose by an encrypted value{at_line()}, for which both sides are computed: "
-            "expected two integers, or two values made of integers in the same way, "
-            f"got {type(one).__name__} and {type(zero).__name__}"
-        )
-    return select(bit if bit.is_boolean else bit != 0, one, zero)
 
 
 def _if(test: Any, one: _Later, zero: _Later) -> Any:
@@ -82,7 +64,40 @@ def _not(value: Any) -> Any:
 def _contains(items: Any, value: Any) -> Any:
     if not is_encrypted(value) and not is_encrypted(items):
         return value in items
-    return any_holds([value == each for each in items])
+    if isinstance(items, range) and isinstance(value, Symbol):
+        return _in_range(value, items)
+    if isinstance(items, np.ndarray) and python_type(value) is int:
+        items = items.ravel()
+    return any_holds([_same(value, each) for each in items])
+
+
+def _in_range(value: Symbol, items: range) -> Any:
+    """Whether an integer is one of those of a range, however many these are."""
+    if not items:
+        return False
+    low, high = sorted((items[0], items[-1]))
+    within = (value >= low) & (value <= high)
+    step = abs(items.step)
+    return within if step == 1 else within & ((value - low) % step == 0)
+
+
+def _same(one: Any, other: Any) -> Any:
+    """Whether two values are equal as a whole, as Python's lists and tuples are.
+
+    Raises:
+        InvalidArgumentError: One is an integer and the other is not, or one is a tuple.
+    """
+    kind = python_type(one)
+    if kind is not python_type(other):
+        raise InvalidArgumentError(
+            f"cannot look for {shown(one)} with in{at_line()}: expected items made in the same "
+            f"way, got {shown(other)}; for a number among those of a matrix write numpy.any(m == x)"
+        )
+    if kind not in (list, tuple):
+        return one == other
+    return len(one) == len(other) and all_hold(
+        [_same(*pair) for pair in zip(one, other, strict=True)]
+    )
 
 
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from types import FunctionType
 from typing import Any
 
+from cloakwork.base.arguments import shown
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import ordering
 from cloakwork.frontends.circuit.conditions import CONDITIONS
+from cloakwork.frontends.circuit.refusals import at_line, refuse_number
+from cloakwork.frontends.circuit.selection import python_type
 from cloakwork.frontends.circuit.source_of_functions import rewritten_code
-from cloakwork.frontends.circuit.symbols import is_encrypted
+from cloakwork.frontends.circuit.symbols import Symbol, clear_integer, is_encrypted
+
+_Key = Callable[[Any], Any] | None
 
 
 def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,33 +55,58 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _least(*items: Any, **named: Any) -> Any:
-    return _extreme(builtins.min, ordering.least, items, named)
+def _least(*items: Any, key: _Key = None, **default: Any) -> Any:
+    return _extreme(builtins.min, ordering.least, ordering.least_by, items, key, default)
 
 
-def _greatest(*items: Any, **named: Any) -> Any:
-    return _extreme(builtins.max, ordering.greatest, items, named)
+def _greatest(*items: Any, key: _Key = None, **default: Any) -> Any:
+    return _extreme(builtins.max, ordering.greatest, ordering.greatest_by, items, key, default)
 
 
 def _extreme(
     of_python: Callable[..., Any],
-    of_encrypted: Callable[..., Any],
+    of_encrypted: Callable[[Sequence[Any]], Any],
+    by_keys: Callable[[Sequence[Any], Sequence[Any]], Any],
     items: tuple[Any, ...],
-    named: Mapping[str, Any],
+    key: _Key,
+    default: Mapping[str, Any],
 ) -> Any:
-    several = [*items[0]] if len(items) == 1 and not named else [*items]
-    if named or not is_encrypted(several):
-        return of_python(*(several,) if len(items) == 1 else items, **named)
-    return of_encrypted(several)
+    is_one = len(items) == 1
+    several = [*items[0]] if is_one else [*items]
+    keys = several if key is None else [key(each) for each in several]
+    if not is_encrypted(keys) or default.keys() - ({"default"} if is_one else set()):
+        return of_python(*(several,) if is_one else items, key=key, **default)
+    return of_encrypted(_integers(keys)) if key is None else by_keys(_integers(keys), several)
 
 
-def _sorted(items: Any, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> Any:
+def _integers(values: Sequence[Any]) -> list[Any]:
+    """Values that are integers, encrypted or not.
+
+    Raises:
+        InvalidArgumentError: One is a row or a pair, which Python compares as a whole.
+        NotIntegerError: One is something else.
+    """
+    for each in values:
+        kind = python_type(each)
+        if kind is list or issubclass(kind, tuple):
+            raise InvalidArgumentError(
+                f"cannot compare what is made of encrypted integers{at_line()}: expected integers, "
+                f"got {shown(each)}; give each an integer by key=, such as key=lambda pair: "
+                "pair[0], or take numpy's functions, such as numpy.max(m, axis=0)"
+            )
+        if kind is not int:
+            refuse_number(each)
+    return [each if isinstance(each, Symbol) else clear_integer(each) for each in values]
+
+
+def _sorted(items: Any, *, key: _Key = None, reverse: bool = False) -> Any:
     several = [*items]
     keys = several if key is None else [key(each) for each in several]
     if not is_encrypted(keys):
         return builtins.sorted(several, key=key, reverse=reverse)
+    keys = _integers(keys)
     if key is None:
-        found = ordering.rising(several)
+        found = ordering.rising(keys)
         return found[::-1] if reverse else found
     if not reverse:
         return ordering.rising_by(keys, several)
@@ -85,12 +116,16 @@ def _sorted(items: Any, *, key: Callable[[Any], Any] | None = None, reverse: boo
 
 def _any(items: Any) -> Any:
     several = [*items]
-    return ordering.any_holds(several) if is_encrypted(several) else builtins.any(several)
+    if is_encrypted(several):
+        return ordering.any_holds(_integers(several))
+    return builtins.any(several)
 
 
 def _all(items: Any) -> Any:
     several = [*items]
-    return ordering.all_hold(several) if is_encrypted(several) else builtins.all(several)
+    if is_encrypted(several):
+        return ordering.all_hold(_integers(several))
+    return builtins.all(several)
 
 
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {

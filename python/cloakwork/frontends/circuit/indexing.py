@@ -24,6 +24,11 @@ _Gather = Callable[[list[Any]], Any]
 class EncryptedIndex(Protocol):
     """An index that is not known while a program is made."""
 
+    @property
+    def is_boolean(self) -> bool:
+        """Whether it says that something is true, as in a mask."""
+        ...
+
     def item_of(self, items: Sequence[Any]) -> Any:
         """The one of several integers whose number it is."""
         ...
@@ -43,7 +48,7 @@ def taken(items: Sequence[Any], shape: tuple[int, ...], index: Any, gather: _Gat
         EncryptedConditionError: The end of a slice is encrypted.
         IndexOutOfRangeError: An index is beyond the elements.
         ShapeMismatchError: There are more indices than axes.
-        InvalidArgumentError: An index is of another kind.
+        InvalidArgumentError: An index is of another kind, a mask, or one of several vectors.
 
     Example:
         >>> taken([[1, 2], [3, 4]], (2, 2), (slice(None), 1), list)
@@ -59,7 +64,26 @@ def taken(items: Sequence[Any], shape: tuple[int, ...], index: Any, gather: _Gat
     if ellipses:
         place = next(number for number, key in enumerate(keys) if key is Ellipsis)
         keys[place : place + 1] = [slice(None)] * (len(shape) - len(keys) + 1)
+    _require_one_of_numbers([key for key in keys if _is_of_several(key)])
     return _along(items, keys, gather)
+
+
+def _is_of_several(key: Any) -> bool:
+    return isinstance(key, Sequence) and all(isinstance(each, EncryptedIndex) for each in key)
+
+
+def _require_one_of_numbers(several: Sequence[Sequence[EncryptedIndex]]) -> None:
+    """Refuse a mask, and several vectors of indices, which numpy takes pair by pair."""
+    if any(each.is_boolean for key in several for each in key):
+        raise InvalidArgumentError(
+            f"cannot index{at_line()}: expected numbers of elements, got a mask, and how many "
+            "elements it takes is encrypted; write numpy.where(mask, v, 0)"
+        )
+    if len(several) > 1:
+        raise InvalidArgumentError(
+            f"cannot index{at_line()}: expected one vector of indices, got {len(several)}; write "
+            "[m[i, j] for i, j in zip(rows, columns)]"
+        )
 
 
 def _along(items: Any, keys: Sequence[Any], gather: _Gather) -> Any:
@@ -70,7 +94,7 @@ def _along(items: Any, keys: Sequence[Any], gather: _Gather) -> Any:
         return gather([_along(each, rest, gather) for each in _slice(list(items), first)])
     if isinstance(first, EncryptedIndex):
         return _chosen(first, [_along(each, rest, gather) for each in items], gather)
-    if isinstance(first, Sequence) and all(isinstance(each, EncryptedIndex) for each in first):
+    if _is_of_several(first):
         return gather([_along(items, [each, *rest], gather) for each in first])
     return _along(items[_place(first, len(items))], rest, gather)
 

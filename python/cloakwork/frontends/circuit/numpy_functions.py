@@ -14,6 +14,7 @@ from cloakwork.frontends.circuit import ordering
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import select
 from cloakwork.frontends.circuit.symbols import (
+    Symbol,
     Vector,
     clear_integer,
     operand,
@@ -72,7 +73,14 @@ def _turned(columns: Sequence[Any]) -> Vector:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return select(condition, x, y)
+    return select(_truth(operand(condition)), x, y)
+
+
+def _truth(value: Any) -> Any:
+    """Whether a number is not 0, or each of a vector."""
+    if isinstance(value, Vector):
+        return Vector([_truth(each) for each in value])
+    return value if isinstance(value, Symbol) and value.is_boolean else value != 0
 
 
 def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:

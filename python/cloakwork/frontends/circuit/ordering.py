@@ -7,7 +7,7 @@ from typing import Any
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.refusals import at_line
-from cloakwork.frontends.circuit.selection import select
+from cloakwork.frontends.circuit.selection import one_or_other
 from cloakwork.frontends.circuit.ufuncs import larger, smaller
 from cloakwork.programs.sorting_networks import ordering
 
@@ -55,20 +55,37 @@ def all_hold(items: Sequence[Any]) -> Any:
 
 def first_greatest(items: Sequence[Any]) -> Any:
     """The number of the first that is the greatest."""
-    return _first(items, lambda one, two: one < two, "an argmax")
+    return greatest_by(items, range(len(items)))
 
 
 def first_least(items: Sequence[Any]) -> Any:
     """The number of the first that is the least."""
-    return _first(items, lambda one, two: two < one, "an argmin")
+    return least_by(items, range(len(items)))
 
 
-def _first(items: Sequence[Any], is_better: Callable[[Any, Any], Any], what: str) -> Any:
+def greatest_by(keys: Sequence[Any], items: Sequence[Any]) -> Any:
+    """The first item whose key is the greatest.
+
+    Example:
+        >>> greatest_by([3, 5, 5], ["a", "b", "c"])
+        'b'
+    """
+    return _best(keys, items, lambda one, two: one < two, "an argmax")
+
+
+def least_by(keys: Sequence[Any], items: Sequence[Any]) -> Any:
+    """The first item whose key is the least."""
+    return _best(keys, items, lambda one, two: two < one, "an argmin")
+
+
+def _best(
+    keys: Sequence[Any], items: Sequence[Any], is_better: Callable[[Any, Any], Any], what: str
+) -> Any:
     def joined(one: tuple[Any, Any], two: tuple[Any, Any]) -> tuple[Any, Any]:
         later = is_better(one[0], two[0])
-        return select(later, two[0], one[0]), select(later, two[1], one[1])
+        return one_or_other(later, two[0], one[0]), one_or_other(later, two[1], one[1])
 
-    return in_rounds([(each, number) for number, each in enumerate(items)], joined, what)[1]
+    return in_rounds([*zip(keys, items, strict=True)], joined, what)[1]
 
 
 def rising(items: Sequence[Any]) -> list[Any]:
@@ -139,8 +156,8 @@ def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
     for first, second in exchanges:
         (one, item), (two, other) = rows[first], rows[second]
         bit = one < two
-        rows[first] = larger(one, two), select(bit, other, item)
-        rows[second] = smaller(one, two), select(bit, item, other)
+        rows[first] = larger(one, two), one_or_other(bit, other, item)
+        rows[second] = smaller(one, two), one_or_other(bit, item, other)
     return [rows[place][1] for place in order][::-1]
 
 

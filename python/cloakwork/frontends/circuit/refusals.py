@@ -63,6 +63,9 @@ divided = refuses("in a division that has no integers as results", "write x // y
 rounded = refuses("as a number of another kind", "it is an integer, and exact")
 formatted = refuses("in text with a format", "format what is decrypted")
 as_condition = refuses("as a condition")
+comparisons_as_condition = refuses(
+    "in comparisons of vectors as a condition", "write numpy.all(v == w) or numpy.any(v == w)"
+)
 as_index = refuses("as an index of a list", "write cw.table(items)[x]")
 as_clear_number = refuses("as a clear number")
 as_key = refuses("as a key")

@@ -52,6 +52,50 @@ def select(bit: Any, x: Any, y: Any) -> Any:
     return x if value else y
 
 
+def one_or_other(bit: Any, one: Any, zero: Any) -> Any:
+    """One of two values by whether an integer is not 0: integers, and what is made of them.
+
+    Raises:
+        InvalidArgumentError: The two are not made in the same way.
+
+    Example:
+        >>> one_or_other(True, (1, [2]), (3, [4]))
+        (1, [2])
+    """
+    if not isinstance(bit, Symbol):
+        return one if bit else zero
+    if one is zero and one is not None:
+        return one
+    if isinstance(one, tuple | list) and type(one) is type(zero) and len(one) == len(zero):
+        # Named tuples are made by a method.
+        made = getattr(type(one), "_make", type(one))
+        return made([one_or_other(bit, *pair) for pair in zip(one, zero, strict=True)])
+    if isinstance(one, dict) and isinstance(zero, dict) and one.keys() == zero.keys():
+        return {name: one_or_other(bit, each, zero[name]) for name, each in one.items()}
+    kind = python_type(one)
+    if kind is not python_type(zero) or kind not in (int, list, tuple):
+        raise InvalidArgumentError(
+            f"cannot choose by an encrypted value{at_line()}, for which both sides are computed: "
+            "expected two integers, or two values made of integers in the same way, "
+            f"got {type(one).__name__} and {type(zero).__name__}"
+        )
+    return select(bit if bit.is_boolean else bit != 0, one, zero)
+
+
+def python_type(value: Any) -> type:
+    """What a value is to Python: an integer, a list, or of a type of its own.
+
+    Example:
+        >>> python_type(Vector([1])) is python_type([1]), python_type((1,)) is python_type([1])
+        (True, False)
+    """
+    if isinstance(value, Vector | list | np.ndarray):
+        return list
+    if isinstance(value, Symbol) or clear_integer(value) is not None:
+        return int
+    return type(value)
+
+
 def _each_selected(bits: Vector, x: Any, y: Any) -> Vector:
     """Element by element what a bit chooses; a number is one for each of them."""
     rows = []
@@ -69,6 +113,9 @@ def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
     x, y = operand(x), operand(y)
     if shape_of_vector(x) and shape_of_vector(y):
         require_same_shape("select", x, y)
+    if isinstance(bit, Symbol) and bit.is_boolean and shape_of_vector(x) and shape_of_vector(y):
+        # Each for itself, so that what is chosen from Booleans is one.
+        return _each_selected(Vector([bit] * len(x)), x, y)
     if isinstance(bit, int) and shape_of_vector(x) == shape_of_vector(y):
         return x if bit else y
     return y + bit * (x - y)

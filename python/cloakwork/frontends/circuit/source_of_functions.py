@@ -29,6 +29,8 @@ _OF_COMPARISON: dict[type[ast.cmpop], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
 }
+# The function that another is compiled within.
+_AROUND = "_cloakwork_around"
 # What a part of an expression does to the function around it.
 _BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
 # Flags of `from __future__ import ...`.
@@ -48,15 +50,25 @@ def rewritten_code(function: FunctionType) -> CodeType | None:
         tree = ast.parse("".join(lines))
     except SyntaxError:
         return None
+    imports = [*_imports_of_module(tree)]
     found = [
         node
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.Lambda)
         and _first_line(node) == code.co_firstlineno
-        and _is_code(_compiled(node, code), code)
+        and _is_code(_compiled(node, code, imports), code)
     ]
     # Of several on one line that are the same any will do.
-    return _compiled(_Rewriting().of_function(found[0]), code) if found else None
+    return _compiled(_Rewriting().of_function(found[0]), code, imports) if found else None
+
+
+def _imports_of_module(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports outside of functions and classes: what they name is called otherwise."""
+    for each in ast.iter_child_nodes(node):
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            yield each
+        elif not isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _imports_of_module(each)
 
 
 def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
@@ -66,32 +78,44 @@ def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
 
 def _is_code(own: CodeType | None, code: CodeType) -> bool:
     """Whether code is that of a function, as far as another place lets it be."""
-    return own is not None and (
-        own.co_name,
-        own.co_varnames,
-        own.co_names,
-        own.co_freevars,
-        [each for each in own.co_consts if not isinstance(each, CodeType)],
-        own.co_code,
-    ) == (
+    return own is not None and _without_place(own) == _without_place(code)
+
+
+def _without_place(code: CodeType) -> tuple[object, ...]:
+    """What code does, and that of the functions within, wherever it stands."""
+    return (
         code.co_name,
         code.co_varnames,
         code.co_names,
         code.co_freevars,
-        [each for each in code.co_consts if not isinstance(each, CodeType)],
         code.co_code,
+        *(
+            _without_place(each) if isinstance(each, CodeType) else (type(each), each)
+            for each in code.co_consts
+        ),
     )
 
 
-def _compiled(node: ast.FunctionDef | ast.Lambda, code: CodeType) -> CodeType | None:
+def _compiled(
+    node: ast.FunctionDef | ast.Lambda,
+    code: CodeType,
+    imports: Sequence[ast.Import | ast.ImportFrom],
+) -> CodeType | None:
     """The code of a function where the names are free that are so in the code that is there."""
-    body: ast.stmt = ast.Return(node) if isinstance(node, ast.Lambda) else deepcopy(node)
-    if isinstance(body, ast.FunctionDef):
-        body.decorator_list = []
-    around = ast.parse(f"def around({', '.join(code.co_freevars)}): pass")
+    own = deepcopy(node)
+    # What is computed where the function is made is no part of its code.
+    own.args.defaults, own.args.kw_defaults = [], [None for _ in own.args.kwonlyargs]
+    if isinstance(own, ast.FunctionDef):
+        own.decorator_list = []
+    body: ast.stmt = ast.Return(own) if isinstance(own, ast.Lambda) else own
+    around = ast.parse(f"def {_AROUND}({', '.join(code.co_freevars)}): pass")
     outer = around.body[0]
     assert isinstance(outer, ast.FunctionDef)
     outer.body = [ast.copy_location(body, node)]
+    if isinstance(own, ast.FunctionDef) and own.name not in code.co_freevars:
+        # One that calls itself by its name in the module finds it there.
+        outer.body.insert(0, ast.Global([own.name]))
+    around.body[:0] = imports
     ast.fix_missing_locations(around)
     try:
         made = compile(
@@ -109,7 +133,7 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
     """What is within the code of a module, but for the function around."""
     for each in code.co_consts:
         if isinstance(each, CodeType):
-            if each.co_name != "around":
+            if each.co_name != _AROUND:
                 yield each
             yield from _codes_in(each)
 

@@ -417,8 +417,11 @@ class Vector(Sequence[Any]):
 
     def __bool__(self) -> bool:
         # A vector is as true as a list, but one of comparisons would be so for no reason.
-        if any(isinstance(each, Symbol) and each.is_boolean for each in self.items):
-            refusals.as_condition()
+        for each in self.items:
+            if isinstance(each, bool) or (isinstance(each, Symbol) and each.is_boolean):
+                refusals.comparisons_as_condition()
+            if isinstance(each, Vector):
+                bool(each)
         return len(self.items) > 0
 
     def __neg__(self) -> Vector:
@@ -574,7 +577,10 @@ def is_encrypted(value: Any) -> bool:
 
 def _require_divisors(value: Any) -> None:
     """Refuse a division by a clear 0, as Python does."""
-    if clear_integer(value) == 0:
+    if isinstance(value, Vector | list | tuple):
+        for each in value:
+            _require_divisors(each)
+    elif clear_integer(value) == 0:
         raise InvalidArgumentError(
             f"cannot divide{refusals.at_line()}: expected a divisor that is not 0, got 0"
         )
