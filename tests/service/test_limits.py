@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -17,7 +18,9 @@ from cloakwork.errors import (
     MemoryBudgetError,
     NotServedError,
     RunTooLongError,
+    StorageFullError,
 )
+from cloakwork.runtime.storage import DirectFile
 from cloakwork.service.client.remote import Server
 from cloakwork.service.hashes import hash_of
 from cloakwork.service.run_inputs import RunInputs
@@ -182,3 +185,20 @@ def test_keys_that_are_not_used_are_removed(tmp_path: Path) -> None:
     assert store.received("ada", "1" * 64) == (0, False)
     with pytest.raises(NotServedError, match="send them first"):
         store.keys("ada", unused)
+
+
+def test_no_part_of_inputs_stays_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store = Store(tmp_path, insecure=True, most_key_bytes=0, kept_key_seconds=0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(DirectFile, "write", full)
+        with pytest.raises(StorageFullError):
+            store.keep_inputs("job", b"inputs")
+    place = store.job_file("job", "inputs")
+    assert not [*place.parent.iterdir()]
+    store.keep_inputs("job", b"inputs")
+    assert [each.read_bytes() for each in place.parent.iterdir()] == [b"inputs"]

@@ -301,9 +301,13 @@ class Store:
         with named_full_disk(str(path), "free some"):
             # The same may be sent twice at once.
             descriptor, partial = tempfile.mkstemp(".partial", dir=path.parent)
-            with DirectFile(descriptor, "wb") as file:
-                file.write(data)
-            os.replace(partial, path)
+            try:
+                with DirectFile(descriptor, "wb") as file:
+                    file.write(data)
+                os.replace(partial, path)
+            finally:
+                # On a full disk a part would take what there is left.
+                Path(partial).unlink(missing_ok=True)
 
     def sync_job_file(self, job: str, name: str) -> None:
         """Let the inputs or the results of a job outlast a loss of power, which were written.
