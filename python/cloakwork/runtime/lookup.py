@@ -90,13 +90,13 @@ class Lookup(Saved):
             named: The words by the names of inputs.
 
         Raises:
-            InputNameError: An input is missing, or there is none of a name.
+            InputNameError: An input is missing or given twice, or there is none of a name.
             NotIntegerError: A word is not a whole number.
             ShapeMismatchError: There are more words or fewer than the program is planned for.
             ValueOutOfRangeError: There is no row for a word.
         """
         given = dict(zip(self._tables, args, strict=False)) | named
-        if given.keys() != self._tables.keys() or len(args) > len(self._tables):
+        if given.keys() != self._tables.keys() or len(args) + len(named) > len(given):
             raise InputNameError(
                 f"cannot {_ACTION}: expected words of {', '.join(self._tables)}, got "
                 f"{len(args)} by place and {', '.join(named) or 'none'} by name"
@@ -114,7 +114,7 @@ class Lookup(Saved):
                 "what the tokenizer makes"
             )
         length = len(self._shift)
-        if words.ndim not in (1, 2) or words.shape[-1] != length:
+        if words.ndim not in (1, 2) or words.shape[-1] != length or not words.size:
             raise ShapeMismatchError(
                 f"cannot {_ACTION}: expected {name!r} to be {length} whole numbers, as the program "
                 f"is planned for, got shape {words.shape}; compile with a longer sample, or pad "

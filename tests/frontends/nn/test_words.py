@@ -113,17 +113,47 @@ def test_sentences_have_embeddings_of_length_one() -> None:
     assert np.abs(found - expected).max() < min(program.error, 2**-5)
 
 
+class Kinds(nn.Module):
+    """Sums rows of its second input and of its first one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.kinds = nn.Embedding(40, 4), nn.Embedding(40, 4)
+
+    def forward(self, kinds: Tensor, words: Tensor) -> Tensor:
+        found: Tensor = (self.table(words) + self.kinds(kinds)).tanh()
+        return found
+
+
+def test_words_are_given_in_the_order_of_inputs() -> None:
+    module, kinds = Kinds().eval(), WORDS % 3
+    look_up = cw.nn.lookup(module, (kinds, WORDS))
+    rows = look_up(kinds, WORDS)
+    assert np.allclose(np.tanh(rows), module(kinds, WORDS).detach().numpy())
+    assert np.array_equal(rows, look_up(words=WORDS, kinds=kinds))
+    with pytest.raises(cw.errors.InputNameError, match="got 2 by place and words by name"):
+        look_up(kinds, WORDS, words=WORDS)
+
+
+def test_other_inputs_beside_words_are_refused() -> None:
+    model = hf.BertModel(hf.BertConfig(hidden_size=12, num_hidden_layers=1, vocab_size=40))
+    sample = {"inputs_embeds": torch.rand(24, 4, 12), "token_type_ids": WORDS % 2}
+    with pytest.raises(cw.errors.CaptureError, match=r"got 'inputs_embeds' as well.*by known="):
+        cw.nn.compile(model.eval(), sample)
+
+
 @pytest.mark.parametrize(
     ("words", "error", "message"),
     [
         ([1, 2, 3, 4, 5], cw.errors.ShapeMismatchError, "4 whole numbers.*a longer sample"),
         ([1, 2, 3], cw.errors.ShapeMismatchError, "pad shorter texts.*attention_mask"),
+        (np.zeros((0, 4), int), cw.errors.ShapeMismatchError, r"got shape \(0, 4\)"),
         ([1, 2, 3, 40], cw.errors.ValueOutOfRangeError, "from 0 to 39, got 1 to 40"),
         ([1, 2, 3, -1], cw.errors.ValueOutOfRangeError, "got -1 to 3"),
         ([1.0, 2.0, 3.0, 4.0], cw.errors.NotIntegerError, "whole numbers of 'words'"),
     ],
 )
-def test_wrong_words_are_refused(words: list[Any], error: type[Exception], message: str) -> None:
+def test_wrong_words_are_refused(words: Any, error: type[Exception], message: str) -> None:
     module = nn.Sequential(nn.Embedding(40, 4), nn.Tanh()).eval()
     look_up = cw.nn.lookup(module, WORDS)
     named = cw.nn.Lookup("embedded", {"words": look_up._tables["input"]}, np.zeros((4, 4)), None)

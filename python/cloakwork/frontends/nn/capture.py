@@ -267,7 +267,8 @@ def _read(exported: ExportedProgram, inputs: ModuleInputs) -> tuple[g.Graph, Loo
                 form = _finish(trace, exported, results)
             case _:
                 raise _unread(node, f"a node of kind {node.op}")
-    return g.build(trace.nodes, form), next((each.lookup() for each in embedded), None)
+    look_up = next((each.lookup(inputs.names) for each in embedded), None)
+    return g.build(trace.nodes, form), look_up
 
 
 def _require_all_inputs(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cloakwork.errors import UnsupportedLayerError
+from cloakwork.errors import CaptureError, UnsupportedLayerError
 from cloakwork.frontends.nn.call import TorchCall, array_of
 from cloakwork.frontends.nn.known import first_of_batch
 from cloakwork.programs.ir import layers as g
@@ -42,9 +43,24 @@ class Rows:
     shift: g.Array
     norm: Norm | None = None
 
-    def lookup(self) -> Lookup:
-        """What makes them of words."""
-        return Lookup(EMBEDDED, dict(self.tables), self.shift, self.norm)
+    def lookup(self, inputs: Sequence[str]) -> Lookup:
+        """What makes them of words.
+
+        Args:
+            inputs: The names of the network's inputs, in whose order words are given.
+
+        Raises:
+            CaptureError: Some of these are no words.
+        """
+        tables = dict(self.tables)
+        others = [name for name in inputs if name not in tables]
+        if others:
+            raise CaptureError(
+                "cannot read a network: expected words that are looked up as all of its inputs, "
+                f"got {', '.join(map(repr, others))} as well; give what everybody may know by "
+                "known={...} to cloakwork.nn.compile, or compile what follows the embeddings"
+            )
+        return Lookup(EMBEDDED, {name: tables[name] for name in inputs}, self.shift, self.norm)
 
 
 def looked_up(call: TorchCall, users: int) -> Words | Rows | None:
