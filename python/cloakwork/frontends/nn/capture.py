@@ -121,8 +121,6 @@ def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | No
     import torch  # noqa: PLC0415
 
     module = required_module(module)
-    # What torch.compile made keeps the module in it, and other names for its inputs.
-    module = getattr(module, "_orig_mod", module)
     if isinstance(module, torch.nn.DataParallel):
         raise CaptureError(
             "cannot read a network: expected a module that computes by itself, got DataParallel; "

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InputNameError, InvalidArgumentError
@@ -42,13 +42,12 @@ def with_known_inputs(module: torch.nn.Module, known: Mapping[str, Any]) -> torc
         return module
     load_torch()
     module = required_module(module)
-    # What torch.compile made keeps the module in it, and other names for its inputs.
-    module = getattr(module, "_orig_mod", module)
     signature = inspect.signature(module.forward)
     _require_parameters(signature, known)
     # The layers are shared; its own are forward and what that is given.
     made = copy.copy(module)
-    vars(made)["_buffers"] = dict(vars(module)["_buffers"])
+    for kept in ("_buffers", "_non_persistent_buffers_set"):
+        vars(made)[kept] = copy.copy(vars(module)[kept])
     plain: dict[str, Any] = {}
     for name, value in known.items():
         if hasattr(value, "__array__"):
@@ -56,18 +55,27 @@ def with_known_inputs(module: torch.nn.Module, known: Mapping[str, Any]) -> torc
         else:
             plain[name] = value
     rows = [name for name in known if name not in plain]
+    function = _forward_of(module)
 
     def forward(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         batch = len([*args, *kwargs.values()][0])
         buffers = {name: getattr(self, _BUFFER.format(name)) for name in rows}
         spread = {name: each.expand(batch, *each.shape[1:]) for name, each in buffers.items()}
-        return type(module).forward(self, *args, **kwargs, **spread, **plain)
+        return function(self, *args, **kwargs, **spread, **plain)
 
     left = [each for name, each in signature.parameters.items() if name not in known]
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     vars(forward)["__signature__"] = signature.replace(parameters=[own, *left])
     vars(made)["forward"] = MethodType(forward, made)
     return made
+
+
+def _forward_of(module: torch.nn.Module) -> Callable[..., Any]:
+    """What a module's forward calls with the module, be it of its class or given to it alone."""
+    forward: Any = module.forward
+    if getattr(forward, "__self__", None) is module:
+        return cast("Callable[..., Any]", forward.__func__)
+    return lambda _, *args, **kwargs: forward(*args, **kwargs)
 
 
 def _require_parameters(signature: inspect.Signature, known: Mapping[str, Any]) -> None:

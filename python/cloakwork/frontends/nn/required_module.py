@@ -44,7 +44,7 @@ def load_torch() -> None:
 
 
 def required_module(given: Any) -> torch.nn.Module:
-    """What is given, where it is a module.
+    """What is given, where it is a module; of what torch.compile made, the module in it.
 
     Raises:
         InvalidArgumentError: It is something else.
@@ -58,7 +58,8 @@ def required_module(given: Any) -> torch.nn.Module:
     import torch  # noqa: PLC0415
 
     if isinstance(given, torch.nn.Module):
-        return given
+        # What torch.compile made keeps the module in it, and other names for its inputs.
+        return getattr(given, "_orig_mod", given)
     what, advice = _described(given)
     raise InvalidArgumentError(
         f"cannot read a network: expected a torch.nn.Module, got {what}; {advice}"
