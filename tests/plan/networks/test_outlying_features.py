@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -66,3 +68,18 @@ def test_features_of_one_size_and_squares_that_others_take_stay_as_they_are(grap
     given = rows(80.0 if len(graph.outputs) > 1 else 1.0)
     seen = calibrate(graph, [given])
     assert with_outliers_divided(graph, seen, [given]) == (graph, seen)
+
+
+def test_norms_that_share_their_squares_are_divided_alike() -> None:
+    graph = norm()
+    # The product is made anew, as where a norm is written down twice.
+    nodes = [*graph.nodes[:-1], replace(graph.nodes[-2], name="again")]
+    for name, number in (("y", 5), ("z", 6)):
+        nodes.append(g.node(name, g.OutputLayer(), (number,), nodes))
+    graph = g.build(nodes)
+    given = rows(80.0)
+    divided, _ = with_outliers_divided(graph, calibrate(graph, [given]), [given])
+    shaped = given.reshape(-1, 3, FEATURES)
+    for own, wanted in zip(evaluate(divided, shaped), evaluate(graph, shaped), strict=True):
+        np.testing.assert_allclose(own, wanted, atol=1e-12)
+    assert len(divided.nodes) == len(graph.nodes) + 3

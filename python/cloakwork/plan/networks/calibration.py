@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -93,6 +93,32 @@ def calibrate(
         )
     outermost = _different([*seen.rows.values(), spread.retained[0]])
     return Calibration(seen.lows, seen.highs, spread.seen, outermost, np.stack(spread.retained))
+
+
+def calibrated_again(
+    graph: g.Graph,
+    batches: Iterable[g.Array],
+    before: Calibration,
+    numbers: Sequence[int],
+    changed: Collection[int],
+) -> Calibration:
+    """A calibration of a network made of one that was calibrated, which is not forgotten.
+
+    All that was seen counts, also where samples could be read only once.
+
+    Args:
+        graph: The network.
+        batches: Samples.
+        before: What was seen of the one that it was made of.
+        numbers: Which layer is now each layer of that one.
+        changed: Those of that one whose numbers are others now.
+    """
+    seen = calibrate(graph, batches)
+    kept = [number for number in range(len(numbers)) if number not in changed]
+    now = np.array(numbers)[kept]
+    seen.lows[now] = np.minimum(seen.lows[now], before.lows[kept])
+    seen.highs[now] = np.maximum(seen.highs[now], before.highs[kept])
+    return replace(seen, samples=before.samples)
 
 
 def _different(rows: Sequence[g.Array]) -> g.Array:

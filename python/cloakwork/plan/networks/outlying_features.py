@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cloakwork.plan.networks.calibration import Calibration, calibrate
+from cloakwork.plan.networks.calibration import Calibration, calibrated_again
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import by_parts, values
 
@@ -39,6 +39,7 @@ def with_outliers_divided(
         ...     (g.Multiply(), (0, 3)), (g.OutputLayer(), (4,)),
         ... ]:
         ...     nodes.append(g.node("norm", layer, operands, nodes))
+        >>> from cloakwork.plan.networks.calibration import calibrate
         >>> network, rows = g.build(nodes), np.array([[100.0] + [1.0] * 19])
         >>> found, seen = with_outliers_divided(network, calibrate(network, [rows]), [rows])
         >>> len(found.nodes) - len(network.nodes), float(seen.highs[2])
@@ -49,14 +50,8 @@ def with_outliers_divided(
     if not divisors:
         return graph, calibration
     divided, numbers = _divided(graph, divisors)
-    seen = calibrate(divided, batches)
-    # All that was seen counts, also where samples could be read only once.
     changed = {each.squares for each in divisors}
-    kept = [number for number in range(len(graph.nodes)) if number not in changed]
-    now = np.array(numbers)[kept]
-    seen.lows[now] = np.minimum(seen.lows[now], calibration.lows[kept])
-    seen.highs[now] = np.maximum(seen.highs[now], calibration.highs[kept])
-    return divided, replace(seen, samples=calibration.samples)
+    return divided, calibrated_again(divided, batches, calibration, numbers, changed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +119,8 @@ def _divided(graph: g.Graph, divisors: Mapping[_Norm, g.Array]) -> tuple[g.Graph
     of_products = {each.product: each for each in divisors}
     nodes: list[g.Node] = []
     renamed: list[int] = []
-    divided: dict[_Norm, int] = {}
+    # By the squares, which several norms may share.
+    divided: dict[int, int] = {}
 
     def append(name: str, operation: g.Operation, *inputs: int) -> int:
         nodes.append(g.node(name, operation, inputs, nodes))
@@ -139,14 +135,14 @@ def _divided(graph: g.Graph, divisors: Mapping[_Norm, g.Array]) -> tuple[g.Graph
         if number in of_squares:
             norm = of_squares[number]
             narrower = scaled(norm.value, 1.0 / divisors[norm])
-            divided[norm] = append(node.name, narrower, *inputs)
-            inputs = [divided[norm]]
+            divided[number] = append(node.name, narrower, *inputs)
+            inputs = [divided[number]]
         if number in of_means:
             assert isinstance(operation, g.LinearLayer)
             operation = replace(operation, weight=operation.weight * of_means[number] ** 2)
         if number in of_products:
             norm = of_products[number]
-            inputs = [divided[norm], inputs[1]]
+            inputs = [divided[norm.squares], inputs[1]]
             product = append(node.name, operation, *inputs)
             operation, inputs = scaled(number, divisors[norm]), [product]
         renamed.append(append(node.name, operation, *inputs))

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from cloakwork.plan.networks.calibration import Calibration, calibrate
+from cloakwork.plan.networks.calibration import Calibration, calibrated_again
 from cloakwork.plan.networks.normalisers import (
     fewest_levels,
     least_part,
@@ -64,6 +64,7 @@ def with_narrower_softmaxes(
         ... ]:
         ...     nodes.append(g.node("softmax", layer, operands, nodes))
         >>> network = g.build(nodes)
+        >>> from cloakwork.plan.networks.calibration import calibrate
         >>> def layers(*scores):
         ...     batch = [np.array(scores)]
         ...     seen = calibrate(network, batch)
@@ -82,14 +83,8 @@ def with_narrower_softmaxes(
     if not ways:
         return graph, calibration
     narrower, numbers = _narrowed(graph, ways)
-    seen = calibrate(narrower, batches)
-    # All that was seen counts, also where samples could be read only once.
     changed = {number for each, way in ways.items() for number in _changed(graph, each, way)}
-    kept = [number for number in range(len(graph.nodes)) if number not in changed]
-    now = np.array(numbers)[kept]
-    seen.lows[now] = np.minimum(seen.lows[now], calibration.lows[kept])
-    seen.highs[now] = np.maximum(seen.highs[now], calibration.highs[kept])
-    return narrower, replace(seen, samples=calibration.samples)
+    return narrower, calibrated_again(narrower, batches, calibration, numbers, changed)
 
 
 @dataclass(frozen=True, slots=True)
