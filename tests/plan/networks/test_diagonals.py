@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from cloakwork.plan.networks.diagonals import (
     append_product,
+    cost_of_diagonals,
+    diagonals_between,
     fold_steps,
     folded,
-    product_cost,
 )
 from cloakwork.plan.networks.matrices import matrix_of
 from cloakwork.plan.networks.matrix import Matrix
@@ -96,7 +97,8 @@ def test_costs_what_it_takes(product: tuple[Places, Places, np.ndarray, int]) ->
         if isinstance(each, Linear):
             diagonals += len(each.diagonals)
             rotations += split(each.diagonals, program.slots, each.baby_steps).rotations
-    cost = product_cost(Matrix.of(matrix), operand, result, COSTS, level=1)
+    found = diagonals_between(Matrix.of(matrix), operand, result)
+    cost = cost_of_diagonals(found, operand, result, COSTS, level=1)
     assert cost.diagonals == diagonals
     empty = result.ciphertexts - sum(isinstance(each, Output) for each in program.operations)
     assert cost.rotations == rotations + empty * len(fold_steps(operand, result))

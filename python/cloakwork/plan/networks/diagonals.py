@@ -41,23 +41,6 @@ class ProductCost:
     price: float
 
 
-def product_cost(
-    matrix: Matrix, operand: Places, result: Places, costs: Costs, level: int
-) -> ProductCost:
-    """What a product costs whose operand stands at a level.
-
-    Example:
-        >>> from cloakwork.runtime.costs import modelled
-        >>> matrix = Matrix.of(np.ones((2, 16)))
-        >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
-        >>> cost = product_cost(matrix, wide, narrow, modelled([1, 2], 1), level=1)
-        >>> cost.diagonals, cost.rotations
-        (2, 4)
-    """
-    diagonals = diagonals_between(matrix, operand, result)
-    return cost_of_diagonals(diagonals, operand, result, costs, level)
-
-
 def diagonals_between(matrix: Matrix, operand: Places, result: Places) -> list[NDArray[np.int64]]:
     """The diagonals of a product, for every pair of ciphertexts that has any.
 
@@ -73,7 +56,16 @@ def diagonals_between(matrix: Matrix, operand: Places, result: Places) -> list[N
 def cost_of_diagonals(
     found: Sequence[NDArray[np.int64]], operand: Places, result: Places, costs: Costs, level: int
 ) -> ProductCost:
-    """What a product costs whose operand stands at a level, given its diagonals."""
+    """What a product costs whose operand stands at a level, given its diagonals.
+
+    Example:
+        >>> from cloakwork.runtime.costs import modelled
+        >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
+        >>> found = diagonals_between(Matrix.of(np.ones((2, 16))), wide, narrow)
+        >>> cost = cost_of_diagonals(found, wide, narrow, modelled([1, 2], 1), level=1)
+        >>> cost.diagonals, cost.rotations
+        (2, 4)
+    """
     modulus = min(operand.period, result.period)
     prices = costs.at(level)
     hoisted = costs.hoisted_share(level)

@@ -14,7 +14,7 @@ from torch import nn
 
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.plan.networks.calibration import bounded, calibrate
-from cloakwork.plan.networks.diagonals import product_cost
+from cloakwork.plan.networks.diagonals import diagonals_between
 from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.packings import cheapest
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
@@ -24,7 +24,7 @@ from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import MatrixProduct, stages_of, stages_within_one
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
-from cloakwork.runtime.costs import Costs, modelled
+from cloakwork.runtime.costs import modelled
 
 TOKENS, WIDTH, HEADS = 8, 8, 2
 SLOTS = 1 << 12
@@ -49,13 +49,14 @@ def fitted(module: nn.Module, rows: torch.Tensor) -> g.Graph:
     return with_products_spread(fit(bounded(graph, [1.0]), calibration, precision=6).graph)
 
 
-def diagonals(network: StagedNetwork, packings: Sequence[Places], costs: Costs) -> int:
+def diagonals(network: StagedNetwork, packings: Sequence[Places]) -> int:
     """Those of all products with matrices."""
     return sum(
-        product_cost(
-            network.matrix(number, operand), packings[operand], packings[number], costs, 1
-        ).diagonals
+        len(each)
         for number, operand in network.products
+        for each in diagonals_between(
+            network.matrix(number, operand), packings[operand], packings[number]
+        )
     )
 
 
@@ -67,10 +68,10 @@ def test_attention_takes_few_diagonals_as_its_packings_follow_from_one_another(
     network = StagedNetwork(graph, stages.all, stages.outputs)
     costs = modelled([1] * (network.depth + 1), 1)
     packings, _ = chosen_packings(network, SLOTS, costs)
-    found = diagonals(network, packings, costs)
+    found = diagonals(network, packings)
     monkeypatch.setattr(cheapest, "derived_packings", lambda network, packings: {})
     packings, _ = chosen_packings(network, SLOTS, costs)
-    assert found < diagonals(network, packings, costs) / 2
+    assert found < diagonals(network, packings) / 2
 
 
 def test_scores_of_attention_fill_their_ciphertexts() -> None:
@@ -89,7 +90,7 @@ def test_scores_of_attention_fill_their_ciphertexts() -> None:
         if stage.shape == (heads, tokens, tokens)
     }
     assert scores == {1}
-    assert diagonals(network, packings, costs) == 1504
+    assert diagonals(network, packings) == 1504
 
 
 @pytest.mark.parametrize("stages_by", [stages_of, stages_within_one])
