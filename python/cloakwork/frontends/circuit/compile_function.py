@@ -399,7 +399,8 @@ def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], 
     """Make a function of integers one that runs on encrypted integers.
 
     The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
-    with Python's operators on integers; its conditions and loops depend on clear values only.
+    with Python's operators on integers. Its loops and `if` statements depend on clear values only;
+    `a if c else b` may depend on encrypted ones.
 
     Args:
         declared: Each encrypted input by the name of its parameter: `cw.scalar()`,

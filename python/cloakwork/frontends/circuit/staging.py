@@ -66,12 +66,12 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
     """Run a function once, on symbols for its inputs.
 
     Args:
-        function: The function; its conditions and loops depend on clear values only.
+        function: The function; its loops and statements depend on clear values only.
         declared: Its inputs by name.
 
     Raises:
-        EncryptedConditionError: It uses an encrypted value as a condition, as an index, in a
-            comparison or a division; the message names the line.
+        EncryptedConditionError: It uses an encrypted value where only a clear one will do; the
+            message names the line.
         CircuitRecursionError: It calls itself without end.
         InvalidArgumentError: It returns something else than integers in lists, tuples and dicts,
             or no encrypted one.
