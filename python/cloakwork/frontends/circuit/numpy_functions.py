@@ -20,7 +20,7 @@ from cloakwork.frontends.circuit.symbols import (
     operand,
     shape_of_vector,
 )
-from cloakwork.frontends.circuit.ufuncs import larger, smaller
+from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of
 
 _OfVector = Callable[[Sequence[Any]], Any]
 
@@ -86,8 +86,8 @@ def _truth(value: Any) -> Any:
 def _clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     value = operand(a)
     if a_min is not None:
-        value = larger(value, operand(a_min))
-    return value if a_max is None else smaller(value, operand(a_max))
+        value = greater_of(value, operand(a_min))
+    return value if a_max is None else lesser_of(value, operand(a_max))
 
 
 def _isin(element: Any, test_elements: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import one_or_other
-from cloakwork.frontends.circuit.ufuncs import larger, smaller
+from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of
 from cloakwork.programs.sorting_networks import ordering
 
 
@@ -35,12 +35,12 @@ def in_rounds(items: Sequence[Any], join: Callable[[Any, Any], Any], what: str) 
 
 def least(items: Sequence[Any]) -> Any:
     """The least of several."""
-    return in_rounds(items, smaller, "a minimum")
+    return in_rounds(items, lesser_of, "a minimum")
 
 
 def greatest(items: Sequence[Any]) -> Any:
     """The greatest of several."""
-    return in_rounds(items, larger, "a maximum")
+    return in_rounds(items, greater_of, "a maximum")
 
 
 def any_holds(items: Sequence[Any]) -> Any:
@@ -95,7 +95,7 @@ def rising(items: Sequence[Any]) -> list[Any]:
         >>> rising([3, 1, 2])
         [1, 2, 3]
     """
-    return _last_rising(items, len(items), larger, smaller)
+    return _last_rising(items, len(items), greater_of, lesser_of)
 
 
 def parted(items: Sequence[Any], place: int) -> list[Any]:
@@ -119,8 +119,8 @@ def parted(items: Sequence[Any], place: int) -> list[Any]:
     place %= count
     if 2 * place < count:
         # The least are the greatest of the opposite order.
-        return _last_rising(items, place + 1, smaller, larger)[::-1]
-    return _last_rising(items, count - place, larger, smaller)
+        return _last_rising(items, place + 1, lesser_of, greater_of)[::-1]
+    return _last_rising(items, count - place, greater_of, lesser_of)
 
 
 def _last_rising(
@@ -156,8 +156,8 @@ def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
     for first, second in exchanges:
         (one, item), (two, other) = rows[first], rows[second]
         bit = one < two
-        rows[first] = larger(one, two), one_or_other(bit, other, item)
-        rows[second] = smaller(one, two), one_or_other(bit, item, other)
+        rows[first] = greater_of(one, two), one_or_other(bit, other, item)
+        rows[second] = lesser_of(one, two), one_or_other(bit, item, other)
     return [rows[place][1] for place in order][::-1]
 
 

@@ -13,7 +13,7 @@ from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit import refusals
 from cloakwork.frontends.circuit.indexing import taken
-from cloakwork.frontends.circuit.ufuncs import larger, operator_of, smaller
+from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of, operator_of
 from cloakwork.programs.ir.circuits import (
     Applied,
     CircuitBuilder,
@@ -409,11 +409,11 @@ class Vector(Sequence[Any]):
 
     def least(self, other: Any) -> Any:
         """Element by element the lesser of it and another."""
-        return self._each(other, smaller)
+        return self._each(other, lesser_of)
 
     def greatest(self, other: Any) -> Any:
         """Element by element the greater of it and another."""
-        return self._each(other, larger)
+        return self._each(other, greater_of)
 
     def __bool__(self) -> bool:
         # A vector is as true as a list, but one of comparisons would be so for no reason.

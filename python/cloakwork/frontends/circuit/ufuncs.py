@@ -12,14 +12,14 @@ from cloakwork.errors import EncryptedConditionError
 from cloakwork.frontends.circuit.refusals import at_line
 
 
-def smaller(a: Any, b: Any) -> Any:
+def lesser_of(a: Any, b: Any) -> Any:
     """The lesser of two integers, or of vectors element by element."""
     if isinstance(a, int):
         return min(a, b) if isinstance(b, int) else b.least(a)
     return a.least(b)
 
 
-def larger(a: Any, b: Any) -> Any:
+def greater_of(a: Any, b: Any) -> Any:
     """The greater of two integers, or of vectors element by element."""
     if isinstance(a, int):
         return max(a, b) if isinstance(b, int) else b.greatest(a)
@@ -51,8 +51,8 @@ _OPERATORS: Mapping[str, Callable[..., Any]] = {
     "invert": operator.invert,
     "left_shift": operator.lshift,
     "right_shift": operator.rshift,
-    "minimum": smaller,
-    "maximum": larger,
+    "minimum": lesser_of,
+    "maximum": greater_of,
     "logical_not": lambda x: x == 0,
     "logical_and": lambda x, y: (x != 0) & (y != 0),
     "logical_or": lambda x, y: (x != 0) | (y != 0),
