@@ -324,7 +324,7 @@ class Matrix:
             found[self.rows.elements[sides[0]]] = self.columns.elements[sides[1]]
         return found
 
-    @cached_property
+    @property
     def counts(self) -> tuple[_Indices, _Indices]:
         """How many elements that are not 0 each row has, and each column."""
         rows, columns = (np.zeros(size, dtype=np.int64) for size in self.shape)
