@@ -115,8 +115,7 @@ def fit(
         if isinstance(operation, g.Multiply | g.Contraction) and operation.ranges is not None:
             left, right = (calibration.widened(operand, margin) for operand in node.inputs)
             operation = replace(operation, ranges=(left, right))
-        nodes.append(g.node(node.name, operation, inputs, nodes))
-        renamed.append(len(nodes) - 1)
+        renamed.append(g.appended(nodes, node.name, operation, *inputs))
     return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
 
 
@@ -157,11 +156,10 @@ class _MadeFit:
 def _append(nodes: list[g.Node], made: _MadeFit, node: g.Node, source: int) -> int:
     last = source
     for polynomial in made.polynomials:
-        nodes.append(g.node(node.name, polynomial, (last,), nodes))
-        last = len(nodes) - 1
+        last = g.appended(nodes, node.name, polynomial, last)
     if made.times_x:
-        nodes.append(g.node(node.name, g.Multiply(), (source, last), nodes))
-    return len(nodes) - 1
+        return g.appended(nodes, node.name, g.Multiply(), source, last)
+    return last
 
 
 def _exact(layer: str, polynomial: g.PolynomialLayer) -> ActivationFit:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -122,9 +123,7 @@ def _divided(graph: g.Graph, divisors: Mapping[_Norm, g.Array]) -> tuple[g.Graph
     # By the squares, which several norms may share.
     divided: dict[int, int] = {}
 
-    def append(name: str, operation: g.Operation, *inputs: int) -> int:
-        nodes.append(g.node(name, operation, inputs, nodes))
-        return len(nodes) - 1
+    append = partial(g.appended, nodes)
 
     def scaled(number: int, factors: g.Array) -> g.Affine:
         ones = (1,) * (len(graph.nodes[number].shape) - 1)

@@ -50,9 +50,8 @@ def with_sums_made_once(
     sources: list[int] = []
 
     def append(name: str, operation: g.Operation, number: int, *inputs: int) -> int:
-        nodes.append(g.node(name, operation, inputs, nodes))
         sources.append(number)
-        return len(nodes) - 1
+        return g.appended(nodes, name, operation, *inputs)
 
     for number, node in enumerate(graph.nodes):
         inputs, operation = [renamed[operand] for operand in node.inputs], node.operation

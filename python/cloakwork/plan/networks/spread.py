@@ -6,6 +6,7 @@ Ciphertexts multiply element by element: queries, for one, stand once for every 
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -32,16 +33,17 @@ def with_products_spread(graph: g.Graph) -> g.Graph:
     for node in graph.nodes:
         inputs = tuple(numbers[operand] for operand in node.inputs)
         if isinstance(node.operation, g.Contraction):
-            _spread(nodes, node.name, node.operation, inputs)
+            made = _spread(nodes, node.name, node.operation, inputs)
         else:
-            nodes.append(g.node(node.name, node.operation, inputs, nodes))
-        numbers.append(len(nodes) - 1)
+            made = g.appended(nodes, node.name, node.operation, *inputs)
+        numbers.append(made)
     return g.build(nodes, graph.form)
 
 
 def _spread(
     nodes: list[g.Node], name: str, contraction: g.Contraction, inputs: tuple[int, ...]
-) -> None:
+) -> int:
+    """Append what a contraction is made of, and return the number of its result."""
     left, right = (nodes[operand].shape for operand in inputs)
     sizes = contraction.sizes(left, right)
     order = contraction.result + contraction.summed
@@ -49,9 +51,7 @@ def _spread(
     result = shape[: len(contraction.result)]
     count = prod(shape[len(contraction.result) :])
 
-    def append(operation: g.Operation, *operands: int) -> int:
-        nodes.append(g.node(name, operation, operands, nodes))
-        return len(nodes) - 1
+    append = partial(g.appended, nodes, name)
 
     def reshaped(operand: int, shape: g.Shape) -> int:
         if nodes[operand].shape == shape:
@@ -74,4 +74,4 @@ def _spread(
     product = append(g.Multiply(contraction.ranges), *factors)
     lined = reshaped(product, (prod(result), count))
     sums = append(g.LinearLayer(np.ones((1, count)), np.zeros(1)), lined)
-    reshaped(sums, result)
+    return reshaped(sums, result)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -154,10 +155,7 @@ def _narrowed(graph: g.Graph, ways: Mapping[Softmax, _Way]) -> tuple[g.Graph, li
     left_out = {each.scores for each, way in ways.items() if _is_left_out(graph, each, way)}
     nodes: list[g.Node] = []
     renamed: list[int] = []
-
-    def append(name: str, operation: g.Operation, *inputs: int) -> int:
-        nodes.append(g.node(name, operation, inputs, nodes))
-        return len(nodes) - 1
+    append = partial(g.appended, nodes)
 
     for number, node in enumerate(graph.nodes):
         inputs = [renamed[operand] for operand in node.inputs]

@@ -269,6 +269,18 @@ def node(name: str, operation: Operation, inputs: Sequence[int], nodes: Sequence
     return Node(name, operation, tuple(inputs), shape_after(name, operation, shapes))
 
 
+def appended(nodes: list[Node], name: str, operation: Operation, *inputs: int) -> int:
+    """The number of a node that is appended to those there are.
+
+    Example:
+        >>> nodes = [node("x", InputLayer((3,)), (), [])]
+        >>> appended(nodes, "y", OutputLayer(), 0), nodes[1].shape
+        (1, (3,))
+    """
+    nodes.append(node(name, operation, inputs, nodes))
+    return len(nodes) - 1
+
+
 def build(nodes: Sequence[Node], form: Form | None = None) -> Graph:
     """A graph of nodes, checked.
 
