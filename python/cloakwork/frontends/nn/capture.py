@@ -36,6 +36,7 @@ from cloakwork.frontends.nn.folded import Folded, folded_values, of_entries
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
+    looks_up,
     module_inputs,
     result_form,
     result_names,
@@ -202,10 +203,8 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
 
 def _advice(module: torch.nn.Module) -> str:
     """What to change where torch.export cannot follow a module."""
-    import torch  # noqa: PLC0415
-
     given = "give inputs that it takes along a first axis"
-    if any(isinstance(part, torch.nn.Embedding) for part in module.modules()):
+    if looks_up(module):
         given += ", words as whole numbers of int64"
     if getattr(getattr(module, "config", None), "use_cache", False):
         # Models of Hugging Face keep keys and values for the next token.

@@ -146,13 +146,13 @@ def _batch(module: torch.nn.Module, name: str, value: Any) -> torch.Tensor:
             f"cannot read a network: expected a sample of {name!r} with numbers, got one on the "
             "device 'meta'; make it on the CPU, of any numbers"
         )
-    if batch.dtype in (torch.int32, torch.int64) and _looks_up(module):
+    if batch.dtype in (torch.int32, torch.int64) and looks_up(module):
         return batch.detach().clone()
     # Inputs that are one tensor would be one input.
     return batch.detach().to(_weight_of(module), copy=True)
 
 
-def _looks_up(module: torch.nn.Module) -> bool:
+def looks_up(module: torch.nn.Module) -> bool:
     """Whether whole numbers may be words, which choose rows of embeddings."""
     import torch  # noqa: PLC0415
 
