@@ -14,7 +14,7 @@ MAKEFLAGS += $(if $(filter clean,$(MAKECMDGOALS)),,--jobs=3)
 unexport PYTHONDONTWRITEBYTECODE
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.toml Cargo.lock
 
-.PHONY: help demo demo-bits browser test test-slow crates lint stubs health bench wheel clean
+.PHONY: help demo demo-bits browser test test-slow crates lint stubs health bench docs wheel clean
 
 help:
 	@echo "make demo       classify encrypted handwritten digits"
@@ -26,6 +26,7 @@ help:
 	@echo "make lint       check format and types only"
 	@echo "make health     count what makes the package hard to change, and compare with main"
 	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters, a server"
+	@echo "make docs       make a site of the documents, with a reference of every public name"
 	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
 	@echo "make clean      remove what make has made"
 
@@ -118,6 +119,12 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@echo "== measuring a server"
 	@$(BIN)/python -m benchmarks.service
 
+# What is installed here has no part in tests; a warning is an error.
+docs: .venv/.native .venv/.docs
+	@echo "== making the site"
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs . target/site
+	@echo "target/site/index.html"
+
 # Zig links against a glibc of 2014, and nothing is compiled for this processor alone. The kernels of
 # the software device are for tests.
 wheel: .venv/.wheel-tools
@@ -151,6 +158,12 @@ clean:
 	@echo "== installing what the demo needs"
 	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["demo"], sep="\n")' > .venv/demo.txt
 	@$(INSTALL) --requirement .venv/demo.txt
+	@touch $@
+
+.venv/.docs: .venv/.python pyproject.toml
+	@echo "== installing what the site is made with"
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > .venv/docs.txt
+	@$(INSTALL) --requirement .venv/docs.txt
 	@touch $@
 
 .venv/.dev: .venv/.python pyproject.toml

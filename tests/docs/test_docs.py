@@ -7,7 +7,7 @@ import pytest
 
 from tests.docs.blocks import PAGES, ROOT, Block, Reader, blocks_of, prose_of, require_printed
 
-_LINK = re.compile(r"\]\(([^)#]+)")
+_LINK = re.compile(r"\]\(([^)]+)\)")
 _NAME = re.compile(r"`([\w./-]+)`")
 _RUNNING = {"python", "sh"}
 _DESIGN = ROOT / "docs" / "design"
@@ -16,6 +16,7 @@ _PROSE = {
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "docs/index.md",
     "docs/security-estimates.md",
     "docs/words.md",
 }
@@ -41,8 +42,19 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_links_lead_somewhere(page: Path) -> None:
     for number, line in prose_of(page):
         for target in _LINK.findall(line):
-            exists = target.startswith("https://") or (page.parent / target).exists()
+            path, _, anchor = target.partition("#")
+            place = page.parent / path if path else page
+            exists = path.startswith("https://") or place.exists()
             assert exists, f"{page.name}:{number} links to {target}"
+            assert not anchor or anchor in _anchors(place), (
+                f"{page.name}:{number} links to {target}"
+            )
+
+
+def _anchors(page: Path) -> set[str]:
+    """What headings of a page are known by in links."""
+    titles = (line.lstrip("# ") for _, line in prose_of(page) if line.startswith("#"))
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_files_that_design_pages_name_are_there() -> None:
