@@ -247,6 +247,14 @@ class MalformedBytesError(CloakworkError, ValueError):
     """
 
 
+class NewerFormatError(MalformedBytesError):
+    """A file was written in a format that a later release has, and is whole as far as is known.
+
+    Raised when something is loaded, or would replace such a file. Read it with a release that is as
+    new as the one that wrote it.
+    """
+
+
 class RandomnessError(CloakworkError, OSError):
     """The operating system gave no random bytes.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import cloakwork as cw
+from tests.formats.exchanges import EXCHANGES
 from tests.formats.samples import FOLDER, SAMPLES, Sample
 
 
@@ -36,9 +37,15 @@ def write(sample: Sample, folder: Path) -> None:
 
 
 def main() -> None:
-    """Write the files of all samples."""
+    """Write the files that are not there yet."""
+    folder = FOLDER / cw.__version__
     for name, sample in SAMPLES.items():
-        write(sample, FOLDER / cw.__version__ / name)
+        if not (folder / name).exists():
+            write(sample, folder / name)
+    for name, exchange in EXCHANGES.items():
+        if not (folder / name).exists():
+            (folder / name).mkdir(parents=True)
+            exchange.write(folder / name)
 
 
 if __name__ == "__main__":

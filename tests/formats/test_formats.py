@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shutil
 import tomllib
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,12 @@ import numpy as np
 import pytest
 
 import cloakwork as cw
+from cloakwork.frontends.tensors.tensor import TENSOR_KIND
+from cloakwork.runtime.saved import Saved
+from tests.formats.exchanges import EXCHANGES
+from tests.formats.make import write
 from tests.formats.samples import FOLDER, SAMPLES
+from tests.formats.versions import kind_in, versions_in
 
 _KINDS: dict[str, type[Any]] = {
     "program": cw.Program,
@@ -24,6 +32,13 @@ _KINDS: dict[str, type[Any]] = {
 }
 _RELEASES = sorted(path.name for path in FOLDER.iterdir() if path.name[0].isdigit())
 _KEPT = [(release, name) for release in _RELEASES for name in SAMPLES]
+_EXCHANGED = [(release, name) for release in _RELEASES for name in EXCHANGES]
+_ROW = re.compile(r"^\| .* \| (\d+) \| .* \|$", re.MULTILINE)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files below a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
 
 
 def loaded(folder: Path) -> dict[str, Any]:
@@ -65,6 +80,44 @@ def test_files_of_a_release_are_saved_as_those_of_this_one(
         thing.save(again / kind)
     kept = loaded(again)
     assert SAMPLES[name].is_right(kept["client"].decrypt(kept["outputs"]))
+
+
+@pytest.mark.parametrize(("release", "name"), _EXCHANGED)
+def test_files_that_are_exchanged_are_read(release: str, name: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER / release / name, tmp_path / "kept")
+    for path in files_of(tmp_path):
+        path.chmod(0o600)
+    assert EXCHANGES[name].is_right(tmp_path / "kept")
+
+
+def test_there_are_files_of_every_kind() -> None:
+    kept = {kind_in(path) for path in files_of(FOLDER / _RELEASES[-1])}
+    assert kept >= {kind._kind for kind in _saved_kinds(Saved)} | {TENSOR_KIND}
+
+
+def _saved_kinds(kind: type[Saved]) -> Iterator[type[Saved]]:
+    for each in kind.__subclasses__():
+        if hasattr(each, "_kind"):
+            yield each
+        yield from _saved_kinds(each)
+
+
+def test_a_changed_version_has_files(tmp_path: Path) -> None:
+    """Else `python -m tests.formats.make` writes them, in the release that has changed it."""
+    for name in ("circuit", "bits"):
+        write(SAMPLES[name], tmp_path / name)
+    today = versions_in(files_of(tmp_path))
+    assert today == versions_in(files_of(FOLDER / _RELEASES[-1]))
+    page = (FOLDER.parents[1] / "docs" / "formats.md").read_text()
+    told = dict(zip(("container", "CLWK", "CLWB"), map(int, _ROW.findall(page)), strict=True))
+    assert told == today
+
+
+def test_what_an_older_reader_refuses_has_another_version_of_the_container() -> None:
+    """For the container is what is read first, and says that a release is newer."""
+    each = [versions_in(files_of(FOLDER / release)) for release in _RELEASES]
+    for older, newer in itertools.pairwise(each):
+        assert older == newer or older["container"] < newer["container"]
 
 
 def test_this_release_has_files_and_an_entry_in_the_changelog() -> None:

@@ -15,6 +15,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+import cloakwork as cw
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import (
     FileAccessError,
@@ -22,6 +23,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MalformedBytesError,
     MemoryBudgetError,
+    NewerFormatError,
     NotReplaceableError,
 )
 from cloakwork.runtime import container
@@ -452,16 +454,16 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
     [
         "[]",
         "{}",
-        '{"version": 3}',
-        '{"version": 3, "kind": "note"}',
-        '{"version": 3, "kind": "note", "content": []}',
-        '{"version": 3, "kind": "note", "content": 3}',
-        '{"version": 3, "kind": 3, "content": {"record": {}}}',
-        '{"version": 3, "kind": "no\\u001b[2Jte", "content": {"record": {}}}',
-        '{"version": 2, "kind": "note", "content": {"record": {}}}',
-        '{"version": 3.0, "kind": "note", "content": {"record": {}}}',
+        f'{{"version": {VERSION}}}',
+        f'{{"version": {VERSION}, "kind": "note"}}',
+        f'{{"version": {VERSION}, "kind": "note", "content": []}}',
+        f'{{"version": {VERSION}, "kind": "note", "content": 3}}',
+        f'{{"version": {VERSION}, "kind": 3, "content": {{"record": {{}}}}}}',
+        f'{{"version": {VERSION}, "kind": "no\\u001b[2Jte", "content": {{"record": {{}}}}}}',
+        f'{{"version": {VERSION - 1}, "kind": "note", "content": {{"record": {{}}}}}}',
+        f'{{"version": {VERSION}.0, "kind": "note", "content": {{"record": {{}}}}}}',
         '{"version": true, "kind": "note", "content": {"record": {}}}',
-        '{"version": 3, "kind": "note", "content": ' + "[" * 100_000,
+        f'{{"version": {VERSION}, "kind": "note", "content": ' + "[" * 100_000,
         "nonsense",
     ],
     ids=lambda header: header[:60],
@@ -471,4 +473,17 @@ def test_a_strange_header(tmp_path: Path, header: str) -> None:
     rewritten(path, {"header.json": header.encode()})
     with pytest.raises(MalformedBytesError) as refusal:
         read(path, "note")
+    assert type(refusal.value) is MalformedBytesError
     assert str(refusal.value).isprintable()
+
+
+def test_a_file_of_a_later_release_is_named_and_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "later"
+    header = json.dumps({"version": VERSION + 1, "sort": "note"})
+    rewritten(path, {"header.json": header.encode()})
+    with pytest.raises(NewerFormatError, match=f"expected version {VERSION} .*, got {VERSION + 1}"):
+        read(path, "note")
+    client, _ = cw.compile(lambda x: x + x, (4,), log_n=6, insecure=True).keygen()
+    for saved in (client, client.program):
+        with pytest.raises(NewerFormatError):
+            saved.save(path)

@@ -42,6 +42,7 @@ from cloakwork.errors import (
     KeyExposedError,
     MalformedBytesError,
     MemoryBudgetError,
+    NewerFormatError,
     NotReplaceableError,
     PassphraseError,
 )
@@ -86,6 +87,7 @@ _DAMAGE = (*_OF_ZIP, LookupError, OverflowError, TypeError, ValueError)
 _Secret: TypeAlias = Callable[[zipfile.ZipInfo, Mapping[str, Any]], SecretBytes | None]
 
 _ADVICE = "copy it again from where it was saved, or save it anew"
+_NEWER_ADVICE = "read it with a release of Cloakwork as new as the one that wrote it"
 
 
 def write(
@@ -241,12 +243,16 @@ def entries_of(path: Path) -> Fields | None:
 
     Raises:
         FileAccessError: What is there cannot be opened.
+        NewerFormatError: It is a container of a later release.
     """
-    with suppress(FileMissingError, MalformedBytesError), _opened(path) as file:
-        with _archive_in(file, str(path)) as archive:
+    try:
+        with _opened(path) as file, _archive_in(file, str(path)) as archive:
             entries = _entries(_header(archive, file))
-        return None if entries is None else Fields(entries, str(path))
-    return None
+    except NewerFormatError:
+        raise
+    except (FileMissingError, MalformedBytesError):
+        return None
+    return None if entries is None else Fields(entries, str(path))
 
 
 def _entries(head: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -509,6 +515,8 @@ def _named_damage(place: str) -> Iterator[None]:
         yield
     except (KeyExposedError, PassphraseError):
         raise
+    except NewerFormatError as error:
+        raise NewerFormatError(f"cannot read {place}: {error}; {_NEWER_ADVICE}") from error
     except MalformedBytesError as error:
         raise MalformedBytesError(f"cannot read {place}: {error}; {_ADVICE}") from error
     except MemoryError as error:
@@ -738,8 +746,10 @@ def _header(archive: zipfile.ZipFile, file: BinaryIO) -> dict[str, Any]:
     head = json.loads(_member(file, archive.getinfo(_HEADER)))
     # True is equal to 1.
     version = head.get("version") if isinstance(head, dict) else None
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version < VERSION:
         raise MalformedBytesError(f"expected version {VERSION}, got {version!r:.20}")
+    if version > VERSION:
+        raise NewerFormatError(f"expected version {VERSION} of the format, got {version!r:.20}")
     kind = head.get("kind")
     if not (isinstance(kind, str) and len(kind) <= _LONGEST_KIND and kind.isprintable()):
         raise MalformedBytesError("it does not say what it holds")

@@ -49,6 +49,7 @@ def load(
         PassphraseError: The secret key in it was sealed by a passphrase, which is not this one.
         KeyExposedError: It holds a secret key, and others than its owner may read or write it.
         MalformedBytesError: The file is damaged or holds something else.
+        NewerFormatError: A later release wrote it, in a format of its own.
         InvalidParametersError: Its ring is larger than accepted.
         InsecureParametersError: Its parameters fall short of 128-bit security.
         NoiseBudgetError, NoiseExhaustedError: Noise would destroy the results of its program.
