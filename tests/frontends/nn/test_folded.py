@@ -35,6 +35,17 @@ SCORES = known(2, 1, 2)
 
 # Of inputs of shape (batch, 4, 6).
 SAME: Mapping[str, Forward] = {
+    "turned first": lambda x: x.transpose(0, 1).tanh().transpose(0, 1),
+    "turned behind": lambda x: (
+        (x.permute(1, 2, 0) * WIDE[:, :1]).mean(0, keepdim=True).mT.mT.permute(2, 0, 1)
+    ),
+    "turned product": lambda x: functional.softmax(x.transpose(0, 1) @ WIDE, -1).transpose(0, 1),
+    "queries of entries": lambda x: torch.stack(
+        x.view(-1, 2, 3, 2).permute(2, 0, 1, 3).unbind(0), 1
+    ).view_as(x),
+    "turned rows": lambda x: functional.layer_norm(
+        functional.linear(x.transpose(0, 1), SQUARE), (6,)
+    ).transpose(0, 1),
     "product with rows": lambda x: (x.view(-1, 6) @ WIDE).view(len(x), 4, 5),
     "added product": lambda x: torch.addmm(WIDE[0], x.view(-1, 6), WIDE).view(len(x), 4, 5),
     "linear, norm, activation": lambda x: functional.gelu(
@@ -74,7 +85,6 @@ MIXED: Mapping[str, Forward] = {
     "norm of all": lambda x: functional.layer_norm(x.view(-1, 6), (4 * len(x), 6)).view_as(x),
     "other ones": lambda x: (x.view(-1, 6) + ROWS * len(x)).view_as(x),
     "turned": lambda x: x.view(-1, 6).flip(0).view_as(x),
-    "turned first": lambda x: x.transpose(0, 1).tanh().transpose(0, 1),
     "running total": lambda x: x.view(-1, 6).cumsum(0).view_as(x),
 }
 

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     import torch
 
     from cloakwork.frontends.nn.folded import Folded
+    from cloakwork.frontends.nn.turned import Turned
     from cloakwork.frontends.nn.words import Rows, Words
 
-Value: TypeAlias = "Term | Masked | Folded | Words | Rows | torch.Tensor | float | list[Value]"
+Value: TypeAlias = (
+    "Term | Masked | Folded | Turned | Words | Rows | torch.Tensor | float | list[Value]"
+)
 
 _SUPPORTED = (
     "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "

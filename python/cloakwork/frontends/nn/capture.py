@@ -6,7 +6,7 @@ import operator
 import textwrap
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import redirect_stderr
+from contextlib import redirect_stderr, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from io import StringIO
@@ -41,7 +41,7 @@ from cloakwork.frontends.nn.module_ports import (
     result_form,
     result_names,
 )
-from cloakwork.frontends.nn.operations import OF_FOLDED, OF_MASKED, READERS
+from cloakwork.frontends.nn.operations import OF_MASKED, OF_MOVED, READERS
 from cloakwork.frontends.nn.required_module import (
     load_torch,
     require_independent,
@@ -49,6 +49,7 @@ from cloakwork.frontends.nn.required_module import (
     required_module,
 )
 from cloakwork.frontends.nn.trace import Term, Trace
+from cloakwork.frontends.nn.turned import Turned, of_each_input, turned_values
 from cloakwork.frontends.nn.words import EMBEDDED, Rows, Words, looked_up, second_lookup
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form
@@ -129,15 +130,27 @@ def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | No
         )
     _require_eval(module)
     inputs = module_inputs(module, sample)
-    exported = _exported(with_batch_first(module), inputs)
     try:
-        network = _read(exported, inputs)
+        network = _network(module, inputs)
     except UnsupportedLayerError as refusal:
         _require_plain_attention(module, refusal)
         raise
     require_repeatable(module, inputs)
     require_independent(module, inputs)
     return network
+
+
+def _network(module: torch.nn.Module, inputs: ModuleInputs) -> tuple[g.Graph, Lookup | None]:
+    """The graph of a module, which shows where the batch goes if that is of two inputs or more."""
+    try:
+        return _read(_exported(with_batch_first(module), inputs), inputs)
+    except UnsupportedLayerError:
+        if inputs.count > 1:
+            raise
+        several = inputs.of_batches([each.repeat_interleave(2, 0) for each in inputs.batches])
+        with suppress(CaptureError):
+            return _read(_exported(with_batch_first(module), several), several)
+        raise
 
 
 def _require_eval(module: torch.nn.Module) -> None:
@@ -350,7 +363,7 @@ def _called(
             return found
         arguments = {each: _entered(call, value, embedded) for each, value in arguments.items()}
         call = replace(call, arguments=arguments)
-    elif not _has([*given, *named.values()], Term | Masked | Folded):
+    elif not _has([*given, *named.values()], Term | Masked | Folded | Turned):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
@@ -359,7 +372,9 @@ def _called(
         plain = {each: _unmasked(call, value) for each, value in call.arguments.items()}
         call = replace(call, arguments=plain)
     _require_precise(call, node, inputs)
-    if name not in OF_FOLDED and folded_values([*call.arguments.values()]):
+    if name not in OF_MOVED and turned_values([*call.arguments.values()]):
+        return of_each_input(call, READERS[name])
+    if name not in OF_MOVED and folded_values([*call.arguments.values()]):
         return of_entries(call, READERS[name])
     return READERS[name](call)
 
@@ -483,7 +498,7 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
                 f"cannot read a network: expected that {name!r} is computed from embeddings, got "
                 "what whoever encrypts looks up; compile what follows it"
             )
-        if isinstance(result, Folded):
+        if isinstance(result, Folded | Turned):
             raise result.refusal()
         if not isinstance(result, Term):
             raise CaptureError(

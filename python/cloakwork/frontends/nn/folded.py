@@ -16,7 +16,7 @@ from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
-_OF_ELEMENTS = (
+OF_ELEMENTS = (
     *("_to_copy", "clone", "contiguous", "detach", "to", "type_as", "alpha_dropout", "dropout"),
     *("add", "addcmul", "div", "maximum", "minimum", "mul", "rsub", "sub"),
     *("abs", "celu", "clamp", "clamp_max", "clamp_min", "cos", "elu", "erf", "exp", "gelu"),
@@ -24,7 +24,7 @@ _OF_ELEMENTS = (
     *("pow", "reciprocal", "relu", "relu6", "rsqrt", "selu", "sigmoid", "silu", "sin", "softplus"),
     *("softshrink", "sqrt", "square", "tanh"),
 )
-_ALONG_AXES = (
+ALONG_AXES = (
     *("_softmax", "amax", "amin", "cat", "cumsum", "glu", "layer_norm", "linalg_vector_norm"),
     *("linear", "mean", "native_layer_norm", "rms_norm", "softmax", "std", "sum", "var"),
 )
@@ -42,7 +42,7 @@ _FACTORS: Mapping[str, frozenset[str]] = MappingProxyType(
 # Of two axes, these alone may have entries.
 _ROWS = frozenset({"mat1", "self"})
 # Operations that work on each entry by itself.
-_OF_ENTRIES = frozenset((*_OF_ELEMENTS, *_ALONG_AXES, *_FACTORS))
+_OF_ENTRIES = frozenset((*OF_ELEMENTS, *ALONG_AXES, *_FACTORS))
 # Known arguments that torch lines up with entries; others are weights, which all of them share.
 _LINED_UP = frozenset({"attn_mask", "other", "self", "tensor1", "tensor2", "tensors"})
 

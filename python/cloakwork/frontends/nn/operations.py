@@ -98,6 +98,14 @@ def _constant(call: TorchCall) -> Value:
     return call.function(**arguments)  # type: ignore[no-any-return]
 
 
+def _new_constant(call: TorchCall) -> Value:
+    """Known numbers in a shape of their own."""
+    import torch  # noqa: PLC0415
+
+    typed = torch.zeros((), dtype=torch.float64)
+    return call.function(**{**call.arguments, "self": typed})  # type: ignore[no-any-return]
+
+
 def _activation(function: str, *parameters: str) -> Callable[[TorchCall], Term]:
     def read(call: TorchCall) -> Term:
         numbers = tuple(call.number(parameter) for parameter in parameters)
@@ -183,15 +191,18 @@ OF_MASKED = frozenset(
     }
 )
 
-# Operations that see where every element of a folded value goes.
-OF_FOLDED = frozenset({*MOVING, "expand_as", "reshape_as", "view_as"})
+# Operations that make known numbers, in the type of a value.
+_NEW = "new_full", "new_ones", "new_zeros"
+
+# Operations that see where every element goes of a value whose first axis is not the batch.
+OF_MOVED = frozenset({*MOVING, *_NEW, "expand_as", "reshape_as", "view_as"})
 
 READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
     {
         **dict.fromkeys(MOVING, moved_axes),
         **dict.fromkeys(("expand_as", "reshape_as", "view_as"), moved_as),
         **dict.fromkeys(("fill", "full_like", "ones_like", "zero", "zeros_like"), _constant),
-        **dict.fromkeys(("new_full", "new_ones", "new_zeros"), _constant),
+        **dict.fromkeys(_NEW, _new_constant),
         "_native_batch_norm_legit_no_training": _normalised,
         "_to_copy": _same,
         "alpha_dropout": _dropout,

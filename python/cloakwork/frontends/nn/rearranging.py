@@ -8,11 +8,13 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value, array_of
 from cloakwork.frontends.nn.folded import Folded, folded_values, without_batch_axis
 from cloakwork.frontends.nn.known import constant, first_of_batch, terms_of
 from cloakwork.frontends.nn.trace import Term
+from cloakwork.frontends.nn.turned import Turned, turned_values
 from cloakwork.programs.ir import layers as g
 
 if TYPE_CHECKING:
@@ -122,11 +124,13 @@ def moved_as(call: TorchCall) -> Value:
     other = call.arguments["other"]
     if isinstance(other, Term):
         other = torch.zeros((call.batch, *call.trace.shape(other)), dtype=torch.float64)
+    if isinstance(other, Turned):
+        other = torch.zeros(other.shape, dtype=torch.float64)
     if isinstance(other, Folded):
         entries, *behind = other.shape
         other = torch.zeros((call.batch * entries, *behind), dtype=torch.float64)
     arguments = {**call.arguments, "other": other}
-    if not isinstance(call.arguments["self"], Term | Folded):
+    if not isinstance(call.arguments["self"], Term | Folded | Turned):
         return call.function(**arguments)  # type: ignore[no-any-return]
     return moved_axes(replace(call, arguments=arguments))
 
@@ -163,8 +167,9 @@ def spread_term(call: TorchCall, value: Term, shape: g.Shape) -> Term:
 
 def _elements(call: TorchCall, value: Any, like: Term) -> Any:
     """An argument, known tensors in it as values that are the same for every input."""
-    if folded := folded_values(value):
-        if not isinstance(value, Folded) and len(folded) < len(value):
+    folded: list[Folded | Turned] = [*folded_values(value), *turned_values(value)]
+    if folded:
+        if not isinstance(value, Folded | Turned) and len(folded) < len(value):
             raise folded[0].refusal()
         return value
     if isinstance(value, list):
@@ -181,6 +186,8 @@ def _terms(values: Any) -> list[Term]:
     for value in values:
         if isinstance(value, Term):
             found.append(value)
+        elif isinstance(value, Turned):
+            found += _terms([value.value])
         elif isinstance(value, Folded):
             found.append(value.term)
         elif isinstance(value, (list, tuple)):
@@ -193,6 +200,9 @@ def _replaced(value: Any, numbered: dict[Term, torch.Tensor]) -> Any:
         return numbered[value]
     if isinstance(value, Folded):
         return numbered[value.term].flatten(0, 1)
+    if isinstance(value, Turned):
+        first: torch.Tensor = _replaced(value.value, numbered)
+        return first.movedim(0, value.axis)
     if isinstance(value, (list, tuple)):
         return [_replaced(each, numbered) for each in value]
     return value
@@ -219,24 +229,38 @@ def _joined(call: TorchCall, operands: list[Term]) -> Term:
 
 
 def _gathered(call: TorchCall, source: Term, numbers: torch.Tensor, total: int) -> Value:
-    """The elements of such numbers, the batch along their first axis, alone or with another one."""
-    shape = tuple(numbers.shape)
-    entries = shape[0] // call.batch if shape else 0
-    if not entries or shape[0] % call.batch:
-        raise without_batch_axis(call, shape)
-    found = numbers.numpy().astype(np.int64).reshape(call.batch, -1)
-    first = found[0]
-    following = np.arange(call.batch)[:, None] * total + first
-    if (
-        not np.array_equal(found, np.where(first == 0, 0, following))
-        or first.max(initial=0) > total
-    ):
-        if entries > 1:
-            raise without_batch_axis(call, shape)
+    """The elements of such numbers, the batch along one of their axes, alone or with another."""
+    found = numbers.numpy().astype(np.int64)
+    for axis in range(found.ndim):
+        value = _of_batches(call, source, np.moveaxis(found, axis, 0), total)
+        if value is not None:
+            return Turned(value, axis, call) if axis else value
+    if found.shape[:1] == (call.batch,):
         raise call.unsupported("it mixes the inputs of a batch", BATCH_FIRST)
-    of_input = shape[1:] if entries == 1 else (entries, *shape[1:])
-    if np.array_equal(first, np.arange(1, total + 1)):
+    raise without_batch_axis(call, found.shape)
+
+
+def _of_batches(
+    call: TorchCall, source: Term, found: NDArray[np.int64], total: int
+) -> Term | Folded | None:
+    """The elements of such numbers, where the first axis is the batch, alone or with another."""
+    entries = len(found) // call.batch
+    if not found.size or len(found) % call.batch:
+        return None
+    rows = found.reshape(call.batch, -1)
+    if not _is_of_each_input(rows, total):
+        return None
+    of_input = found.shape[1:] if entries == 1 else (entries, *found.shape[1:])
+    if np.array_equal(rows[0], np.arange(1, total + 1)):
         made = call.reshaped(source, of_input)
     else:
-        made = call.append(g.Rearrange(first - 1, of_input), source)
+        made = call.append(g.Rearrange(rows[0] - 1, of_input), source)
     return made if entries == 1 else Folded(made, call)
+
+
+def _is_of_each_input(rows: NDArray[np.int64], total: int) -> bool:
+    """Whether every row of numbers has those of one input, the same of each."""
+    first = rows[0]
+    following = np.arange(len(rows))[:, None] * total + first
+    same = np.array_equal(rows, np.where(first == 0, 0, following))
+    return same and bool(first.max(initial=0) <= total)
