@@ -125,12 +125,12 @@ docs: .venv/.native .venv/.docs
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs . target/site
 	@echo "target/site/index.html"
 
-# Zig links against a glibc of 2014, and nothing is compiled for this processor alone. The kernels of
-# the software device are for tests.
+# The wheel is built of the source archive. Zig links against a glibc of 2014, and nothing is compiled
+# for this processor alone. The kernels of the software device are for tests.
 wheel: .venv/.wheel-tools
 	@echo "== building a wheel"
 	@rm -rf target/wheels
-	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014
+	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014 --sdist
 	@tools/try-wheel target/wheels/*.whl
 	@ls -l target/wheels
 
@@ -146,7 +146,7 @@ clean:
 	@echo "== making a virtual environment in .venv"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try make PYTHON=python3.12")'
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.7,<2' 'uv>=0.5,<1'
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'maturin>=1.11,<2' 'uv>=0.5,<1'
 	@touch $@
 
 .venv/.native: .venv/.python pyproject.toml $(RUST_SOURCES)
