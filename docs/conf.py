@@ -25,12 +25,14 @@ include_patterns = ["docs/**", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = [path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "docs"]
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
 myst_heading_anchors = 4
+# What notebooks print is kept in them.
+nb_execution_mode = "off"
 # What docstrings have between backticks is code.
 default_role = "code"
 autodoc_typehints = "none"

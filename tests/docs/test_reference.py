@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import cloakwork as cw
-from tests.docs.blocks import PAGES, ROOT
+from tests.docs.blocks import NOTEBOOKS, PAGES, ROOT
 
 _DOCS = ROOT / "docs"
 _DIRECTIVE = re.compile(r"^\.\. auto(?:class|function|module):: ([\w.]+)$", re.MULTILINE)
@@ -24,12 +24,13 @@ def test_every_public_name_is_in_the_reference() -> None:
 def test_every_page_is_on_the_site() -> None:
     home = _DOCS / "index.md"
     listed = [
-        (_DOCS / f"{entry}.md").resolve()
+        (_DOCS / entry).resolve()
         for tree in _TOCTREE.findall(home.read_text())
         for entry in _ENTRY.findall(tree)
         if entry != "reference/index"
     ]
-    assert sorted(listed) == sorted(set(PAGES) - {home, ROOT / "README.md"})
+    pages = {*PAGES, *NOTEBOOKS} - {home, ROOT / "README.md"}
+    assert sorted(listed) == sorted(page.with_suffix("") for page in pages)
 
 
 def test_every_page_of_the_reference_is_in_its_contents() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import cloakwork
-from tests.docs.blocks import PAGES, ROOT
+from tests.docs.blocks import NOTEBOOKS, PAGES, ROOT
 
 GLOSSARY = ROOT / "docs" / "words.md"
 PACKAGE = ROOT / "python" / "cloakwork"
@@ -47,6 +48,9 @@ def _texts() -> Iterator[tuple[str, str]]:
     for page in PAGES:
         if page != GLOSSARY:
             yield str(page.relative_to(ROOT)), page.read_text()
+    for path in NOTEBOOKS:
+        for number, cell in enumerate(json.loads(path.read_text())["cells"]):
+            yield f"{path.relative_to(ROOT)}:{number}", "".join(cell["source"])
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from _messages(path)
     for path in sorted((ROOT / "examples").rglob("*.py")):
