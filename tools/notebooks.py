@@ -37,4 +37,4 @@ def main(paths: Iterable[Path]) -> None:
 
 
 if __name__ == "__main__":
-    main(map(Path, sys.argv[1:] or sorted(FOLDER.glob("*.ipynb"))))
+    main([Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb")))
