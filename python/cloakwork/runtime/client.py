@@ -585,7 +585,8 @@ class Client(_Encrypting):
         )
         if digests is not None:
             runs = [self._digested(run, digests) for run in runs]
-        if len(outputs.numbers()) < program.packing.vector_counts[1]:
+        returned = program.packing.returned_vectors
+        if not outputs.numbers().issuperset(returned):
             raise InvalidArgumentError(f"cannot {action}: a result is missing")
         errors: list[float] = []
         estimates = program.results_of_rekeyed(outputs.rekeyed_inputs)
@@ -593,7 +594,7 @@ class Client(_Encrypting):
             estimates = estimates and [each.rekeyed() for each in estimates]
         vectors = [self._decrypted(run, asked, errors, estimates) for run in runs]
         try:
-            result = program.packing.unpack_parts(vectors, outputs.count, allocate)
+            result = program.packing.returned.unpack_parts(vectors, outputs.count, allocate)
         except ResultOverflowError:
             if not program.scheme.encrypts:
                 raise
@@ -652,7 +653,7 @@ class Client(_Encrypting):
         program = self.program
         assert program.output_bounds is not None
         # As slots hold them: bounds and noise are of what is in slots.
-        units = [port.exponent for port in program.outputs]
+        units = [port.exponent for port in program.packing.returned.outputs]
         arrays = [
             np.ldexp(array, -unit) if unit else array
             for array, unit in zip(arrays_in(result), units, strict=True)

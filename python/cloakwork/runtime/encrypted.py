@@ -171,6 +171,13 @@ class Encrypted(Saved):
                 "got others"
             )
 
+    def leave_out_all_but(self, numbers: Sequence[int]) -> None:
+        """Hold these values alone, of those in memory."""
+        kept = set(numbers)
+        if not self.numbers() <= kept:
+            self._runs = [{n: each for n, each in run.items() if n in kept} for run in self._runs]
+            self.__dict__.pop("nbytes", None)
+
     @property
     def warning(self) -> str:
         """Why they do not hide what they hold; empty where they do."""

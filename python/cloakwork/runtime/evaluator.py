@@ -311,6 +311,7 @@ class Evaluator(KeyHolder):
         results = self._results(made, several[0].count)
         results.rekeyed_inputs = rekeyed_inputs
         self._keep(state, results, action)
+        results.leave_out_all_but(program.packing.returned_vectors)
         return results
 
     def _run_row(

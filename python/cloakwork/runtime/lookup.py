@@ -82,6 +82,11 @@ class Lookup(Saved):
         self._shift = shift
         self._norm = norm
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the words' inputs."""
+        return tuple(self._tables)
+
     def __call__(self, *args: Any, **named: Any) -> Array:
         """The numbers of a text, or of several along a first axis.
 

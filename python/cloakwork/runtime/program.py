@@ -546,7 +546,8 @@ class Program(Served):
     def _unranged(self, seed: int) -> Program:
         """The same program in the clear, for inputs of any size; the one of the last seed stays."""
         if self._simulated is None or self._simulated[0] != seed:
-            clear, packing = self.in_clear(seed), self.packing.unranged()
+            clear = self.in_clear(seed)
+            packing = clear.packing.unranged()
             # A state is an input as any other, as it is in the clear.
             unranged = replace(clear, packing=packing, ranges=(), kept=())
             self._simulated = seed, unranged
@@ -576,7 +577,11 @@ class Program(Served):
         for each in (*programs_before(self), self):
             after = tuple(replace(one, program=made[one.program.fingerprint]) for one in each.after)
             scheme = each.scheme.in_clear(noise_seed)
-            made[each.fingerprint] = replace(each, scheme=scheme, device="cpu", after=after)
+            # Nothing is state, and everybody gets what is.
+            packing = each.packing.with_all_returned()
+            made[each.fingerprint] = replace(
+                each, scheme=scheme, packing=packing, device="cpu", after=after
+            )
         return made[self.fingerprint]
 
     def pack(self, arguments: Mapping[str, Any], action: str) -> Packed:
@@ -596,8 +601,9 @@ class Program(Served):
                 "compile with ranges of inputs, such as cw.scalar(bits=8), that allow no more bits"
             )
         if missing:
-            # Nobody knows beforehand what results of another program come to.
-            checked = self.ranges and self.packing.checked_together and not self.after
+            # Nobody knows beforehand what results of another program or step come to.
+            alone = not (self.after or self.kept)
+            checked = self.ranges and self.packing.checked_together and alone
             self.packing.require_apart(packed.ports, action, checked=bool(checked))
             return packed
         if self.packing.is_checked and self.scheme.encrypts:

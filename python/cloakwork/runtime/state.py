@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
@@ -15,8 +16,10 @@ from cloakwork.errors import InvalidArgumentError, NoiseBudgetError, StepMismatc
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bounds import value_bounds
 from cloakwork.programs.kept_bits import bits_are_renewed
+from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.slots import Output, SlotProgram
-from cloakwork.runtime.after import ROUNDING, After, tensors_in
+from cloakwork.runtime.after import ROUNDING, After
+from cloakwork.runtime.by_element import ByElement
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.schemes.base import ReadLimits
 
@@ -29,6 +32,8 @@ KIND = "state file"
 MAX_STEPS = 1 << 12
 # A bound on errors that no step exceeds is looked for from that of fresh inputs on.
 _DOUBLINGS = 24
+# By how much errors of a state may be more than estimated before they are estimated again.
+_SETTLED = 1.01
 _MOST_STEP = 1 << 53
 
 
@@ -151,7 +156,8 @@ def first_state(program: Program | Interface) -> dict[str, NDArray[Any]]:
 
 def links_of(program: Program) -> list[After]:
     """The inputs that are kept, as results of the program itself."""
-    return [After(each.input, program, each.result) for each in program.kept]
+    kind = ByElement if isinstance(program.packing, BatchPacking) else After
+    return [kind(each.input, program, each.result) for each in program.kept]
 
 
 def next_run(program: Program, backend: Any, made: Mapping[int, Any], action: str) -> Any:
@@ -175,14 +181,15 @@ def misfit(program: Program) -> str:
             f"it takes results of other programs, {names:.40}, beside its state; keep a state of "
             "what clients encrypt, and take its result and theirs by a program that follows"
         )
-    if program.ranges or program.error is not None:
+    is_network = isinstance(program.packing, BatchPacking)
+    if not is_network and (program.ranges or program.error is not None):
         return (
             "it has functions, whose errors at each step depend on all numbers before; keep state "
             "by sums and products, and compute functions by a program that follows"
         )
     if len({each.steps for each in program.kept}) > 1:
         return "its states last for several numbers of steps; give all the same steps="
-    read = {port.name for port, _ in tensors_in(program)}
+    read = {port.name for port in program.packing.inputs if program.packing.vectors_of([port.name])}
     for link in links_of(program):
         if link.input not in read:
             return (
@@ -199,7 +206,8 @@ def misfit(program: Program) -> str:
                 f"reads {link.input!r:.40}; multiply state and what is added to it by nothing but "
                 "whole numbers other than 0, or multiply in a program that follows"
             )
-    return _outgrown(program, body)
+    # The ranges of a network's numbers are those of its samples, which are of all steps.
+    return "" if is_network else _outgrown(program, body)
 
 
 def _misfit_of_bits(program: Program, body: BootstrapProgram) -> str:
@@ -269,6 +277,8 @@ def worst_inputs(
     """
     if not program.kept:
         return inputs
+    if isinstance(program.packing, BatchPacking):
+        return _worst_of_network(program, backend, inputs, made, action)
     inputs, steps = list(inputs), program.steps
     for _ in range(steps or _DOUBLINGS):
         before = dict(enumerate(made(inputs)))
@@ -286,3 +296,27 @@ def worst_inputs(
         "that grow with every step; say by steps= of cloakwork.state how many there will be, or "
         "let each step shrink the state"
     )
+
+
+def _worst_of_network(
+    program: Program, backend: Any, inputs: list[Any], made: Any, action: str
+) -> list[Any]:
+    """Estimates of a network's inputs that hold at every step.
+
+    Each step adds as much noise to a state as any other, and what it adds depends on other states
+    alone: to the keys of a layer on those of layers before.
+    """
+    first, inputs, steps = inputs, list(inputs), program.steps or 1
+    for _ in program.kept:
+        taken = next_run(program, backend, dict(enumerate(made(inputs))), action)
+        grown = False
+        for number, value in taken.items():
+            before = inputs[number].deviation
+            each = max(value.deviation**2 - before**2, 0.0)
+            most = math.sqrt(first[number].deviation ** 2 + steps * each)
+            if most > before:
+                grown = grown or most > before * _SETTLED
+                inputs[number] = value.with_deviation(most * _SETTLED)
+        if not grown:
+            break
+    return inputs

@@ -50,7 +50,14 @@ from cloakwork.frontends.nn.required_module import (
 )
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.frontends.nn.turned import Turned, of_each_input, turned_values
-from cloakwork.frontends.nn.words import EMBEDDED, Rows, Words, looked_up, second_lookup
+from cloakwork.frontends.nn.words import (
+    EMBEDDED,
+    Rows,
+    Words,
+    looked_up,
+    require_words_alone,
+    second_lookup,
+)
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.results import Form
 from cloakwork.runtime.lookup import Lookup
@@ -115,6 +122,14 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
 
 def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | None]:
     """Read a network as `capture` does, and what looks its words up, where it has any."""
+    graph, look_up = captured_beside_words(module, sample)
+    if look_up is not None:
+        require_words_alone(look_up, module_inputs(module, sample).names)
+    return graph, look_up
+
+
+def captured_beside_words(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | None]:
+    """Read a network as `captured` does, which may take other inputs beside its words."""
     if find_spec("torch") is None:
         raise MissingDependencyError(
             "cannot read a network: it takes PyTorch; install it by pip install 'cloakwork[torch]'"
@@ -128,7 +143,7 @@ def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | No
             "cannot read a network: expected a module that computes by itself, got DataParallel; "
             "give the module in it, module.module"
         )
-    _require_eval(module)
+    require_eval(module)
     inputs = module_inputs(module, sample)
     try:
         network = _network(module, inputs)
@@ -153,7 +168,8 @@ def _network(module: torch.nn.Module, inputs: ModuleInputs) -> tuple[g.Graph, Lo
         raise
 
 
-def _require_eval(module: torch.nn.Module) -> None:
+def require_eval(module: torch.nn.Module) -> None:
+    """Refuse a module that has a layer in training mode."""
     training = [
         name or type(module).__name__ for name, part in module.named_modules() if part.training
     ]

@@ -145,7 +145,7 @@ def compile(
         >>> found.round(3).tolist()
         [1.25]
     """
-    _require_packages()
+    require_packages()
     # Only compiling a network takes them; running one does not.
     from cloakwork.plan.networks.compile_graph import STEPS, compile_graph  # noqa: PLC0415
 
@@ -200,7 +200,8 @@ def _with_columns(program: Program, sample: Any) -> Program:
     return replace(program, packing=packing)
 
 
-def _require_packages() -> None:
+def require_packages() -> None:
+    """Refuse to compile a network without the packages that it takes."""
     for package in _PACKAGES:
         if find_spec(package) is None:
             raise MissingDependencyError(

@@ -56,19 +56,18 @@ class Trace:
             self.nodes.append(g.node(name, g.OutputLayer(), (places[number],), self.nodes))
 
     def _needed(self, numbers: Sequence[int]) -> list[int]:
-        """The nodes that some are computed from, these and all inputs of the network among them."""
-        found = {
-            number
-            for number, each in enumerate(self.nodes)
-            if isinstance(each.operation, g.InputLayer)
-        }
+        """The nodes that some are computed from, all inputs of the network before them."""
+        found = {number for number in range(len(self.nodes)) if self._is_input(number)}
         left = [*numbers]
         while left:
             number = left.pop()
             if number not in found:
                 found.add(number)
                 left += self.nodes[number].inputs
-        return sorted(found)
+        return sorted(found, key=lambda number: (not self._is_input(number), number))
+
+    def _is_input(self, number: int) -> bool:
+        return isinstance(self.nodes[number].operation, g.InputLayer)
 
     def of_node(self, number: int, name: str) -> Term:
         """What a node makes, as a value of a layer."""

@@ -48,19 +48,10 @@ class Rows:
 
         Args:
             inputs: The names of the network's inputs, in whose order words are given.
-
-        Raises:
-            CaptureError: Some of these are no words.
         """
         tables = dict(self.tables)
-        others = [name for name in inputs if name not in tables]
-        if others:
-            raise CaptureError(
-                "cannot read a network: expected words that are looked up as all of its inputs, "
-                f"got {', '.join(map(repr, others))} as well; give what everybody may know by "
-                "known={...} to cloakwork.nn.compile, or compile what follows the embeddings"
-            )
-        return Lookup(EMBEDDED, {name: tables[name] for name in inputs}, self.shift, self.norm)
+        own = {name: tables[name] for name in inputs if name in tables}
+        return Lookup(EMBEDDED, own, self.shift, self.norm)
 
 
 def looked_up(call: TorchCall, users: int) -> Words | Rows | None:
@@ -132,6 +123,25 @@ def _normed(call: TorchCall, rows: Rows) -> Rows | None:
         ones if weight is None else weight, zeros if bias is None else bias, call.number("eps")
     )
     return replace(rows, norm=norm)
+
+
+def require_words_alone(look_up: Lookup, inputs: Sequence[str]) -> None:
+    """Refuse a network of words that takes other inputs beside those that are looked up.
+
+    Args:
+        look_up: What looks words up.
+        inputs: The names of the network's inputs.
+
+    Raises:
+        CaptureError: It does.
+    """
+    others = [name for name in inputs if name not in look_up.inputs]
+    if others:
+        raise CaptureError(
+            "cannot read a network: expected words that are looked up as all of its inputs, "
+            f"got {', '.join(map(repr, others))} as well; give what everybody may know by "
+            "known={...} to cloakwork.nn.compile, or compile what follows the embeddings"
+        )
 
 
 def second_lookup(call: TorchCall) -> UnsupportedLayerError:

@@ -258,9 +258,8 @@ def with_ranges_of_factors(graph: g.Graph) -> g.Graph:
 def bounded(graph: g.Graph, bounds: Sequence[float]) -> g.Graph:
     """The same network with these bounds for inputs that have none yet."""
     nodes = list(graph.nodes)
-    for number, (bound, known) in enumerate(zip(bounds, graph.bounds, strict=True)):
-        if not np.isfinite(known):
-            nodes[number] = replace(
-                nodes[number], operation=g.InputLayer(nodes[number].shape, bound)
-            )
+    for number, (node, bound) in enumerate(zip(graph.inputs, bounds, strict=True)):
+        operation = node.operation
+        if isinstance(operation, g.InputLayer) and not np.isfinite(operation.bound):
+            nodes[number] = replace(node, operation=replace(operation, bound=bound))
     return g.build(nodes, graph.form)

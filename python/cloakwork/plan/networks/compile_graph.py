@@ -37,12 +37,14 @@ from cloakwork.plan.networks.pipeline import planned, require_small_results
 from cloakwork.plan.networks.refit import refitted
 from cloakwork.plan.networks.repeated_sums import with_sums_made_once
 from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.states import StateErrors, with_states_carried_on
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.slots import Output
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.state import Kept
 from cloakwork.schemes.ckks import Ckks
 
 # Inputs that the depth is estimated from before all are run through the network.
@@ -65,8 +67,17 @@ def compile_graph(
     options: NetworkOptions | None = None,
     announce: Callable[[str], None] = no_announcement,
     after: Mapping[str, InputResult] = MappingProxyType({}),
+    kept: Sequence[Kept] = (),
 ) -> Program:
     """Make a program of a network that is a graph of layers; see `cloakwork.nn.compile`.
+
+    Args:
+        graph: The network.
+        given: Inputs such as it is to be run on.
+        options: What is asked.
+        announce: Is told what is done.
+        after: The results of other programs that inputs are, by the names of these.
+        kept: The inputs that are results of the step before.
 
     Example:
         >>> import numpy as np
@@ -123,6 +134,8 @@ def compile_graph(
     searched = worst_case_inputs(fitted.graph, calibration)
     plan_by = bootstrapped if bootstraps else _planned
     plan = plan_by(fitted.graph, calibration, searched, options, announce)
+    if kept:
+        plan = with_states_carried_on(plan, graph, kept)
     announce("following errors")
     # Errors of polynomials are followed along some of the calibration's inputs.
     rows = (calibration.outermost, calibration.spread)
@@ -130,16 +143,21 @@ def compile_graph(
     program = Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
-        _packing(graph, plan),
+        _packing(graph, plan, kept),
         ranges=plan.lowered.ranges,
     )
     program, errors = following_network(program, after, options.precision)
-    likely = likely_difference(graph, fitted, followed, errors)
+    deviations: Mapping[str, float] = {}
+    if kept:
+        states = StateErrors.of(graph, fitted, followed, kept, plan.error)
+        errors, deviations = dict(states.largest), states.deviations
+    likely = likely_difference(graph, fitted, followed, errors, deviations)
     largest = largest_difference(graph, fitted, errors)
     return replace(
         program,
         error=plan.error + min(likely, largest),
         error_bound=plan.error + largest if math.isfinite(largest) else None,
+        kept=tuple(kept),
     )
 
 
@@ -190,7 +208,7 @@ def _planned(
     return plan
 
 
-def _packing(graph: g.Graph, plan: NetworkPlan) -> BatchPacking:
+def _packing(graph: g.Graph, plan: NetworkPlan, kept: Sequence[Kept]) -> BatchPacking:
     """How inputs and results lie in ciphertexts, with the ranges of their numbers."""
     inputs = tuple(
         Port(node.name, "real", 0, node.shape, -bound, bound)
@@ -214,4 +232,5 @@ def _packing(graph: g.Graph, plan: NetworkPlan) -> BatchPacking:
         plan.width,
         plan.batch,
         plan.lowered.pairs,
+        tuple(each.result for each in kept),
     )

@@ -101,22 +101,32 @@ def seen_scores(
         >>> [each.ravel().round(2).tolist() for each in (seen.least[0], *seen.most)]
         [[1.1], [5.1], [3.1]]
     """
-    wanted = [(scores, _mask_of(graph, softmax)) for softmax, scores in of_softmaxes]
-    last = max(scores for scores, _ in wanted)
+    masks = [_mask_of(graph, softmax) for softmax, _ in of_softmaxes]
+    wanted = {scores for _, scores in of_softmaxes}
+    wanted |= {mask for mask in masks if isinstance(mask, int)}
 
     def of_part(rows: g.Array) -> list[list[g.Array]]:
-        of_nodes = zip(range(last + 1), values(graph, rows), strict=False)
-        made = {number: value for number, value in of_nodes if number in dict(wanted)}
-        return [_extremes(made[scores], mask, halvings) for scores, mask in wanted]
+        of_nodes = zip(range(max(wanted) + 1), values(graph, rows), strict=False)
+        made = {number: value for number, value in of_nodes if number in wanted}
+        return [
+            _extremes(made[scores], made[mask] if isinstance(mask, int) else mask, halvings)
+            for (_, scores), mask in zip(of_softmaxes, masks, strict=True)
+        ]
 
     parts = [each for rows in batches for each in by_parts(graph, of_part, rows)]
     return [_joined(each) for each in zip(*parts, strict=True)]
 
 
-def _mask_of(graph: g.Graph, softmax: Softmax) -> g.Array:
-    """Ones where powers count."""
-    operation = graph.nodes[softmax.counted].operation
-    return operation.scale if isinstance(operation, g.Affine) else np.ones(1)
+def _mask_of(graph: g.Graph, softmax: Softmax) -> g.Array | int:
+    """What powers count with, 0 where they do not; the number of its node where it is a value."""
+    node = graph.nodes[softmax.counted]
+    match node.operation:
+        case g.Affine(scale=scale):
+            return scale
+        case g.Multiply():
+            return node.inputs[1]
+        case _:
+            return np.ones(1)
 
 
 def _extremes(scores: g.Array, mask: g.Array, halvings: range) -> list[g.Array]:
@@ -126,7 +136,8 @@ def _extremes(scores: g.Array, mask: g.Array, halvings: range) -> list[g.Array]:
     for count in halvings:
         halves = np.where(mask != 0.0, scores / 2.0**count, -np.inf)
         highest = halves.max(axis=-1, keepdims=True)
-        found.append(highest + np.log(np.exp(halves - highest).sum(axis=-1, keepdims=True)))
+        powers = np.exp(halves - highest) * mask
+        found.append(highest + np.log(powers.sum(axis=-1, keepdims=True)))
     return [
         extreme(each, axis=along, keepdims=True)[0]
         for each in found
@@ -159,6 +170,10 @@ def _softmax_at(graph: g.Graph, number: int) -> Softmax | None:
     if isinstance(graph.nodes[counted].operation, g.Affine):
         # A mask leaves some of them out.
         [powers] = graph.nodes[counted].inputs
+    elif isinstance(graph.nodes[counted].operation, g.Multiply):
+        powers, mask = graph.nodes[counted].inputs
+        if not _is_encrypted_mask(graph, mask):
+            return None
     if not _is_activation(graph, powers, "exp"):
         return None
     # Whatever else takes the powers wants them as they are.
@@ -167,6 +182,14 @@ def _softmax_at(graph: g.Graph, number: int) -> Softmax | None:
         return None
     [scores] = graph.nodes[powers].inputs
     return Softmax(scores, powers, counted, sums, parts, number, total.operation)
+
+
+def _is_encrypted_mask(graph: g.Graph, number: int) -> bool:
+    """Whether a node repeats an input that is a mask."""
+    node = graph.nodes[number]
+    while isinstance(node.operation, g.Rearrange):
+        node = graph.nodes[node.inputs[0]]
+    return isinstance(node.operation, g.InputLayer) and node.operation.is_mask
 
 
 def _is_activation(graph: g.Graph, number: int, function: str) -> bool:

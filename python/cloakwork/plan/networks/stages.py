@@ -299,6 +299,18 @@ class _StageMerging:
         growth = operand if basis == "monomial" else 1.0
         return sum(abs(each) * growth**power for power, each in enumerate(coefficients))
 
+    def settle_if_result(self, number: int) -> None:
+        """Settle a sum of stages as they are that is a result, and that other layers take, too.
+
+        Such as a state with what is new: what takes it then takes what goes out.
+        """
+        users = [self.graph.nodes[user].operation for user in self.graph.users[number]]
+        is_result = any(isinstance(each, g.OutputLayer) for each in users)
+        result = self.sums[number]
+        factors = (matrix.multiple() for matrix in result.terms.values())
+        if is_result and len(users) > 1 and not result.bias.any() and {*factors} <= {1.0, -1.0}:
+            self.settled(number)
+
     def _reached(self, result: _StageSum) -> float:
         """A bound on the elements of a sum, all stages being within 1, and inputs in their bounds.
 
@@ -411,6 +423,7 @@ def _stages(graph: g.Graph, scaled: Collection[int], part: float) -> Stages:
         merging.sums[number] = _result(merging, number, node)
         if isinstance(node.operation, g.AddLayer):
             merging.settle_if_repeated(number)
+            merging.settle_if_result(number)
     outputs = tuple(merging.settled(each.inputs[0]) for each in graph.outputs)
     return Stages(tuple(merging.stages), outputs)
 

@@ -32,10 +32,17 @@ Basis: TypeAlias = Literal["monomial", "chebyshev"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InputLayer:
-    """An encrypted input; `bound` is the largest absolute value allowed, inf if not yet known."""
+    """An encrypted input.
+
+    Args:
+        shape: Its shape.
+        bound: The largest absolute value allowed, inf if not yet known.
+        is_mask: Whether its numbers are 0 or all one and the same, which is above 0.
+    """
 
     shape: Shape
     bound: float = float("inf")
+    is_mask: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -206,6 +206,20 @@ class Packing(ABC):
     @abstractmethod
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """The results of runs, in the form that the user gets."""
+
+    @property
+    def returned(self) -> Packing:
+        """The packing of what clients get: of all results, but for those that are state."""
+        return self
+
+    def with_all_returned(self) -> Self:
+        """The same packing, of whose results clients get all."""
+        return self
+
+    @property
+    def returned_vectors(self) -> Sequence[int]:
+        """The numbers of the vectors that clients get."""
+        return range(self.vector_counts[1])
 
     def unpack_parts(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
@@ -73,6 +73,24 @@ def filled(form: Form, values: Sequence[Any]) -> Any:
             return tuple(made) if is_tuple else made
         case Keyed(parts=named):
             return {name: filled(part, values) for name, part in named.items()}
+
+
+def of_some(form: Form, numbers: Sequence[int]) -> Form:
+    """The form of some results, by their numbers: those of a dict of which the others are left out.
+
+    Example:
+        >>> of_some(Keyed({"a": Leaf(0), "b": Leaf(1), "c": Leaf(2)}), [0, 2]).parts
+        {'a': Leaf(number=0, is_boolean=False), 'c': Leaf(number=1, is_boolean=False)}
+    """
+    assert isinstance(form, Keyed)
+    places = {number: place for place, number in enumerate(numbers)}
+    return Keyed(
+        {
+            name: replace(part, number=places[part.number])
+            for name, part in form.parts.items()
+            if isinstance(part, Leaf) and part.number in places
+        }
+    )
 
 
 def on_leaves(form: Form, results: Any, made: Callable[[int, Any], Any]) -> Any:

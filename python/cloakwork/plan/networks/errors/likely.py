@@ -54,6 +54,7 @@ def likely_difference(
     fitted: Fitted,
     rows: g.Array,
     of_inputs: Mapping[str, float] = MappingProxyType({}),
+    deviations: Mapping[str, float] = MappingProxyType({}),
 ) -> float:
     """The largest difference of any result to expect, for inputs such as the given ones.
 
@@ -62,6 +63,7 @@ def likely_difference(
         fitted: The network of polynomials.
         rows: The inputs.
         of_inputs: How far inputs may be off, by their names.
+        deviations: The deviations of their errors, where these are less.
 
     Example:
         >>> from cloakwork.plan.networks.calibration import calibrate
@@ -77,35 +79,66 @@ def likely_difference(
         >>> round(float(found / np.sqrt(64)), 1)
         10.8
     """
+    found = likely_differences(graph, fitted, rows, of_inputs, deviations)
+    return _UNSEEN * max(each for each, _ in found.values())
+
+
+def likely_differences(
+    graph: g.Graph,
+    fitted: Fitted,
+    rows: g.Array,
+    of_inputs: Mapping[str, float],
+    deviations: Mapping[str, float],
+) -> dict[str, tuple[float, float]]:
+    """The largest difference of each result to expect on inputs, by its name, and its deviation.
+
+    See `likely_difference`, which allows for other inputs.
+    """
+    names = [node.name for node in graph.outputs]
     if not any(each.error for each in fitted.fits) and not any(of_inputs.values()):
-        return 0.0
-    largest = float(_largest_errors(graph, fitted, rows, of_inputs).max())
-    seen = float(np.abs(results(fitted.graph, rows) - results(graph, rows)).max())
-    return _UNSEEN * max(largest, seen)
+        return dict.fromkeys(names, (0.0, 0.0))
+    tail, largest = _largest_errors(graph, fitted, rows, of_inputs, deviations)
+    seen = np.abs(results(fitted.graph, rows) - results(graph, rows))
+    ends = np.cumsum([math.prod(node.shape) for node in graph.outputs])[:-1]
+    parts = np.split(np.maximum(largest, seen), ends, axis=1)
+    farthest = {name: float(part.max()) for name, part in zip(names, parts, strict=True)}
+    return {name: (each, each / tail) for name, each in farthest.items()}
 
 
 def _largest_errors(
-    graph: g.Graph, fitted: Fitted, rows: g.Array, of_inputs: Mapping[str, float]
-) -> g.Array:
-    """The largest errors of the results to expect, for each input."""
+    graph: g.Graph,
+    fitted: Fitted,
+    rows: g.Array,
+    of_inputs: Mapping[str, float],
+    deviations: Mapping[str, float],
+) -> tuple[float, g.Array]:
+    """The deviations that results are expected to be off by, and their largest errors."""
     activations = (node for node in graph.nodes if isinstance(node.operation, g.Activation))
     fits = (each.error for each in fitted.fits if each.function != "polynomial")
     errors = dict(zip(activations, fits, strict=True))
     tail = _tail(math.prod(node.shape) for node in graph.nodes)
     # A batch of three times as many: numbers, the variances of their errors, and their bounds.
-    off = [np.full(math.prod(each.shape), of_inputs.get(each.name, 0.0)) for each in graph.inputs]
-    wrong = np.tile(np.concatenate(off), len(rows)).reshape(rows.shape)
-    tripled = np.concatenate([rows, wrong**2, wrong])
+    wrong = _of_elements(graph, of_inputs, rows)
+    tripled = np.concatenate(
+        [rows, _of_elements(graph, {**of_inputs, **deviations}, rows) ** 2, wrong]
+    )
     made = enumerate(values(graph, tripled, compute=_Errors(graph, errors, tail).after))
     found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
     tail = _tail(math.prod(node.shape) for node in graph.outputs)
-    return np.concatenate(
+    return tail, np.concatenate(
         [
             np.minimum(tail * np.sqrt(variances), bounds).reshape(len(rows), -1)
             for _, variances, bounds in found
         ],
         axis=1,
     )
+
+
+def _of_elements(graph: g.Graph, of_inputs: Mapping[str, float], rows: g.Array) -> g.Array:
+    """What is known of inputs by their names, for each of their elements."""
+    counts = [math.prod(each.shape) for each in graph.inputs]
+    known = np.repeat([of_inputs.get(each.name, 0.0) for each in graph.inputs], counts)
+    return np.tile(known, len(rows)).reshape(rows.shape)
 
 
 def _tail(counts: Iterable[int]) -> float:
