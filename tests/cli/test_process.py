@@ -251,3 +251,17 @@ def test_an_interrupt_counts_while_commands_are_loaded(
     command = [str(Path(sys.executable).with_name("cloakwork")), "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_network_in_a_file_by_itself_is_a_source(command: Cloakwork) -> None:
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(4, 2).eval()
+    x = torch.rand(5, 4)
+    torch.export.save(torch.export.export(module, (x,)), command.folder / "net.pt2")
+    np.save(command.folder / "x.npy", x.numpy())
+    said = command("compile", "net.pt2", "--sample", "x.npy", "-o", "net.cw")
+    assert said.startswith("Program(net: ")
+    assert "expected --sample" in command.refusal("compile", "net.pt2", "-o", "other.cw")
+    assert "there is no file no.onnx" in command.refusal(
+        "compile", "no.onnx", "--sample", "x.npy", "-o", "other.cw"
+    )

@@ -19,6 +19,7 @@ from cloakwork.errors import CloakworkError, FileMissingError, InvalidArgumentEr
 from cloakwork.frontends import boolean, nn
 from cloakwork.frontends.boolean import Circuit
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
+from cloakwork.frontends.nn.given_module import ENDINGS as NETWORKS
 from cloakwork.frontends.tensors.compile import compile as compile_function
 from cloakwork.programs.spec import Spec
 from cloakwork.runtime.program import Program
@@ -103,13 +104,16 @@ def file_of(source: str, language: str) -> Path:
         >>> str(file_of("Aes.hs:encrypt", "haskell"))
         'Aes.hs'
     """
-    return Path(source if language in _WHOLE_FILES else source.rpartition(":")[0])
+    is_whole = language in _WHOLE_FILES or source.endswith(NETWORKS)
+    return Path(source if is_whole else source.rpartition(":")[0])
 
 
 def program_of_source(source: str, language: str, options: Options) -> Program:
-    """The program of a source such as `score.py:program`, `Aes.hs:encrypt`, `adder.txt`."""
+    """The program of a source such as `score.py:program`, `Aes.hs:encrypt`, `net.onnx`."""
     if language in _WHOLE_FILES:
         return _circuit(_WHOLE_FILES[language](source), source, options)
+    if source.endswith(NETWORKS):
+        return _network(source, source, options)
     path, _, name = source.rpartition(":")
     if not path or not name:
         raise InvalidArgumentError(

@@ -530,13 +530,8 @@ class Estimator:
 @pytest.mark.parametrize(
     ("model", "said"),
     [
-        ("model.onnx", "the path of an ONNX model, 'model.onnx'; give the module that it was"),
-        (Path("model.pt"), r"got the path .*model.pt.*; make the module and give it the weights"),
+        (Path("model.pt"), r"got the path .*model.pt.*; give one that ends in .onnx or .pt2"),
         (nn.Linear(2, 2).state_dict(), "got a state_dict, which has weights without layers; make"),
-        (
-            torch.export.export(nn.Linear(2, 2), (torch.zeros(1, 2),)),
-            "got an ExportedProgram; give the module that it was exported from",
-        ),
         (nn.Linear, "got the class Linear; make a module of it"),
         (Estimator(), "got the scikit-learn estimator Estimator; write what it computes"),
         (np.tanh, "got the function tanh; wrap it in a module's forward"),

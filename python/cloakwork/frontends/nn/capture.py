@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, suppress
 from dataclasses import replace
-from importlib.util import find_spec
 from io import StringIO
 from traceback import format_exception
 from types import UnionType
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from cloakwork.errors import (
     CaptureError,
     CloakworkError,
-    MissingDependencyError,
     NotFiniteError,
     NotRealError,
     TrainingModeError,
@@ -33,6 +31,7 @@ from cloakwork.frontends.nn.call import (
     written_at,
 )
 from cloakwork.frontends.nn.folded import Folded, folded_values, of_entries
+from cloakwork.frontends.nn.given_module import module_given
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.module_ports import (
     ModuleInputs,
@@ -43,10 +42,8 @@ from cloakwork.frontends.nn.module_ports import (
 )
 from cloakwork.frontends.nn.operations import OF_MASKED, OF_MOVED, READERS
 from cloakwork.frontends.nn.required_module import (
-    load_torch,
     require_independent,
     require_repeatable,
-    required_module,
 )
 from cloakwork.frontends.nn.trace import Term, Trace
 from cloakwork.frontends.nn.turned import Turned, of_each_input, turned_values
@@ -122,6 +119,7 @@ def capture(module: torch.nn.Module, sample: Any) -> g.Graph:
 
 def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | None]:
     """Read a network as `capture` does, and what looks its words up, where it has any."""
+    module = module_given(module)
     graph, look_up = captured_beside_words(module, sample)
     if look_up is not None:
         require_words_alone(look_up, module_inputs(module, sample).names)
@@ -130,14 +128,8 @@ def captured(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | No
 
 def captured_beside_words(module: torch.nn.Module, sample: Any) -> tuple[g.Graph, Lookup | None]:
     """Read a network as `captured` does, which may take other inputs beside its words."""
-    if find_spec("torch") is None:
-        raise MissingDependencyError(
-            "cannot read a network: it takes PyTorch; install it by pip install 'cloakwork[torch]'"
-        )
-    load_torch()
     import torch  # noqa: PLC0415
 
-    module = required_module(module)
     if isinstance(module, torch.nn.DataParallel):
         raise CaptureError(
             "cannot read a network: expected a module that computes by itself, got DataParallel; "
@@ -219,6 +211,8 @@ def _exported(module: torch.nn.Module, inputs: ModuleInputs) -> ExportedProgram:
                 exported = exported.run_decompositions({})
         exported.graph.eliminate_dead_code()
         return exported
+    except UnsupportedLayerError:
+        raise
     except Exception as error:
         _require_statistics(module)
         reason = textwrap.shorten(str(error), _REASON, placeholder=" ...")

@@ -18,6 +18,7 @@ from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.nn.capture import captured
 from cloakwork.frontends.nn.embedded import embedded_samples
+from cloakwork.frontends.nn.given_module import module_given, title_of
 from cloakwork.frontends.nn.kept import kept
 from cloakwork.frontends.nn.known_inputs import with_known_inputs
 from cloakwork.frontends.nn.module_ports import module_inputs
@@ -32,6 +33,7 @@ from cloakwork.runtime.self_check import require_agreement
 
 if TYPE_CHECKING:
     import torch
+    from torch.export import ExportedProgram
 
 _PACKAGES = "scipy", "threadpoolctl"
 _INPUTS = 2
@@ -39,7 +41,7 @@ _INPUTS = 2
 
 @names_memory("compile")
 def compile(
-    module: torch.nn.Module,
+    module: torch.nn.Module | str | os.PathLike[str] | ExportedProgram,
     sample: Any,
     calibration: Any = None,
     *,
@@ -71,7 +73,8 @@ def compile(
     keys or fields.
 
     Args:
-        module: The network, in eval mode.
+        module: The network, in eval mode; or the path of an ONNX model or of an archive of
+            torch.export, which end in .onnx and .pt2, or what these hold.
         sample: A batch of inputs, the batch along the first axis; for several inputs a tuple of
             batches, or a dict by the names of the parameters of `forward`.
         calibration: Inputs such as the network is to be run on, which the ranges of inputs and
@@ -109,7 +112,10 @@ def compile(
 
     Raises:
         PlanMismatchError: The plan computes something else than the module.
-        MissingDependencyError: PyTorch, SciPy or threadpoolctl is not installed.
+        MissingDependencyError: PyTorch, SciPy, threadpoolctl, or onnx for its models, is not
+            installed.
+        FileMissingError: There is no file of the module's path.
+        MalformedBytesError: The file is not an ONNX model.
         UnsupportedLayerError: A layer cannot be computed on encrypted numbers.
         TrainingModeError: A layer is in training mode.
         CaptureError: The module does not take the sample, torch.export cannot follow the module,
@@ -150,7 +156,7 @@ def compile(
     from cloakwork.plan.networks.compile_graph import STEPS, compile_graph  # noqa: PLC0415
 
     options = NetworkOptions(
-        title=type(module).__name__,
+        title=title_of(module),
         precision=precision,
         batch=batch,
         margin=margin,
@@ -166,6 +172,7 @@ def compile(
     steps = 1 + STEPS + len(options.rings)
     with announced_steps(f"compiling {options.title}", total=steps) as announce:
         announce("reading the module")
+        module = module_given(module)
         module = with_known_inputs(module, known)
         graph, look_up = captured(module, sample)
         if look_up is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cloakwork.errors import CaptureError
 from cloakwork.frontends.nn.capture import captured
+from cloakwork.frontends.nn.given_module import module_given
 from cloakwork.frontends.nn.known_inputs import with_known_inputs
 from cloakwork.runtime.lookup import Lookup
 
@@ -46,7 +47,7 @@ def lookup(
         >>> bool(abs(found - model(words)[0].detach().numpy()).max() < program.error)
         True
     """
-    found = captured(with_known_inputs(module, known), sample)[1]
+    found = captured(with_known_inputs(module_given(module), known), sample)[1]
     if found is None:
         raise CaptureError(
             "cannot make a lookup: expected a network of words, whole numbers that choose rows of "

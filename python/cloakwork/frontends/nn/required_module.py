@@ -21,11 +21,6 @@ from cloakwork.frontends.nn.module_ports import ModuleInputs
 if TYPE_CHECKING:
     import torch
 
-_ONNX = (
-    "give the module that it was exported from, or make one of it, such as by "
-    "onnx2torch.convert, and compare the two"
-)
-
 
 def load_torch() -> None:
     """Load PyTorch, which is installed.
@@ -72,23 +67,17 @@ def _described(given: Any) -> tuple[str, str]:
 
     package, name = type(given).__module__.partition(".")[0], type(given).__name__
     match given:
-        case str() | os.PathLike() if os.fspath(given).endswith(".onnx"):
-            return f"the path of an ONNX model, {shown(given)}", _ONNX
         case str() | os.PathLike():
             return f"the path {shown(given)}", (
-                "make the module and give it the weights of the file, by "
-                "module.load_state_dict(torch.load(path, weights_only=True))"
+                "give one that ends in .onnx or .pt2, or make the module and give it the weights "
+                "of the file, by module.load_state_dict(torch.load(path, weights_only=True))"
             )
-        case torch.export.ExportedProgram():
-            return "an ExportedProgram", "give the module that it was exported from"
         case Mapping() if given and all(isinstance(v, torch.Tensor) for v in given.values()):
             return "a state_dict, which has weights without layers", (
                 "make the module and give it these by module.load_state_dict"
             )
         case type() if issubclass(given, torch.nn.Module):
             return f"the class {given.__name__}", f"make a module of it, {given.__name__}(...)"
-    if package == "onnx":
-        return f"an ONNX model of type {name}", _ONNX
     if package == "sklearn" or hasattr(given, "get_params"):
         return f"the scikit-learn estimator {name}", (
             "write what it computes as a module with its numbers: of a linear model "

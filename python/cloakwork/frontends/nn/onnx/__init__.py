@@ -1,0 +1,1 @@
+"""ONNX models as modules of torch, operator by operator."""
