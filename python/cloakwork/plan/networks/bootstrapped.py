@@ -14,6 +14,7 @@ from functools import cache, partial
 
 from cloakwork.errors import InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
+from cloakwork.plan.networks.by_distance.rewritten import with_attentions_by_distance
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.plan.networks.errors.simulated_inputs import SimulatedInputs
 from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
@@ -47,16 +48,14 @@ def bootstrapped(
 ) -> NetworkPlan:
     """The cheapest program of a network that may bootstrap."""
     announce("merging layers")
-    networks = [
-        StagedNetwork.of(graph, stages_within_one, pairs=pairs) for pairs in options.pairings
-    ]
+    staged = cache(partial(StagedNetwork.of, stages_of=stages_within_one))
     inputs_of = cache(partial(SimulatedInputs.of, graph, calibration, searched))
-    largest = max(math.prod(stage.shape) for stage in networks[0].stages)
     tried = [
         (log_n, network, batch)
         for log_n in options.refreshing_rings
-        for network in networks
-        for batch in options.batches(log_n, largest, network.width(1))[-1:]
+        for pairs in options.pairings
+        for network in [staged(_of_ring(graph, options, log_n), pairs=pairs)]
+        for batch in options.batches(log_n, _largest(network), network.width(1))[-1:]
         if network.lanes(batch) <= 1 << (log_n - 1)
     ]
     if not tried:
@@ -69,6 +68,16 @@ def bootstrapped(
         return on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain))
 
     return cheapest_of(tried, attempt, price_of_one)
+
+
+def _of_ring(graph: g.Graph, options: NetworkOptions, log_n: int) -> g.Graph:
+    """The network as it is planned in a ring: one input has all slots for its attentions."""
+    return graph if options.batch != 1 else with_attentions_by_distance(graph, 1 << (log_n - 1))
+
+
+def _largest(network: StagedNetwork) -> int:
+    """Elements of the largest stage."""
+    return max(math.prod(stage.shape) for stage in network.stages)
 
 
 def has_bootstrapping(options: NetworkOptions) -> bool:

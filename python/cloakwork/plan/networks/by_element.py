@@ -23,6 +23,7 @@ from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage, operan
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
+    DistanceProduct,
     EncryptedInput,
     MatrixProduct,
     Stage,
@@ -217,6 +218,8 @@ class _ElementWriter:
                 return self._signed_sum(stage, operands, element)
             case EncryptedInput():
                 raise AssertionError("inputs are appended before anything else")
+            case DistanceProduct():
+                raise AssertionError("tokens that share no ciphertext have no distance there")
 
     def _signed_sum(self, stage: MatrixProduct, operands: Sequence[int], element: int) -> int:
         builder = self._builder

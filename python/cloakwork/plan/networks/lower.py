@@ -12,6 +12,7 @@ from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
+    DistanceProduct,
     EncryptedInput,
     MatrixProduct,
     Stage,
@@ -139,7 +140,10 @@ def lowered(
         program,
         tuple(packings[number] for number in inputs),
         tuple(packings[number] for number in network.outputs),
-        activation_ranges(program, network, packings),
+        (
+            *activation_ranges(program, network, packings),
+            *_ranges_by_distance(network, packings, writer.values),
+        ),
         network.pairs,
     )
     return made, writer.refreshable()
@@ -168,6 +172,11 @@ def activation_ranges(
                 places = packings[left]
                 taken = [next(operands) for _ in range(parts * places.ciphertexts)]
                 ends = [(each.low, each.high, each.scale, 0.0) for each in stage.ranges or ()]
+            case DistanceProduct(right=right, operation=operation):
+                # Their operands are turned before they are multiplied.
+                for _ in range(operation.distances.tokens * packings[right].ciphertexts):
+                    next(operands)
+                continue
             case _:
                 continue
         for operand_ends, values in zip(ends, zip(*taken, strict=True), strict=False):
@@ -175,6 +184,19 @@ def activation_ranges(
                 expected = values[part::parts]
                 ranges.append(ActivationRange(stage.name, expected, places, *operand_ends))
     return tuple(ranges)
+
+
+def _ranges_by_distance(
+    network: StagedNetwork, packings: Sequence[Places], values: Sequence[Sequence[int]]
+) -> Iterator[ActivationRange]:
+    """What products of tokens by distance expect of their operands, given all stages' values."""
+    for stage in network.stages:
+        if isinstance(stage, DistanceProduct) and stage.ranges:
+            for operand, ends in zip((stage.left, stage.right), stage.ranges, strict=True):
+                taken = tuple(values[operand])
+                yield ActivationRange(
+                    stage.name, taken, packings[operand], ends.low, ends.high, ends.scale
+                )
 
 
 def _operands_of_nonlinear(program: SlotProgram) -> Iterator[tuple[int, ...]]:

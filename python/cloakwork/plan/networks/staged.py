@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from cloakwork.plan.networks.matrix import Matrix
-from cloakwork.plan.networks.packings.convolution import Image, strides_of
+from cloakwork.plan.networks.packings.convolution import Image, TokenRows, strides_of
 from cloakwork.plan.networks.spread import with_products_spread
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
+    DistanceProduct,
     EncryptedInput,
     MatrixProduct,
     Stage,
@@ -84,11 +85,26 @@ class StagedNetwork:
             return number
 
         for number, stage in enumerate(self.stages):
+            if isinstance(stage, DistanceProduct):
+                continue
             if not isinstance(stage, MatrixProduct) or stage.signs is not None:
                 for operand in operands_of_stage(stage):
                     one, other = sorted((first(number), first(operand)))
                     groups[other] = one
         return tuple(map(first, range(len(self.stages))))
+
+    @cached_property
+    def rows_of_groups(self) -> Mapping[int, TokenRows]:
+        """The packing of each group of stages that has no other, as tokens go by distance."""
+        return {
+            self.groups[each]: TokenRows(
+                stage.operation.distances.row,
+                stage.operation.distances.row * stage.operation.distances.tokens,
+            )
+            for number, stage in enumerate(self.stages)
+            if isinstance(stage, DistanceProduct)
+            for each in (number, stage.left, stage.right)
+        }
 
     @cached_property
     def products(self) -> tuple[tuple[int, int], ...]:
@@ -122,7 +138,7 @@ def operands_of_stage(stage: Stage) -> tuple[int, ...]:
             return tuple(terms)
         case ActivationStage(operand=operand):
             return (operand,)
-        case CiphertextProduct(left=left, right=right):
+        case CiphertextProduct(left=left, right=right) | DistanceProduct(left=left, right=right):
             return (left, right)
 
 
@@ -137,3 +153,5 @@ def depth_of_stage(stage: Stage) -> int:
             return 1 if stage.squares else polynomial_depth(coefficients)
         case CiphertextProduct():
             return 1
+        case DistanceProduct():
+            return 2

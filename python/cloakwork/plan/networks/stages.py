@@ -152,7 +152,32 @@ class CiphertextProduct:
     ranges: tuple[FactorRange, FactorRange] | None = None
 
 
-Stage: TypeAlias = EncryptedInput | MatrixProduct | ActivationStage | CiphertextProduct
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceProduct:
+    """A product of tokens by their distance, see `programs.ir.distances`.
+
+    Args:
+        name: Of the layer.
+        shape: Of the result.
+        left: The number of the stage of one factor.
+        right: The number of the other's.
+        node: The number of the layer's node.
+        operation: What it computes.
+        ranges: What the factors must be within; None for any numbers.
+    """
+
+    name: str
+    shape: g.Shape
+    left: int
+    right: int
+    node: int
+    operation: g.ProductsByDistance | g.SumsOverDistances
+    ranges: tuple[FactorRange, FactorRange] | None = None
+
+
+Stage: TypeAlias = (
+    EncryptedInput | MatrixProduct | ActivationStage | CiphertextProduct | DistanceProduct
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -357,7 +382,7 @@ def is_nonlinear(stage: Stage) -> bool:
         >>> is_nonlinear(CiphertextProduct("y", (2,), 0, 0, 1))
         True
     """
-    return isinstance(stage, ActivationStage | CiphertextProduct)
+    return isinstance(stage, ActivationStage | CiphertextProduct | DistanceProduct)
 
 
 def stages_of(graph: g.Graph, part: float = 1.0) -> Stages:
@@ -446,7 +471,7 @@ def _result(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
                 terms = {key: placing @ each for key, each in inner.terms.items()}
                 parts.append(_StageSum(terms, placing.applied(inner.bias), inner.layers))
             return _total(parts, node.name)
-        case g.Multiply(), _:
+        case ((g.Multiply() | g.ProductsByDistance() | g.SumsOverDistances()), _):
             return _product(merging, number, node)
         case g.PolynomialLayer(), [operand]:
             return _polynomial(merging, number, node, operand)
@@ -475,7 +500,12 @@ def _product(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
     if expected:
         ends, others = expected
         ranges = FactorRange(*ends, 1 / one), FactorRange(*others, 1 / other)
-    product = CiphertextProduct(node.name, node.shape, left, right, number, ranges)
+    parts = node.name, node.shape, left, right, number
+    match node.operation:
+        case g.ProductsByDistance() | g.SumsOverDistances() as operation:
+            product: Stage = DistanceProduct(*parts, operation, ranges)
+        case _:
+            product = CiphertextProduct(*parts, ranges)
     return merging.of_stage(product).scaled(one * other, 0.0)
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cloakwork.plan.networks.by_distance.written import append_by_distance
 from cloakwork.plan.networks.diagonals import append_product, folded
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
+    DistanceProduct,
     EncryptedInput,
     MatrixProduct,
     Stage,
@@ -95,6 +97,9 @@ class Writer:
                 factors = (self._real_operand(number, operand) for operand in (left, right))
                 pairs = zip(*factors, strict=True)
                 made = [append_product_of_values(self._builder, *pair) for pair in pairs]
+            case DistanceProduct(left=left, right=right):
+                one, other = (self._operand(number, operand) for operand in (left, right))
+                made = append_by_distance(self._builder, stage.operation, one, other)
         self.values.append(made)
 
     def refreshable(self) -> list[int]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import ShapeMismatchError
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.distances import Distances
 from cloakwork.programs.packing.results import filled
 
 # So many that they stay in a cache from one term of a polynomial to the next.
@@ -174,6 +175,10 @@ def layer_value(operation: g.Operation, operands: Sequence[g.Array]) -> g.Array:
             return x * operands[1]
         case g.Contraction():
             return _contracted(operation, x, operands[1])
+        case g.ProductsByDistance(distances=distances):
+            return _products_by_distance(distances, x, operands[1])
+        case g.SumsOverDistances(distances=distances):
+            return _sums_over_distances(distances, x, operands[1])
         case g.Concatenate(axis=axis):
             return np.concatenate(operands, axis=axis + 1)
         case g.PolynomialLayer():
@@ -216,6 +221,25 @@ def _contracted(layer: g.Contraction, left: g.Array, right: g.Array) -> g.Array:
     order = both + rows + columns
     whole = made.reshape(len(left), *(sizes[letter] for letter in order))
     return whole.transpose(0, *(1 + order.index(letter) for letter in layer.result))
+
+
+def _products_by_distance(distances: Distances, left: g.Array, right: g.Array) -> g.Array:
+    table = distances.table()
+    made = np.empty((len(left), distances.tokens, distances.results))
+    of_heads = (len(left), distances.tokens, distances.heads, distances.group)
+    for distance in range(distances.tokens):
+        product = left * np.roll(right, -distance, axis=1)
+        made[:, :, table[:, distance]] = product.reshape(of_heads).sum(axis=-1)
+    return made
+
+
+def _sums_over_distances(distances: Distances, weights: g.Array, values: g.Array) -> g.Array:
+    table = distances.table()
+    total = np.zeros_like(values)
+    for distance in range(distances.tokens):
+        of_features = np.repeat(weights[:, :, table[:, distance]], distances.group, axis=-1)
+        total += of_features * np.roll(values, -distance, axis=1)
+    return total
 
 
 def _convolve(layer: g.ConvolutionLayer, x: g.Array) -> g.Array:

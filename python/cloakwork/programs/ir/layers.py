@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.ir.distances import Distances
 from cloakwork.programs.packing.results import Form, plain_form
 
 Array: TypeAlias = NDArray[np.float64]
@@ -151,6 +152,36 @@ class Contraction:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ProductsByDistance:
+    """For each token, head and distance the product of features with those of the other's token.
+
+    Of two nodes (tokens, features); the result is (tokens, results), see `Distances`.
+
+    Args:
+        distances: Where features and products stand.
+        ranges: As of a product of elements.
+    """
+
+    distances: Distances
+    ranges: tuple[Range, Range] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SumsOverDistances:
+    """For each token and head the other's features at every distance, weighted and summed.
+
+    The weights are the left node, (tokens, results); the right one is (tokens, features).
+
+    Args:
+        distances: Where features and weights stand.
+        ranges: As of a product of elements.
+    """
+
+    distances: Distances
+    ranges: tuple[Range, Range] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Concatenate:
     """Nodes beside one another along an axis, counted without the batch."""
 
@@ -202,6 +233,8 @@ Operation: TypeAlias = (
     | AddLayer
     | Multiply
     | Contraction
+    | ProductsByDistance
+    | SumsOverDistances
     | Concatenate
     | PolynomialLayer
     | Activation
@@ -352,6 +385,13 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
             if _contracts(operation, left, right):
                 axes = operation.sizes(left, right)
                 return tuple(axes[letter] for letter in operation.result)
+        case ProductsByDistance(distances=distances), [left, right]:
+            if left == right == (distances.tokens, distances.features):
+                return (distances.tokens, distances.results)
+        case SumsOverDistances(distances=distances), [left, right]:
+            mixed = (distances.tokens, distances.features)
+            if (left, right) == ((distances.tokens, distances.results), mixed):
+                return mixed
         case Concatenate(axis=axis), [first, *_]:
             without = {shape[:axis] + shape[axis + 1 :] for shape in shapes}
             if 0 <= axis < len(first) and len(without) == 1:
@@ -454,7 +494,12 @@ def expected_ranges(operation: Operation) -> tuple[Range, ...]:
     match operation:
         case PolynomialLayer(low=low, high=high):
             return ((low, high),)
-        case Multiply(ranges=(left, right)) | Contraction(ranges=(left, right)):
+        case (
+            Multiply(ranges=(left, right))
+            | Contraction(ranges=(left, right))
+            | ProductsByDistance(ranges=(left, right))
+            | SumsOverDistances(ranges=(left, right))
+        ):
             return left, right
         case _:
             return ()

@@ -103,6 +103,8 @@ def _slopes_before(
             return np.split(slopes, ends, axis=axis + 1)
         case g.PolynomialLayer() | g.Activation():
             return [slopes * _own_slopes(operation, operands[0])]
+        case g.ProductsByDistance() | g.SumsOverDistances():
+            raise AssertionError("contractions go by distance in stages alone")
         case _ as never:
             assert_never(never)
 

@@ -127,10 +127,17 @@ def chosen_packings(
 
 def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | None, Places]]]:
     """For each group the packings that it may have, and the grid of each."""
-    grids: list[Grid] = [*image_grids(network.images), *token_rows(network.images)]
+    rows = network.rows_of_groups
+    known: list[Grid] = [*image_grids(network.images), *token_rows(network.images), *rows.values()]
+    grids = [*dict.fromkeys(known)]
     options: dict[int, list[tuple[Grid | None, Places]]] = {}
     for group in sorted(set(network.groups)):
         images = [network.images[n] for n, each in enumerate(network.groups) if each == group]
+        if group in rows:
+            places = rows[group].packing(images[0], slots)
+            assert places is not None
+            options[group] = [(rows[group], places)]
+            continue
         in_order = plain(prod(images[0].shape), slots)
         name = in_order.name
         found: list[tuple[Grid | None, Places]] = []
@@ -146,6 +153,8 @@ def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | 
         options[group] = [*found, (None, replace(in_order, name=name))]
     own = {group: [places for _, places in found] for group, found in options.items()}
     for group, derived in derived_packings(network, own).items():
+        if group in rows:
+            continue
         options[group] += [(None, places) for places in derived]
     return options
 

@@ -1,0 +1,1 @@
+"""Products of every token with every other, as of queries and keys, by the distance of tokens."""

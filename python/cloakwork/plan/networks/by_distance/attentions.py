@@ -1,0 +1,141 @@
+"""Attentions in a network: products of all tokens, what is done with them, and sums by them.
+
+What lies between the two, such as a softmax, does the same to all tokens and knows no order of
+those that a token is multiplied with: so it may be done on them in the order of their distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.distances import Distances
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """One attention.
+
+    Args:
+        start: The number of the contraction that multiplies tokens.
+        between: The numbers of the layers behind it whose operands all come from it.
+        ends: The numbers of the contractions that sum by their results.
+        distances: Where features and products stand.
+    """
+
+    start: int
+    between: frozenset[int]
+    ends: frozenset[int]
+    distances: Distances
+
+
+def attentions(graph: g.Graph, slots: int) -> Iterator[Attention]:
+    """The attentions whose features fill ciphertexts of so many slots.
+
+    Example:
+        >>> nodes = [g.node(name, g.InputLayer((4, 2)), (), []) for name in "qkv"]
+        >>> for layer, inputs in [(g.Contraction("if", "jf", "ij"), (0, 1)),
+        ...                       (g.Contraction("ij", "jf", "if"), (3, 2)),
+        ...                       (g.OutputLayer(), (4,))]:
+        ...     nodes.append(g.node("y", layer, inputs, nodes))
+        >>> [(each.start, *each.ends) for each in attentions(g.build(nodes), 8)]
+        [(3, 4)]
+    """
+    for number, node in enumerate(graph.nodes):
+        if isinstance(node.operation, g.Contraction):
+            distances = _distances_of(graph, number, slots)
+            found = distances and _behind(graph, number, distances)
+            if found:
+                yield found
+
+
+def _distances_of(graph: g.Graph, number: int, slots: int) -> Distances | None:
+    """How the products of a contraction go by distance; None where they do not."""
+    contraction = graph.nodes[number].operation
+    assert isinstance(contraction, g.Contraction)
+    left, right = (graph.nodes[operand].shape for operand in graph.nodes[number].inputs)
+    sizes = contraction.sizes(left, right)
+    *heads, row, column = [*contraction.result]
+    of_left = {*contraction.left} - {*contraction.right}
+    of_right = {*contraction.right} - {*contraction.left}
+    if of_left != {row} or of_right != {column} or len(contraction.summed) != 1:
+        return None
+    tokens, group = sizes[row], sizes[contraction.summed]
+    features = prod(sizes[letter] for letter in heads) * group
+    if sizes[column] != tokens or slots % tokens or tokens * features < slots:
+        return None
+    found = Distances(tokens, features, group, slots // tokens)
+    return found if found.is_possible else None
+
+
+def _behind(graph: g.Graph, start: int, distances: Distances) -> Attention | None:
+    """What is done with the products of a contraction; None where their order counts."""
+    between: set[int] = set()
+    ends: set[int] = set()
+    for number in range(start + 1, len(graph.nodes)):
+        node = graph.nodes[number]
+        known = [operand == start or operand in between for operand in node.inputs]
+        if not any(known):
+            continue
+        if isinstance(node.operation, g.Contraction):
+            if not _sums_by(graph, number, known, distances):
+                return None
+            ends.add(number)
+        elif all(known) and _knows_no_order(graph, number):
+            between.add(number)
+        else:
+            return None
+    return Attention(start, frozenset(between), frozenset(ends), distances) if ends else None
+
+
+def _sums_by(graph: g.Graph, number: int, known: list[bool], distances: Distances) -> bool:
+    """Whether a contraction sums features of all tokens by products of all tokens."""
+    node = graph.nodes[number]
+    assert isinstance(node.operation, g.Contraction)
+    if known != [True, False]:
+        return False
+    *heads, row, column = [*node.operation.left]
+    [*_, feature] = {*node.operation.right} - {*node.operation.left} or {""}
+    right = graph.nodes[node.inputs[1]].shape
+    return (
+        node.operation.summed == column
+        and {*node.operation.right} == {*heads, column, feature}
+        and {*node.operation.result} == {*heads, row, feature}
+        and prod(right) == distances.tokens * distances.features
+    )
+
+
+def _knows_no_order(graph: g.Graph, number: int) -> bool:
+    """Whether a layer does the same to numbers along the last axis in any order."""
+    match graph.nodes[number].operation:
+        case g.LinearLayer(weight=weight, bias=bias):
+            return _mixes_alike(weight) and not np.ptp(bias)
+        case g.Affine() | g.Activation() | g.PolynomialLayer() | g.AddLayer() | g.Multiply():
+            return True
+        case _:
+            return False
+
+
+def _mixes_alike(weight: g.Array) -> bool:
+    """Whether a matrix is one number in its diagonal, and one beside it."""
+    beside, own = parts_of(weight)
+    expected = np.full(weight.shape, beside)
+    if weight.shape[0] == weight.shape[1]:
+        np.fill_diagonal(expected, beside + own)
+    return bool(np.allclose(weight, expected, rtol=0.0, atol=1e-12 * float(np.abs(weight).max())))
+
+
+def parts_of(weight: g.Array) -> tuple[float, float]:
+    """What every element has of all, and what it has of itself beside that.
+
+    Example:
+        >>> parts_of(np.array([[3.0, 1.0], [1.0, 3.0]])), parts_of(np.ones((1, 4)))
+        ((1.0, 2.0), (1.0, 0.0))
+    """
+    beside = float(weight[0, -1])
+    is_square = weight.shape[0] == weight.shape[1] > 1
+    return beside, float(weight[0, 0]) - beside if is_square else 0.0

@@ -1,0 +1,152 @@
+"""A network whose attentions go by the distance of tokens.
+
+Queries, keys and values become features of tokens. What was the product of a token with another
+becomes a number of the first, by distance, and so do all numbers up to the sums.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.plan.networks.by_distance.attentions import Attention, attentions, parts_of
+from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.distances import Distances
+
+
+def with_attentions_by_distance(graph: g.Graph, slots: int) -> g.Graph:
+    """The same network, with attentions by distance where their features fill so many slots.
+
+    Example:
+        >>> nodes = [g.node(name, g.InputLayer((4, 2)), (), []) for name in "qkv"]
+        >>> for layer, inputs in [(g.Contraction("if", "jf", "ij"), (0, 1)),
+        ...                       (g.Contraction("ij", "jf", "if"), (3, 2)),
+        ...                       (g.OutputLayer(), (4,))]:
+        ...     nodes.append(g.node("y", layer, inputs, nodes))
+        >>> found = with_attentions_by_distance(g.build(nodes), 8)
+        >>> [type(each.operation).__name__ for each in found.nodes[3:5]]
+        ['ProductsByDistance', 'SumsOverDistances']
+    """
+    found = [*attentions(graph, slots)]
+    if not found:
+        return graph
+    rewriting = _Rewriting(graph, found)
+    for number in range(len(graph.nodes)):
+        rewriting.append(number)
+    return g.build(rewriting.nodes, graph.form)
+
+
+class _Rewriting:
+    """The nodes of the new network so far.
+
+    Args:
+        graph: The network.
+        found: Its attentions.
+    """
+
+    def __init__(self, graph: g.Graph, found: list[Attention]) -> None:
+        self._graph = graph
+        self._starts = {each.start: each for each in found}
+        self._between = {number: each for each in found for number in each.between}
+        self._ends = {number: each for each in found for number in each.ends}
+        self._numbers: list[int] = []
+        self.nodes: list[g.Node] = []
+
+    def append(self, number: int) -> None:
+        """Append what stands for a node."""
+        node = self._graph.nodes[number]
+        inputs = [self._numbers[operand] for operand in node.inputs]
+        if number in self._starts:
+            made = self._products(node, inputs, self._starts[number].distances)
+        elif number in self._ends:
+            made = self._sums(node, inputs, self._ends[number].distances)
+        else:
+            operation = node.operation
+            if number in self._between:
+                before = self._graph.nodes[node.inputs[0]].shape
+                operation = by_distance(operation, before, self._between[number].distances)
+            made = g.appended(self.nodes, node.name, operation, *inputs)
+        self._numbers.append(made)
+
+    def _products(self, node: g.Node, inputs: list[int], distances: Distances) -> int:
+        contraction = node.operation
+        assert isinstance(contraction, g.Contraction)
+        *heads, row, column = [*contraction.result]
+        ends = [*heads, contraction.summed]
+        left = self._as_features(node.name, inputs[0], contraction.left, [row, *ends])
+        right = self._as_features(node.name, inputs[1], contraction.right, [column, *ends])
+        made = g.ProductsByDistance(distances, contraction.ranges)
+        return g.appended(self.nodes, node.name, made, left, right)
+
+    def _sums(self, node: g.Node, inputs: list[int], distances: Distances) -> int:
+        contraction = node.operation
+        assert isinstance(contraction, g.Contraction)
+        *heads, row, column = [*contraction.left]
+        [feature] = {*contraction.right} - {*contraction.left}
+        values = self._as_features(
+            node.name, inputs[1], contraction.right, [column, *heads, feature]
+        )
+        made = g.SumsOverDistances(distances, contraction.ranges)
+        total = g.appended(self.nodes, node.name, made, inputs[0], values)
+        order = [row, *heads, feature]
+        shape = [node.shape[contraction.result.index(letter)] for letter in order]
+        numbers = np.arange(prod(shape)).reshape(shape)
+        moved = numbers.transpose([order.index(letter) for letter in contraction.result])
+        return g.appended(self.nodes, node.name, g.Rearrange(moved.ravel(), node.shape), total)
+
+    def _as_features(self, name: str, number: int, letters: str, order: list[str]) -> int:
+        """A node as features of tokens, the tokens' letter first."""
+        shape = self.nodes[number].shape
+        moved = np.arange(prod(shape)).reshape(shape).transpose([*map(letters.index, order)])
+        lined = moved.reshape(len(moved), -1)
+        if lined.shape == shape and np.array_equal(lined.ravel(), np.arange(lined.size)):
+            return number
+        return g.appended(self.nodes, name, g.Rearrange(lined.ravel(), lined.shape), number)
+
+
+def by_distance(operation: g.Operation, before: g.Shape, distances: Distances) -> g.Operation:
+    """A layer behind products of tokens as one of numbers by distance.
+
+    Args:
+        operation: The layer.
+        before: The shape of its operand.
+        distances: Where products stand.
+    """
+    match operation:
+        case g.LinearLayer(weight=weight, bias=bias):
+            heads = [_heads_of_numbers(distances, length) for length in weight.shape]
+            beside, own = parts_of(weight)
+            mixed = np.where(np.equal.outer(*heads), beside, 0.0)
+            if own:
+                np.fill_diagonal(mixed, beside + own)
+            return g.LinearLayer(mixed, np.full(len(mixed), bias[0]))
+        case g.Affine(scale=scale, shift=shift):
+            return g.Affine(*(_placed(each, before, distances) for each in (scale, shift)))
+        case _:
+            return operation
+
+
+def _heads_of_numbers(distances: Distances, length: int) -> NDArray[np.int64]:
+    """The head of each number of a token: one for each distance, or one in all."""
+    heads = np.arange(distances.heads)
+    if length == 1:
+        return heads
+    made = np.empty(distances.results, dtype=np.int64)
+    made[distances.table()] = heads[:, np.newaxis]
+    return made
+
+
+def _placed(values: g.Array, shape: g.Shape, distances: Distances) -> g.Array:
+    """Numbers for heads, tokens and others as numbers for tokens, by distance."""
+    length = shape[-1]
+    whole = np.broadcast_to(values, shape).reshape(distances.heads, distances.tokens, length)
+    tokens = np.arange(distances.tokens)
+    if length == 1:
+        made = np.ascontiguousarray(whole[:, :, 0].T)
+    else:
+        made = np.empty((distances.tokens, distances.results))
+        for distance, places in enumerate(distances.table().T):
+            made[:, places] = whole[:, tokens, (tokens + distance) % distances.tokens].T
+    return made[:1] if (made == made[:1]).all() else made
