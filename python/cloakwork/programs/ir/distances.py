@@ -69,7 +69,7 @@ class Distances:
         Example:
             >>> distances = Distances(tokens=8, features=6, group=2, row=4)
             >>> distances.result(0, 5), distances.result(1, 5)
-            ((2, 1), (5, 3))
+            ((2, 1), (5, 1))
         """
         before = sum(self.tokens // self.distances_of(each) for each in range(block))
         number, place = divmod(distance, self.distances_of(block))

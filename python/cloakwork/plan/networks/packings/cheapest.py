@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.networks.packings.convolution import (
     Grid,
+    Image,
     ImageGrid,
     image_grids,
     plain,
@@ -134,7 +135,9 @@ def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | 
     for group in sorted(set(network.groups)):
         images = [network.images[n] for n, each in enumerate(network.groups) if each == group]
         if group in rows:
-            places = rows[group].packing(images[0], slots)
+            tokens = rows[group].block // rows[group].row
+            features = Image((tokens, prod(images[0].shape) // tokens), None)
+            places = rows[group].packing(features, slots)
             assert places is not None
             options[group] = [(rows[group], places)]
             continue
