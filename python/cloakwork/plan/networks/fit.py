@@ -115,6 +115,8 @@ def fit(
         if isinstance(operation, g.Multiply | g.Contraction) and operation.ranges is not None:
             left, right = (calibration.widened(operand, margin) for operand in node.inputs)
             operation = replace(operation, ranges=(left, right))
+            if isinstance(operation, g.Contraction):
+                operation = replace(operation, reach=calibration.widened(number, margin))
         renamed.append(g.appended(nodes, node.name, operation, *inputs))
     return Fitted(g.build(nodes, graph.form), tuple(renamed), tuple(fits))
 

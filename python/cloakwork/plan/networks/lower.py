@@ -189,14 +189,13 @@ def activation_ranges(
 def _ranges_by_distance(
     network: StagedNetwork, packings: Sequence[Places], values: Sequence[Sequence[int]]
 ) -> Iterator[ActivationRange]:
-    """What products of tokens by distance expect of their operands, given all stages' values."""
-    for stage in network.stages:
+    """What products of tokens by distance expect of operands and results, given all values."""
+    for number, stage in enumerate(network.stages):
         if isinstance(stage, DistanceProduct) and stage.ranges:
-            for operand, ends in zip((stage.left, stage.right), stage.ranges, strict=True):
-                taken = tuple(values[operand])
-                yield ActivationRange(
-                    stage.name, taken, packings[operand], ends.low, ends.high, ends.scale
-                )
+            places = stage.left, stage.right, number
+            for place, ends in zip(places, stage.ranges, strict=True):
+                taken, packing = tuple(values[place]), packings[place]
+                yield ActivationRange(stage.name, taken, packing, ends.low, ends.high, ends.scale)
 
 
 def _operands_of_nonlinear(program: SlotProgram) -> Iterator[tuple[int, ...]]:

@@ -163,7 +163,8 @@ class DistanceProduct:
         right: The number of the other's.
         node: The number of the layer's node.
         operation: What it computes.
-        ranges: What the factors must be within; None for any numbers.
+        multiple: What the sums of products of the stages are multiplied by.
+        ranges: What the factors, and the result, must be within; None for any numbers.
     """
 
     name: str
@@ -172,7 +173,8 @@ class DistanceProduct:
     right: int
     node: int
     operation: g.ProductsByDistance | g.SumsOverDistances
-    ranges: tuple[FactorRange, FactorRange] | None = None
+    multiple: float
+    ranges: tuple[FactorRange, FactorRange, FactorRange] | None = None
 
 
 Stage: TypeAlias = (
@@ -500,13 +502,17 @@ def _product(merging: _StageMerging, number: int, node: g.Node) -> _StageSum:
     if expected:
         ends, others = expected
         ranges = FactorRange(*ends, 1 / one), FactorRange(*others, 1 / other)
-    parts = node.name, node.shape, left, right, number
-    match node.operation:
-        case g.ProductsByDistance() | g.SumsOverDistances() as operation:
-            product: Stage = DistanceProduct(*parts, operation, ranges)
-        case _:
-            product = CiphertextProduct(*parts, ranges)
-    return merging.of_stage(product).scaled(one * other, 0.0)
+    operation, parts = node.operation, (node.name, node.shape, left, right, number)
+    if not isinstance(operation, g.ProductsByDistance | g.SumsOverDistances):
+        product = CiphertextProduct(*parts, ranges)
+        return merging.of_stage(product).scaled(one * other, 0.0)
+    reached = 1.0
+    of_three = None
+    if ranges and operation.reach:
+        reached = max(map(abs, operation.reach))
+        of_three = (*ranges, FactorRange(*operation.reach, 1 / reached))
+    by_distance = DistanceProduct(*parts, operation, one * other / reached, of_three)
+    return merging.of_stage(by_distance).scaled(reached, 0.0)
 
 
 def _total(parts: list[_StageSum], name: str) -> _StageSum:

@@ -99,7 +99,7 @@ class Writer:
                 made = [append_product_of_values(self._builder, *pair) for pair in pairs]
             case DistanceProduct(left=left, right=right):
                 one, other = (self._operand(number, operand) for operand in (left, right))
-                made = append_by_distance(self._builder, stage.operation, one, other)
+                made = append_by_distance(self._builder, stage, one, other)
         self.values.append(made)
 
     def refreshable(self) -> list[int]:

@@ -129,12 +129,14 @@ class Contraction:
         right: The same of the other.
         result: The same of the result. A letter that it lacks is one of both, and summed over.
         ranges: As of a product of elements.
+        reach: What results are within, where operands are in their ranges, as seen in calibration.
     """
 
     left: str
     right: str
     result: str
     ranges: tuple[Range, Range] | None = None
+    reach: Range | None = None
 
     @property
     def summed(self) -> str:
@@ -160,10 +162,12 @@ class ProductsByDistance:
     Args:
         distances: Where features and products stand.
         ranges: As of a product of elements.
+        reach: As of a contraction.
     """
 
     distances: Distances
     ranges: tuple[Range, Range] | None = None
+    reach: Range | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,10 +179,12 @@ class SumsOverDistances:
     Args:
         distances: Where features and weights stand.
         ranges: As of a product of elements.
+        reach: As of a contraction.
     """
 
     distances: Distances
     ranges: tuple[Range, Range] | None = None
+    reach: Range | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

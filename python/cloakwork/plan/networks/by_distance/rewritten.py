@@ -77,7 +77,7 @@ class _Rewriting:
         ends = [*heads, contraction.summed]
         left = self._as_features(node.name, inputs[0], contraction.left, [row, *ends])
         right = self._as_features(node.name, inputs[1], contraction.right, [column, *ends])
-        made = g.ProductsByDistance(distances, contraction.ranges)
+        made = g.ProductsByDistance(distances, contraction.ranges, contraction.reach)
         return g.appended(self.nodes, node.name, made, left, right)
 
     def _sums(self, node: g.Node, inputs: list[int], distances: Distances) -> int:
@@ -88,7 +88,7 @@ class _Rewriting:
         values = self._as_features(
             node.name, inputs[1], contraction.right, [column, *heads, feature]
         )
-        made = g.SumsOverDistances(distances, contraction.ranges)
+        made = g.SumsOverDistances(distances, contraction.ranges, contraction.reach)
         total = g.appended(self.nodes, node.name, made, inputs[0], values)
         order = [row, *heads, feature]
         shape = [node.shape[contraction.result.index(letter)] for letter in order]

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.plan.networks.stages import DistanceProduct
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.distances import Distances
@@ -27,14 +28,11 @@ from cloakwork.programs.slots import Add, Builder, DropLevel, Linear, Mul, Resca
 
 
 def append_by_distance(
-    builder: Builder,
-    operation: g.ProductsByDistance | g.SumsOverDistances,
-    left: Sequence[int],
-    right: Sequence[int],
+    builder: Builder, stage: DistanceProduct, left: Sequence[int], right: Sequence[int]
 ) -> list[int]:
     """Append a product of tokens by distance, of two levels, and return its ciphertexts."""
-    writer = _DistanceWriter(builder, operation.distances)
-    is_summed = isinstance(operation, g.SumsOverDistances)
+    writer = _DistanceWriter(builder, stage.operation.distances, stage.multiple)
+    is_summed = isinstance(stage.operation, g.SumsOverDistances)
     return (writer.sums if is_summed else writer.products)(left, right)
 
 
@@ -45,10 +43,12 @@ class _DistanceWriter:
     Args:
         builder: Where the operations go.
         distances: Where features and products stand.
+        multiple: What sums of products are multiplied by.
     """
 
     builder: Builder
     distances: Distances
+    multiple: float
 
     def products(self, left: Sequence[int], right: Sequence[int]) -> list[int]:
         """Append the products of blocks of features, which take two levels."""
@@ -130,11 +130,12 @@ class _DistanceWriter:
     def _diagonals(
         self, block: int, steps: NDArray[np.int64], targets: NDArray[np.int64]
     ) -> SparseDiagonals:
-        """Ones from some steps on to targets, counted from the first slot of every head."""
+        """From some steps on to targets, counted from the first slot of every head."""
         row, slots = self.distances.row, self.builder.slots
         heads = np.arange(self.distances.heads_of(block)) * self.distances.group
+        weights = np.full(len(steps), self.multiple)
         pattern = Patterns(np.add.outer(np.arange(0, slots, row), heads).ravel())
-        return SparseDiagonals.repeated(slots, steps, targets, np.ones(len(steps)), pattern)
+        return SparseDiagonals.repeated(slots, steps, targets, weights, pattern)
 
     def _turned(self, value: int, step: int) -> int:
         steps = step % self.builder.slots

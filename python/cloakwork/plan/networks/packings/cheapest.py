@@ -128,19 +128,12 @@ def chosen_packings(
 
 def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | None, Places]]]:
     """For each group the packings that it may have, and the grid of each."""
-    rows = network.rows_of_groups
-    known: list[Grid] = [*image_grids(network.images), *token_rows(network.images), *rows.values()]
-    grids = [*dict.fromkeys(known)]
+    if network.rows_of_groups:
+        return _options_of_rows(network, slots)
+    grids: list[Grid] = [*image_grids(network.images), *token_rows(network.images)]
     options: dict[int, list[tuple[Grid | None, Places]]] = {}
     for group in sorted(set(network.groups)):
         images = [network.images[n] for n, each in enumerate(network.groups) if each == group]
-        if group in rows:
-            tokens = rows[group].block // rows[group].row
-            features = Image((tokens, prod(images[0].shape) // tokens), None)
-            places = rows[group].packing(features, slots)
-            assert places is not None
-            options[group] = [(rows[group], places)]
-            continue
         in_order = plain(prod(images[0].shape), slots)
         name = in_order.name
         found: list[tuple[Grid | None, Places]] = []
@@ -156,9 +149,31 @@ def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | 
         options[group] = [*found, (None, replace(in_order, name=name))]
     own = {group: [places for _, places in found] for group, found in options.items()}
     for group, derived in derived_packings(network, own).items():
-        if group in rows:
-            continue
         options[group] += [(None, places) for places in derived]
+    return options
+
+
+def _options_of_rows(
+    network: StagedNetwork, slots: int
+) -> dict[int, list[tuple[Grid | None, Places]]]:
+    """The packings of groups where tokens go by distance, and with them all features in rows.
+
+    What one ciphertext holds may lie in order as well.
+    """
+    rows = network.rows_of_groups
+    grids = [*dict.fromkeys(rows.values())]
+    options: dict[int, list[tuple[Grid | None, Places]]] = {}
+    for group in sorted(set(network.groups)):
+        shape = network.images[group].shape
+        found: list[tuple[Grid | None, Places]] = []
+        for grid in [rows[group]] if group in rows else grids:
+            tokens = grid.block // grid.row
+            features = (tokens, prod(shape) // tokens) if group in rows else shape
+            packing = grid.packing(Image(features, None), slots)
+            found += [] if packing is None else [(grid, packing)]
+        if not found or (group not in rows and prod(shape) <= slots):
+            found.append((None, plain(prod(shape), slots)))
+        options[group] = found
     return options
 
 
