@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cloakwork import cluster
     from cloakwork.explain.estimate import estimate
-    from cloakwork.frontends import boolean, nn
+    from cloakwork.frontends import boolean, models, nn
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
     from cloakwork.frontends.circuit.selection import select
@@ -88,6 +88,7 @@ _PLACES = {
     "matmul": "frontends.tensors.matmul",
     "matrix": "frontends.circuit.inputs",
     "measured_costs": "plan.cost.measure:measured",
+    "models": "frontends",
     "nn": "frontends",
     "relu": "frontends.tensors.functions",
     "repeat": "frontends.tensors.repeat",
@@ -138,6 +139,7 @@ __all__ = [
     "matmul",
     "matrix",
     "measured_costs",
+    "models",
     "nn",
     "plot",
     "relu",

@@ -1,0 +1,243 @@
+"""Trained models as programs over encrypted rows of features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.base.arguments import choice, integer, shown
+from cloakwork.errors import EncryptedConditionError, InvalidArgumentError
+from cloakwork.frontends.circuit.compile_function import CircuitFunction
+from cloakwork.frontends.circuit.inputs import vector
+from cloakwork.frontends.models.answers import Answers
+from cloakwork.frontends.models.coding import INPUT, Coding
+from cloakwork.frontends.models.features import (
+    Conditions,
+    Quantised,
+    scaled_rows,
+    steps_within,
+)
+from cloakwork.frontends.models.forests import Forest
+from cloakwork.frontends.models.integers import (
+    OfIntegers,
+    class_of_scores,
+    exact_scores,
+    of_integers,
+)
+from cloakwork.frontends.models.neighbours import Neighbours
+from cloakwork.frontends.models.of_lightgbm import read_lightgbm
+from cloakwork.frontends.models.of_sklearn import read_sklearn
+from cloakwork.frontends.models.of_xgboost import read_xgboost
+from cloakwork.frontends.models.reading import Read, package_of
+from cloakwork.runtime.program import Program
+
+Engine: TypeAlias = Literal["slots", "bits"]
+_ACTION = "compile a model"
+_READERS: dict[str, Callable[[Any], Read]] = {
+    "xgboost": read_xgboost,
+    "lightgbm": read_lightgbm,
+    "sklearn": read_sklearn,
+}
+# Bits of features and of what they count where nothing is asked for: bits take bootstraps, slots
+# hold as many without more work.
+_BITS: dict[str, int] = {"bits": 8, "slots": 12}
+_MOST_BITS = 20
+# Searching for another order of a model's few products hardly pays.
+_EFFORT = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A trained model over encrypted rows, with what its integers lose of it.
+
+    Args:
+        program: The program on ciphertexts.
+        coding: How clients encode rows, and read results.
+        agreement: The share of the rows given whose class is the model's; 1.0 for a regression
+            whose scores are off by no more than `error`.
+        error: The most that a score of these rows is off by, before keys exist.
+    """
+
+    program: Program
+    coding: Coding
+    agreement: float
+    error: float
+    _computed: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+    def encode(self, rows: Any) -> dict[str, NDArray[np.int64]]:
+        """Rows as `client.encrypt(**...)` takes them; see `Coding.encode`."""
+        return self.coding.encode(rows)
+
+    def decode(self, results: Any) -> NDArray[Any]:
+        """What `client.decrypt` gives as classes, probabilities or scores of each row."""
+        return self.coding.decode(results)
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """What the program says of rows, computed in the clear on the same integers."""
+        return self.coding.answers.of(self._computed(self.coding.integers(rows)))
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({self.program.name}, on {self.coding.features} features: "
+            f"{self.agreement:.2%} of rows as the model says, scores off by up to {self.error:.3g})"
+        )
+
+
+def compile(
+    model: Any,
+    rows: Any,
+    *,
+    output: Literal["class", "probability", "score"] | None = None,
+    on: Engine | None = None,
+    batch: int = 1,
+    bits: int | None = None,
+    **options: Any,
+) -> Model:
+    """A program of a trained model of scikit-learn, XGBoost or LightGBM.
+
+    A client encrypts integers: of a model of trees whether each feature is above each threshold
+    that the model has, which is exact; of others the nearest of 2^bits steps. Results are exact
+    functions of these. The client learns the thresholds, or the ranges of the features, and
+    nothing else of the model but results.
+
+    Args:
+        model: The trained model, or a pipeline of scalers that ends with one.
+        rows: Rows such as it was trained on: they say the ranges of features, and what is lost.
+        output: class, probability or score; by default the class, or a regression's score. On
+            slots clients get the scores, of which they take the class; on bits the class alone.
+        on: Slots, which take least, or bits; nearest neighbours run on bits.
+        batch: Rows that a run is for; on slots thousands take as long as one.
+        bits: Bits of a feature, and of what it, or a leaf, counts at most; by default 12 on slots
+            and 8 on bits.
+        options: What else `compile` of a circuit takes.
+
+    Raises:
+        InvalidArgumentError: The model is of another kind, or has no such output.
+        MissingDependencyError: Its package cannot be loaded.
+        EncryptedConditionError: Slots are asked for, and do not compute it.
+        ShapeMismatchError: Rows have another number of features.
+        NotFiniteError: A feature is missing, and the model knows no missing ones.
+
+    Example:
+        >>> import pytest
+        >>> tree = pytest.importorskip("sklearn.tree")
+        >>> rows, classes = [[1.5, 3], [2.5, 1], [0.5, 2], [4.0, 0]], ["no", "yes", "no", "yes"]
+        >>> model = tree.DecisionTreeClassifier(random_state=0).fit(rows, classes)
+        >>> import cloakwork as cw
+        >>> compiled = cw.models.compile(model, rows)
+        >>> client, evaluator = compiled.program.keygen()
+        >>> encrypted = client.encrypt(**compiled.encode([[3.5, 1]]))
+        >>> compiled.decode(client.decrypt(evaluator.run(encrypted))).tolist()
+        ['yes']
+    """
+    read = _read(model)
+    engine = _engine(read, on)
+    output = _output(read, output)
+    bits = (
+        _BITS[engine] if bits is None else integer(bits, "bits", _ACTION, least=1, most=_MOST_BITS)
+    )
+    batch = integer(batch, "batch", _ACTION, least=1, most=1 << 16)
+    shown_rows = scaled_rows(rows, read.features, read.names, read.scalings)
+    quantised = _quantised(read, shown_rows, bits)
+    made = of_integers(read.computed, quantised, bits)
+    decided = engine == "bits" and output == "class"
+    answers = Answers(output, made.scale, read.classes, read.link, decided)
+    coding = Coding(read.features, read.names, read.scalings, quantised, answers, batch == 1)
+    if engine == "slots":
+        options = {"effort": _EFFORT, "batch": batch, **options}
+    title = type(model).__name__
+    program = _circuit(made, quantised, engine, decided, title).compile(on=engine, **options)
+    agreement, error = _loss(model, read, coding, made, rows)
+    return Model(program, coding, agreement, error, made.classes if decided else made.scores)
+
+
+def _read(model: Any) -> Read:
+    package = package_of(model)
+    if not package:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a trained model of scikit-learn, XGBoost or LightGBM, got "
+            f"{shown(model)}; for a network of PyTorch take cw.nn.compile"
+        )
+    return _READERS[package](model)
+
+
+def _engine(read: Read, on: object) -> Engine:
+    if on is not None:
+        choice(on, ("slots", "bits"), "on", _ACTION)
+    if isinstance(read.computed, Neighbours):
+        if on == "slots":
+            raise EncryptedConditionError(
+                f"cannot {_ACTION} of nearest neighbours on slots: expected sums and products "
+                "alone, got an order of distances; leave on= out, or say on='bits'"
+            )
+        return "bits"
+    return "bits" if on == "bits" else "slots"
+
+
+def _output(read: Read, output: object) -> Any:
+    if output is None:
+        return "class" if read.classes else "score"
+    kind = choice(output, ("class", "probability", "score"), "output", _ACTION)
+    if kind == "class" and not read.classes:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected output='score' of a regression, got output='class'"
+        )
+    if kind == "probability" and not read.link:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected output='class' or 'score' of a model whose probabilities "
+            "do not follow from its scores, got output='probability'"
+        )
+    return kind
+
+
+def _quantised(read: Read, rows: NDArray[np.float64], bits: int) -> Quantised:
+    if isinstance(read.computed, Forest):
+        conditions = read.computed.conditions
+        if not conditions:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected trees that ask for features, got trees of one leaf "
+                "each, whose result is always the same"
+            )
+        return Conditions(conditions, read.single, read.may_miss)
+    if read.conditions:
+        return Conditions(read.conditions)
+    steps = steps_within(rows, bits)
+    if isinstance(read.computed, Neighbours):
+        # Distances are of the same step along all features.
+        return replace(steps, step=(max(steps.step),) * len(steps.step))
+    return steps
+
+
+def _circuit(
+    made: OfIntegers, quantised: Quantised, engine: Engine, decided: bool, title: str
+) -> CircuitFunction:
+    scores_of = made.by_bits if engine == "bits" else made.by_products
+
+    def function(features: Any) -> Any:
+        scores = scores_of(features)
+        return class_of_scores(scores) if decided else scores
+
+    function.__name__ = title
+    declared = vector(quantised.count, bounds=quantised.bounds)
+    return CircuitFunction(function, {INPUT: declared})
+
+
+def _loss(
+    model: Any, read: Read, coding: Coding, made: OfIntegers, rows: Any
+) -> tuple[float, float]:
+    """The share of rows whose class is the model's, and the most that a score is off by."""
+    features = coding.scaled(rows)
+    integers = coding.quantised.of(features)
+    agreement, error = 1.0, 0.0
+    # Boosters by themselves predict from matrices of their own.
+    if read.classes and hasattr(model, "get_params"):
+        own = np.array(read.classes)[made.classes(integers)]
+        agreement = float(np.mean(own == np.asarray(model.predict(rows)).reshape(-1)))
+    if not isinstance(read.computed, Neighbours):
+        exact = exact_scores(read.computed, coding.quantised, features)
+        error = float(np.abs(made.scores(integers) / made.scale - exact).max())
+    return agreement, error

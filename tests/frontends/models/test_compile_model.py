@@ -1,0 +1,359 @@
+"""Trained models on encrypted rows: what the model says, or the same integers in the clear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cloakwork as cw
+from cloakwork.errors import (
+    CloakworkError,
+    EncryptedConditionError,
+    FileMissingError,
+    InvalidArgumentError,
+    MalformedBytesError,
+    NotFiniteError,
+    ShapeMismatchError,
+)
+from cloakwork.frontends.models.compile_model import Model
+from cloakwork.programs.bootstraps import BootstrapProgram
+
+datasets = pytest.importorskip("sklearn.datasets")
+xgboost = pytest.importorskip("xgboost")
+lightgbm = pytest.importorskip("lightgbm")
+cluster = pytest.importorskip("sklearn.cluster")
+ensemble = pytest.importorskip("sklearn.ensemble")
+linear_model = pytest.importorskip("sklearn.linear_model")
+naive_bayes = pytest.importorskip("sklearn.naive_bayes")
+neighbors = pytest.importorskip("sklearn.neighbors")
+pipeline = pytest.importorskip("sklearn.pipeline")
+preprocessing = pytest.importorskip("sklearn.preprocessing")
+svm = pytest.importorskip("sklearn.svm")
+tree = pytest.importorskip("sklearn.tree")
+
+Data = tuple[Any, Any]
+
+
+def iris() -> Data:
+    return datasets.load_iris(return_X_y=True)  # type: ignore[no-any-return]
+
+
+def cancer() -> Data:
+    return datasets.load_breast_cancer(return_X_y=True)  # type: ignore[no-any-return]
+
+
+def diabetes() -> Data:
+    return datasets.load_diabetes(return_X_y=True)  # type: ignore[no-any-return]
+
+
+def halves(data: Data) -> tuple[Any, Any, Any]:
+    """Rows and answers to train on, and other rows."""
+    rows, answers = data
+    return rows[::2], answers[::2], rows[1::2]
+
+
+def scaled(model: Any, scaler: Any) -> Any:
+    return pipeline.make_pipeline(scaler, model)
+
+
+FORESTS: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
+    "tree": (lambda: tree.DecisionTreeClassifier(max_depth=4, random_state=0), iris),
+    "tree of two classes": (lambda: tree.DecisionTreeClassifier(random_state=0), cancer),
+    "forest": (lambda: ensemble.RandomForestClassifier(4, max_depth=6, random_state=0), iris),
+    "extra trees": (lambda: ensemble.ExtraTreesClassifier(3, max_depth=5, random_state=0), iris),
+    "boosting": (lambda: ensemble.GradientBoostingClassifier(n_estimators=4), iris),
+    "boosting of two": (lambda: ensemble.GradientBoostingClassifier(n_estimators=5), cancer),
+    "histograms": (
+        lambda: ensemble.HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=6),
+        iris,
+    ),
+    "scaled tree": (
+        lambda: scaled(
+            tree.DecisionTreeClassifier(max_depth=3, random_state=0),
+            preprocessing.StandardScaler(),
+        ),
+        iris,
+    ),
+    "xgboost": (lambda: xgboost.XGBClassifier(n_estimators=4, max_depth=3), iris),
+    "xgboost of two": (lambda: xgboost.XGBClassifier(n_estimators=6, max_depth=3), cancer),
+    "lightgbm": (lambda: lightgbm.LGBMClassifier(n_estimators=3, num_leaves=6, verbose=-1), iris),
+    "lightgbm of two": (
+        lambda: lightgbm.LGBMClassifier(n_estimators=5, num_leaves=6, verbose=-1),
+        cancer,
+    ),
+}
+
+SUMS: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
+    "logistic": (
+        lambda: scaled(linear_model.LogisticRegression(), preprocessing.StandardScaler()),
+        cancer,
+    ),
+    "logistic of three": (lambda: linear_model.LogisticRegression(max_iter=2000), iris),
+    "ridge": (linear_model.RidgeClassifier, iris),
+    "linear svm": (lambda: scaled(svm.LinearSVC(), preprocessing.MinMaxScaler()), iris),
+    "svm": (lambda: scaled(svm.SVC(kernel="linear"), preprocessing.RobustScaler()), cancer),
+    "gaussians": (naive_bayes.GaussianNB, iris),
+    "bernoullis": (lambda: naive_bayes.BernoulliNB(binarize=1.5), iris),
+    "counts": (naive_bayes.MultinomialNB, iris),
+    "complements": (naive_bayes.ComplementNB, iris),
+    "means": (lambda: cluster.KMeans(3, n_init=1, random_state=0), iris),
+}
+
+REGRESSIONS: dict[str, Callable[[], Any]] = {
+    "tree": lambda: tree.DecisionTreeRegressor(max_depth=4, random_state=0),
+    "forest": lambda: ensemble.RandomForestRegressor(3, max_depth=4, random_state=0),
+    "boosting": lambda: ensemble.GradientBoostingRegressor(n_estimators=4),
+    "histograms": lambda: ensemble.HistGradientBoostingRegressor(max_iter=4, max_leaf_nodes=6),
+    "xgboost": lambda: xgboost.XGBRegressor(n_estimators=4, max_depth=3),
+    "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=4, num_leaves=6, verbose=-1),
+    "linear": linear_model.LinearRegression,
+    "ridge": linear_model.Ridge,
+}
+
+
+def said_on_ciphertexts(compiled: Model, rows: Any) -> Any:
+    client, evaluator = compiled.program.keygen()
+    encrypted = client.encrypt(**compiled.encode(rows))
+    return compiled.decode(client.decrypt(evaluator.run(encrypted)))
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_trees_are_exact(name: str) -> None:
+    make, data = FORESTS[name]
+    rows, classes, others = halves(data())
+    model = make().fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="bits", threads=1)
+    assert compiled.agreement == 1.0
+    assert (compiled.predict(others) == model.predict(others)).all()
+
+
+@pytest.mark.parametrize("name", [*FORESTS, *SUMS])
+def test_probabilities_and_classes(name: str) -> None:
+    make, data = {**FORESTS, **SUMS}[name]
+    rows, classes, others = halves(data())
+    model = make().fit(rows, classes)
+    options: dict[str, Any] = {"on": "bits", "threads": 1} if name in FORESTS else {}
+    if not hasattr(model, "predict_proba"):
+        compiled = cw.models.compile(model, rows, **options)
+        assert np.mean(compiled.predict(others) == model.predict(others)) >= 0.98
+    else:
+        compiled = cw.models.compile(model, rows, output="probability", **options)
+        assert np.abs(compiled.predict(others) - model.predict_proba(others)).max() < 0.05
+
+
+@pytest.mark.parametrize("name", ["tree", "xgboost of two", "gaussians", "logistic of three"])
+def test_rows_together_on_slots(name: str) -> None:
+    make, data = {**FORESTS, **SUMS}[name]
+    rows, classes, others = halves(data())
+    model = make().fit(rows, classes)
+    compiled = cw.models.compile(model, rows, output="probability", batch=8)
+    found = said_on_ciphertexts(compiled, others[:8])
+    assert (found == compiled.predict(others[:8])).all()
+    assert np.abs(found - model.predict_proba(others[:8])).max() < 0.05
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_regressions(name: str) -> None:
+    rows, values, others = halves(diabetes())
+    model = REGRESSIONS[name]().fit(rows, values)
+    options: dict[str, Any] = {} if name in ("linear", "ridge") else {"on": "bits", "threads": 1}
+    compiled = cw.models.compile(model, rows, bits=12, **options)
+    assert 0 < compiled.error < 0.5
+    assert np.abs(compiled.predict(rows) - model.predict(rows)).max() < compiled.error + 1e-3
+    assert np.abs(compiled.predict(others) - model.predict(others)).max() < 2 * compiled.error + 0.1
+
+
+def test_a_row_alone_on_slots() -> None:
+    rows, values, others = halves(diabetes())
+    model = linear_model.Ridge().fit(rows, values)
+    compiled = cw.models.compile(model, rows)
+    assert (said_on_ciphertexts(compiled, others[3]) == compiled.predict(others[3])).all()
+
+
+@pytest.mark.parametrize("name", ["tree", "xgboost of two"])
+def test_classes_on_bits(name: str) -> None:
+    make, data = {**FORESTS, **SUMS}[name]
+    rows, classes, others = halves(data())
+    model = make().fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="bits", bits=4, threads=1)
+    # The class alone is there, and not the scores.
+    assert [port.count for port in compiled.program.outputs] == [1]
+    found = said_on_ciphertexts(compiled, others[20])
+    assert (found == compiled.predict(others[20])).all()
+
+
+def test_scores_on_bits() -> None:
+    rows, classes, others = halves(iris())
+    model = xgboost.XGBClassifier(n_estimators=1, max_depth=2).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="bits", bits=4, output="probability", threads=1)
+    found = said_on_ciphertexts(compiled, others[10:12])
+    assert (found == compiled.predict(others[10:12])).all()
+
+
+def test_a_forest_of_whole_leaves_counts_votes() -> None:
+    rows, classes, _ = halves(cancer())
+    model = ensemble.RandomForestClassifier(7, random_state=1).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="bits", threads=1)
+    assert compiled.error < 1e-9
+    nodes = sum(each.tree_.node_count // 2 for each in model.estimators_)
+    body = compiled.program.body
+    assert isinstance(body, BootstrapProgram)
+    # For each node but the roots one AND, and some to count seven votes.
+    assert body.bootstrap_count <= nodes + 7
+
+
+def test_neighbours() -> None:
+    rows, classes, others = halves(iris())
+    model = neighbors.KNeighborsClassifier(3).fit(rows[::5], classes[::5])
+    compiled = cw.models.compile(model, rows, bits=5, threads=1)
+    assert np.mean(compiled.predict(others) == model.predict(others)) > 0.9
+    gates = compiled.program.run_clear(**compiled.encode(others[30:33]))
+    assert (compiled.decode(gates) == compiled.predict(others[30:33])).all()
+    with pytest.raises(EncryptedConditionError, match="slots"):
+        cw.models.compile(model, rows, on="slots")
+
+
+def test_missing_numbers_go_as_the_model_says() -> None:
+    rows, classes, others = halves(cancer())
+    chance = np.random.default_rng(0)
+    rows, others = (
+        np.where(chance.random(each.shape) < 0.2, np.nan, each) for each in (rows, others)
+    )
+    for model in (
+        xgboost.XGBClassifier(n_estimators=5, max_depth=3),
+        lightgbm.LGBMClassifier(n_estimators=5, num_leaves=6, verbose=-1),
+        ensemble.HistGradientBoostingClassifier(max_iter=5, max_leaf_nodes=6),
+        tree.DecisionTreeClassifier(max_depth=5, random_state=0),
+    ):
+        model.fit(rows, classes)
+        compiled = cw.models.compile(model, rows, on="bits", threads=1)
+        assert (compiled.predict(others) == model.predict(others)).all()
+    linear = linear_model.RidgeClassifier().fit(np.nan_to_num(rows), classes)
+    with pytest.raises(NotFiniteError, match="feature"):
+        cw.models.compile(linear, rows)
+
+
+def test_frames_have_their_columns_in_any_order() -> None:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    rows, classes, others = halves(iris())
+    names = ["a", "b", "c", "d"]
+    frame = pandas.DataFrame(rows, columns=names)
+    for model in (
+        tree.DecisionTreeClassifier(max_depth=3, random_state=0),
+        xgboost.XGBClassifier(n_estimators=2, max_depth=2),
+    ):
+        model.fit(frame, classes)
+        compiled = cw.models.compile(model, frame, on="bits", threads=1)
+        expected = model.predict(pandas.DataFrame(others, columns=names))
+        for kind in (pandas.DataFrame, polars.DataFrame):
+            turned = kind(dict(zip(names, others.T, strict=True)))[["d", "b", "a", "c"]]
+            assert (compiled.predict(turned) == expected).all()
+        with pytest.raises(InvalidArgumentError, match="rename"):
+            compiled.encode(frame.rename(columns={"a": "other"}))
+
+
+def test_codings_are_files_without_the_model(tmp_path: Path) -> None:
+    rows, classes, others = halves(iris())
+    for model in (
+        tree.DecisionTreeClassifier(max_depth=3, random_state=0),
+        scaled(linear_model.LogisticRegression(), preprocessing.StandardScaler()),
+    ):
+        model.fit(rows, np.array(["x", "y", "z"])[classes])
+        compiled = cw.models.compile(model, rows, batch=4)
+        compiled.coding.save(tmp_path / "coding.json")
+        again = cw.models.load_coding(tmp_path / "coding.json")
+        assert again == compiled.coding
+        client, evaluator = compiled.program.keygen()
+        encrypted = client.encrypt(**again.encode(others[:4]))
+        found = again.decode(client.decrypt(evaluator.run(encrypted)))
+        assert (found == model.predict(others[:4])).all()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "cloakwork coding 2"}'])
+def test_damaged_codings_are_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "coding.json").write_text(text)
+    with pytest.raises(MalformedBytesError):
+        cw.models.load_coding(tmp_path / "coding.json")
+    with pytest.raises(FileMissingError):
+        cw.models.load_coding(tmp_path / "other.json")
+
+
+def test_rows_of_other_shapes_are_refused() -> None:
+    rows, classes, _ = halves(iris())
+    model = tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="bits", threads=1)
+    with pytest.raises(ShapeMismatchError):
+        compiled.encode([[1.0, 2.0]])
+    with pytest.raises(InvalidArgumentError, match="text"):
+        compiled.encode([["a", "b", "c", "d"]])
+    with pytest.raises(NotFiniteError):
+        cw.models.compile(linear_model.RidgeClassifier().fit(rows, classes), rows).encode(
+            [[1.0, 2.0, np.inf, 4.0]]
+        )
+
+
+def fitted(model: Any) -> Any:
+    rows, classes, _ = halves(iris())
+    return model.fit(rows, classes)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
+    "no model": (lambda: [1, 2], {}, "cw.nn.compile"),
+    "untrained": (tree.DecisionTreeClassifier, {}, "fit"),
+    "another kind": (lambda: fitted(ensemble.AdaBoostClassifier(n_estimators=2)), {}, "Forest"),
+    "a step before": (
+        lambda: fitted(scaled(linear_model.RidgeClassifier(), preprocessing.PowerTransformer())),
+        {},
+        "before they are encoded",
+    ),
+    "clipping": (
+        lambda: fitted(scaled(linear_model.Ridge(), preprocessing.MinMaxScaler(clip=True))),
+        {},
+        "clip rows",
+    ),
+    "class of a regression": (
+        lambda: fitted(linear_model.Ridge()),
+        {"output": "class"},
+        "output='score'",
+    ),
+    "no probabilities": (
+        lambda: fitted(linear_model.RidgeClassifier()),
+        {"output": "probability"},
+        "output='class'",
+    ),
+    "another kernel": (lambda: fitted(svm.SVC()), {}, "LinearSVC"),
+    "dart": (
+        lambda: fitted(xgboost.XGBClassifier(n_estimators=2, booster="dart")),
+        {},
+        "gbtree",
+    ),
+    "another objective": (
+        lambda: fitted(xgboost.XGBRegressor(n_estimators=2, objective="count:poisson")),
+        {},
+        "objective",
+    ),
+    "weighted neighbours": (
+        lambda: fitted(neighbors.KNeighborsClassifier(3, weights="distance")),
+        {},
+        "uniform",
+    ),
+    "a constant": (
+        lambda: tree.DecisionTreeClassifier().fit([[1.0, 2, 3, 4], [2, 3, 4, 5]], [0, 0]),
+        {},
+        "always the same",
+    ),
+    "another engine": (lambda: fitted(linear_model.Ridge()), {"on": "paper"}, "on"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_others_are_refused_with_a_way_out(name: str) -> None:
+    make, options, way_out = REFUSED[name]
+    rows, _, _ = halves(iris())
+    with pytest.raises(CloakworkError, match=way_out):
+        cw.models.compile(make(), rows, **options)
