@@ -19,6 +19,7 @@ from cloakwork.plan.networks.stages import (
     Stages,
 )
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.distances import Distances
 from cloakwork.programs.layout import power_of_two
 from cloakwork.programs.slots import polynomial_depth
 
@@ -92,6 +93,14 @@ class StagedNetwork:
                     one, other = sorted((first(number), first(operand)))
                     groups[other] = one
         return tuple(map(first, range(len(self.stages))))
+
+    @cached_property
+    def distances(self) -> tuple[Distances, ...]:
+        """How tokens go by distance, in all ways that they do."""
+        found = (
+            stage.operation.distances for stage in self.stages if isinstance(stage, DistanceProduct)
+        )
+        return tuple(dict.fromkeys(found))
 
     @cached_property
     def rows_of_groups(self) -> Mapping[int, TokenRows]:

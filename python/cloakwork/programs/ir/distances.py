@@ -96,3 +96,18 @@ class Distances:
                 number, slot = self.result(block, distance)
                 made[first + heads, distance] = number * self.row + slot + heads * self.group
         return made
+
+    def places_of_heads(self) -> NDArray[np.int64]:
+        """For each token and head a slot, where one ciphertext holds all tokens' blocks.
+
+        It is the first of the head's in its block, or near: sums over distances move by as many
+        slots for all heads.
+
+        Example:
+            >>> Distances(tokens=2, features=6, group=2, row=4).places_of_heads().tolist()
+            [0, 2, 1, 4, 6, 5]
+        """
+        blocks, heads = np.divmod(np.arange(self.heads), self.row // self.group)
+        tokens = np.arange(self.tokens) * self.row
+        places: NDArray[np.int64] = np.add.outer(tokens, heads * self.group + blocks).ravel()
+        return places

@@ -171,6 +171,11 @@ def _options_of_rows(
             features = (tokens, prod(shape) // tokens) if group in rows else shape
             packing = grid.packing(Image(features, None), slots)
             found += [] if packing is None else [(grid, packing)]
+        found += [
+            (None, Places(slots, each.places_of_heads(), "at each head's first slot"))
+            for each in network.distances
+            if shape == (each.tokens, each.heads) and each.tokens * each.row == slots
+        ]
         if not found or (group not in rows and prod(shape) <= slots):
             found.append((None, plain(prod(shape), slots)))
         options[group] = found
