@@ -9,7 +9,7 @@ import time
 import pytest
 
 from cloakwork.base import progress
-from cloakwork.base.progress import followed, in_turn, progress_bar, work_bar
+from cloakwork.base.progress import in_turn, progress_bar, telling, work_bar
 
 
 class Terminal(io.StringIO):
@@ -70,7 +70,7 @@ def test_who_follows_work_is_told_and_nothing_shows(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(progress, "_TELLING", 1e-9)
     terminal, told = Terminal(), list[tuple[float, float, str]]()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with followed(lambda *each: told.append(each)):
+    with telling(lambda *each: told.append(each)):
         for _ in in_turn("ab"):
             for total in in_turn([2, 2]):
                 with progress_bar("the work", total=total, unit="step") as bar:
@@ -79,13 +79,13 @@ def test_who_follows_work_is_told_and_nothing_shows(monkeypatch: pytest.MonkeyPa
                     bar.update()
     assert told == [(done, 8, "first") for done in range(1, 9)]
     assert not terminal.getvalue()
-    with followed(lambda *each: told.append(each)), work_bar("the network") as bar:
+    with telling(lambda *each: told.append(each)), work_bar("the network") as bar:
         bar.update(0.25)
     assert told[-1] == (0.25, 1, "")
 
 
 def test_small_work_is_not_told() -> None:
     told = list[tuple[float, float, str]]()
-    with followed(lambda *each: told.append(each)), work_bar("the network") as bar:
+    with telling(lambda *each: told.append(each)), work_bar("the network") as bar:
         bar.update(1)
     assert not told

@@ -83,7 +83,7 @@ def _told_bars() -> type[Any]:
 
 
 @contextmanager
-def followed(tell: Tell) -> Iterator[None]:
+def telling(tell: Tell) -> Iterator[None]:
     """Have the bars of this thread's work tell how far it is, a few times a second, not show it.
 
     Args:

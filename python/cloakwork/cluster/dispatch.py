@@ -100,7 +100,7 @@ def _reader(placed: Placed, order: Any) -> Callable[[Any], Receipt]:
 
 
 def _submit(
-    scheduler: Scheduler, workers: Workers, placed: Sequence[Placed], graphs: Sequence[Graph]
+    scheduler: Scheduler, workers: Workers, placed: Sequence[Placed], graphs: Sequence[DaskGraph]
 ) -> None:
     """Let everything be done, every task being meant for the worker of its lane."""
     tasks: dict[Key, Any] = {}
@@ -239,7 +239,7 @@ def _show_dashboard(bar: Bar, scheduler: Scheduler) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class DaskGraph:
     """A job as Dask takes it.
 
     Args:
@@ -255,7 +255,9 @@ class Graph:
     answers: Mapping[Key, Order]
 
 
-def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int, bool]) -> Graph:
+def graph_of(
+    title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int, bool]
+) -> DaskGraph:
     """The tasks for the results that are missing.
 
     Args:
@@ -289,7 +291,7 @@ def graph_of(title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int
         if each.grain in needed:
             key = _message(title, job, each.grain, each.lane)
             add(key, (Send(each.values), _grain(title, job, each.grain)), each.grain)
-    return Graph(tasks, lanes, places, answers)
+    return DaskGraph(tasks, lanes, places, answers)
 
 
 def _source(title: str, job: str, made: Cut, maker: int, lane: int) -> Key:

@@ -103,7 +103,7 @@ def _cheapest(numbers: bytes, slots: int, hoisted: float) -> Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tried:
+class _Splits:
     """Splits of some diagonals, whatever rotations cost.
 
     Args:
@@ -121,7 +121,7 @@ class _Tried:
 
 # Levels differ in what rotations cost, and ask for the same transforms.
 @lru_cache(maxsize=1024)
-def _tried(numbers: bytes, slots: int) -> _Tried:
+def _tried(numbers: bytes, slots: int) -> _Splits:
     found = np.frombuffer(numbers, dtype=np.int64)
     widths = {
         spacing << bits
@@ -135,7 +135,7 @@ def _tried(numbers: bytes, slots: int) -> _Tried:
             ways.append((width, way))
             steps.append(_steps(counted, slots, width))
     babies, giants, stays = np.array(steps).T
-    return _Tried(ways, babies, giants, stays)
+    return _Splits(ways, babies, giants, stays)
 
 
 def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:

@@ -67,7 +67,7 @@ class _Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Keys:
+class _KeyLevels:
     """Evaluation keys by their levels."""
 
     relinearisation: _LevelOrNone
@@ -451,11 +451,11 @@ def _read_body(fields: Fields, scheme: Any) -> Body:
     return _of_bits(title, packing.inputs, packing.outputs, signals, encodings)
 
 
-def _keys(needed: KeyRequirements) -> _Keys:
+def _keys(needed: KeyRequirements) -> _KeyLevels:
     def level(of: int | None) -> int:
         return _NO_KEY if of is None else of
 
-    return _Keys(
+    return _KeyLevels(
         level(needed.relinearisation_level),
         level(needed.conjugation_level),
         level(needed.encapsulation_weight),
@@ -467,7 +467,7 @@ def _keys(needed: KeyRequirements) -> _Keys:
 def _read_keys(fields: Fields, scheme: Any, body: Body) -> KeyRequirements | None:
     if scheme.requirements(body) is None:
         return None
-    found = fields.value("keys", _Keys)
+    found = fields.value("keys", _KeyLevels)
     levels = (found.relinearisation, found.conjugation, found.encapsulation)
     product, conjugation, weight = (None if each == _NO_KEY else each for each in levels)
     # A key to a sparser secret than the parameters have would give the secret away.

@@ -46,7 +46,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch) -> None:
         return asdict(modelled_for(parameters).at(level))
 
     monkeypatch.setattr(measured_cost, "measured_seconds", seconds)
-    monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
+    monkeypatch.setattr(measured_cost, "seconds_beside_operations", lambda _: 11.0)
 
 
 def positive(costs: Costs) -> bool:
@@ -146,7 +146,7 @@ def test_a_chain_without_levels_is_measured_operation_by_operation(
 ) -> None:
     pretended = {"rotation": 7.0, "hoisted_rotation": 5.0, "addition": 3.0, "encoding": 2.0}
     monkeypatch.setattr(measured_cost, "measured_seconds", lambda *_: pretended)
-    monkeypatch.setattr(measured_cost, "run_seconds", lambda _: 11.0)
+    monkeypatch.setattr(measured_cost, "seconds_beside_operations", lambda _: 11.0)
     costs = measured(FLAT)
     found = asdict(costs.at(0))
     assert {kind: found[kind] for kind in pretended} == pytest.approx(pretended)

@@ -83,7 +83,7 @@ def test_costs_that_are_none_are_measured_again(
     identity = json.loads(path.read_text())["of"]
     assert measured_set("space4") == first
     assert measured == ["space4"]
-    cost_cache.write(identity, kept)
+    cost_cache.keep_costs(identity, kept)
     assert known_set("space4") is None
     again: BitCosts = measured_set("space4")
     assert again == first
@@ -123,7 +123,7 @@ def test_a_mapping_depends_on_no_measured_time(
     }
     before = Circuit(circuits.less(8)).compile(threads=2)
     for name, seconds in skewed.items():
-        cost_cache.write(tfhe._identity(name), {**MEASURED, "bootstrap": seconds})
+        cost_cache.keep_costs(tfhe._identity(name), {**MEASURED, "bootstrap": seconds})
         assert measured_set(name).bootstrap_seconds == tuple(seconds)
     for kept in (tmp_path / "cloakwork").glob("mapping-*"):
         kept.unlink()

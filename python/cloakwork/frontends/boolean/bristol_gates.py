@@ -18,7 +18,7 @@ def in_bristol_gates(program: GateProgram) -> GateProgram:
         >>> [GateKind(kind).name for kind in in_bristol_gates(builder.finish()).kinds]
         ['NOT', 'NOT', 'AND', 'NOT']
     """
-    lowering = _Lowering(program)
+    lowering = _BristolGates(program)
     for kind, operands, table in program.gates():
         lowering.gate(kind, [lowering.values[operand] for operand in operands], table)
     return lowering.finish()
@@ -62,7 +62,7 @@ def _append_outputs(builder: GateBuilder, program: GateProgram, values: list[int
         builder.output(port, values[start:end])
 
 
-class _Lowering:
+class _BristolGates:
     def __init__(self, program: GateProgram) -> None:
         self._program = program
         self._builder = GateBuilder(program.title, program.inputs)

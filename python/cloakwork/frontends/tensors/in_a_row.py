@@ -286,7 +286,7 @@ class _Row:
             arguments |= dict.fromkeys(unused)
         is_last = stage == staged.last and staged.final is None
         title = self.title if is_last else f"{self.title}, step {stage + 1}"
-        step = _Step(title, [*arguments], own, results, self._names(arguments))
+        step = _PartOfFunction(title, [*arguments], own, results, self._names(arguments))
         loops = [after for cut, after in staged.crossings.items() if isinstance(cut, Loop)]
         spare = _SPARE_BITS * any(after >= stage for after in loops) if loops else None
         program = self.plan(step, [self._spec(each) for each in arguments], self.ring, spare)
@@ -317,7 +317,7 @@ class _Row:
         order = in_order(loop.next, lambda node: () if node in within else operand_nodes(node))
         title = self.title if is_last else f"{self.title}, loop {len(self.programs) + 1}"
         nodes = [each for each in order if each not in within]
-        step = _Step(title, arguments, nodes, loop.next, names)
+        step = _PartOfFunction(title, arguments, nodes, loop.next, names)
         program = self.plan(step, specs, self.ring, None)
         self.programs.append(program)
         self.places |= {each: (program, n) for n, each in enumerate(loop.results.values())}
@@ -373,7 +373,7 @@ class _Row:
         return names
 
 
-class _Step:
+class _PartOfFunction:
     """A part of a function, as one by itself.
 
     Args:

@@ -179,7 +179,7 @@ class _Search:
         """The numbers of the arguments that are carried on."""
         return [n for n, each in enumerate(self.specs) if isinstance(each, RepeatedSpec)]
 
-    def in_ring(self, log_n: int) -> _Step:
+    def in_ring(self, log_n: int) -> _PlannedStep:
         """The step in a ring, without bootstraps.
 
         Where a step leaves its states otherwise than it takes them they are brought there, which
@@ -249,13 +249,13 @@ class _Search:
             found.append(known if isinstance(known, Layout) else default_layout(spec.shape, slots))
         return found
 
-    def _step(self, program: Program, graph: TensorFunction) -> _Step:
+    def _step(self, program: Program, graph: TensorFunction) -> _PlannedStep:
         carried = tuple(
             Carried(graph.sources[number].name, program.outputs[at].name)
             for at, number in enumerate(self.states)
         )
         repeated = Repeated(_repeated_spec(self.specs).times, carried)
-        return _Step(following(program, graph), graph, repeated)
+        return _PlannedStep(following(program, graph), graph, repeated)
 
 
 def _with_bits(results: Sequence[Node], bits: int) -> tuple[Node, ...]:
@@ -270,7 +270,7 @@ def _with_bits(results: Sequence[Node], bits: int) -> tuple[Node, ...]:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _PlannedStep:
     """A step as it was planned, at its lowest levels.
 
     Args:

@@ -73,7 +73,7 @@ def map_gates(
     if not sets:
         raise InvalidArgumentError("cannot map the gates: expected a parameter set, got none")
     with progress_bar(f"mapping {program.title}", total=len(sets) + 2, unit="step") as bar:
-        search = _Search(program, threads)
+        search = _BestSoFar(program, threads)
         ranked = search.ranked(sets)
         bar.update(1 + len(sets) - len(ranked))
         for costs in ranked:
@@ -91,7 +91,7 @@ def map_gates(
     return best
 
 
-class _Search:
+class _BestSoFar:
     """The best program so far, and covers of networks by abilities and way."""
 
     def __init__(self, program: GateProgram, threads: int) -> None:

@@ -19,7 +19,7 @@ def cache_path(of: Mapping[str, Any]) -> Path:
     return cache_folder.folder() / f"costs-{digest[:32]}.json"
 
 
-def read(of: Mapping[str, Any]) -> Any:
+def kept_costs(of: Mapping[str, Any]) -> Any:
     """The costs that depend on these facts, as JSON has them; None where there are none."""
     try:
         data = json.loads(cache_folder.read(cache_path(of)) or b"null")
@@ -30,7 +30,7 @@ def read(of: Mapping[str, Any]) -> Any:
     return data.get("costs")
 
 
-def write(of: Mapping[str, Any], costs: Any) -> None:
+def keep_costs(of: Mapping[str, Any], costs: Any) -> None:
     """Keep costs; where they cannot be written they are measured again next time."""
     text = json.dumps({"of": _identity(of), "costs": costs})
     cache_folder.keep(cache_path(of), text.encode())

@@ -11,7 +11,7 @@ from cloakwork._native import Parameters, threads
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError
 from cloakwork.plan.cost import cache as cost_cache
-from cloakwork.plan.cost.timing import measured_seconds, run_seconds
+from cloakwork.plan.cost.timing import measured_seconds, seconds_beside_operations
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for
 
 _VERSION = 6
@@ -49,14 +49,14 @@ def measured(parameters: Parameters) -> Costs:
     costs = known(parameters)
     if costs is None:
         costs = _measure(parameters)
-        cost_cache.write(measured_identity(parameters), asdict(costs))
+        cost_cache.keep_costs(measured_identity(parameters), asdict(costs))
     return costs
 
 
 def known(parameters: Parameters) -> Costs | None:
     """The costs measured before on this machine, if the cache has them."""
     try:
-        costs = Costs.from_dict(cost_cache.read(measured_identity(parameters)))
+        costs = Costs.from_dict(cost_cache.kept_costs(measured_identity(parameters)))
     except MalformedBytesError:
         return None
     return costs if len(costs.levels) == parameters.levels + 1 else None
@@ -87,4 +87,6 @@ def _measure(parameters: Parameters) -> Costs:
         }
         for level, costs in enumerate(model.levels)
     ]
-    return Costs(tuple(LevelCosts(**costs) for costs in table), run_seconds(parameters))
+    return Costs(
+        tuple(LevelCosts(**costs) for costs in table), seconds_beside_operations(parameters)
+    )

@@ -98,14 +98,14 @@ def measured_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts:
     costs = known_set(name, failure_bits)
     if costs is None:
         measured = boolean_seconds(name, _REPETITIONS)
-        cache.write(_identity(name), measured)
+        cache.keep_costs(_identity(name), measured)
         costs = BitCosts.from_seconds(noise_of(name, failure_bits), measured)
     return costs
 
 
 def known_set(name: str, failure_bits: int = FAILURE_BITS) -> BitCosts | None:
     """One parameter set with costs that were measured before; None where none were."""
-    match cache.read(_identity(name)):
+    match cache.kept_costs(_identity(name)):
         case {"bootstrap": [_, _, _] as by_tables, "linear": linear, "gate": gate} as kept:
             # The user's file may be damaged, and JSON of Python's has infinity.
             numbers = [*by_tables, linear, gate]

@@ -58,11 +58,11 @@ _BABY = 4
 _GIANT = 4
 
 
-def run_seconds(parameters: Parameters) -> float:
+def seconds_beside_operations(parameters: Parameters) -> float:
     """CPU seconds that a run of a program takes besides its operations.
 
     Example:
-        >>> run_seconds(Parameters(levels=0, log_n=10, insecure=True)) > 0
+        >>> seconds_beside_operations(Parameters(levels=0, log_n=10, insecure=True)) > 0
         True
     """
     timing = _Timing(parameters, 0, rotations=())

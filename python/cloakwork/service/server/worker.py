@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from cloakwork.base.progress import Tell, followed
+from cloakwork.base.progress import Tell, telling
 from cloakwork.cluster import Dask
 from cloakwork.errors import CloakworkError
 from cloakwork.runtime.evaluator import Evaluator
@@ -81,7 +81,7 @@ class Worker:
         evaluator = self._evaluator((program, *keys), kept_bytes, most - run_bytes)
         given = load(inputs, RunInputs)
         kept = load(state[0], EncryptedState) if state else None
-        with followed(tell):
+        with telling(tell):
             made = evaluator.run(
                 given.encrypted, given.clear(evaluator.program), state=kept, on=self._on
             )

@@ -59,10 +59,10 @@ def made_by(
         inspect.signature(ours).bind(*given, **named)
         return ours(*given, **named)
 
-    return by_name(name, made)
+    return refused_by_name(name, made)
 
 
-def by_name(name: str, call: Callable[[], Any]) -> Any:
+def refused_by_name(name: str, call: Callable[[], Any]) -> Any:
     """What is made of arguments, which are refused by the name of the function.
 
     Raises:

@@ -134,7 +134,7 @@ def transforms_complex(functions: Mapping[str, Callable[..., Any]]) -> None:
     _TRANSFORMS.update(functions)
 
 
-def parts_of(value: Any) -> tuple[Any, Any]:
+def real_and_imaginary(value: Any) -> tuple[Any, Any]:
     """The real and the imaginary part; None for that of real numbers."""
     if isinstance(value, ComplexTensor):
         return value.real, value.imag
@@ -146,7 +146,7 @@ def parts_of(value: Any) -> tuple[Any, Any]:
 
 
 def _sum(function: Callable[..., Any], one: Any, other: Any) -> ComplexTensor:
-    (real1, imag1), (real2, imag2) = parts_of(one), parts_of(other)
+    (real1, imag1), (real2, imag2) = real_and_imaginary(one), real_and_imaginary(other)
     parts = [
         0.0 * each[0] if each[1] is None else each[1] for each in ((real1, imag1), (real2, imag2))
     ]
@@ -154,7 +154,7 @@ def _sum(function: Callable[..., Any], one: Any, other: Any) -> ComplexTensor:
 
 
 def _product(function: Callable[..., Any], one: Any, other: Any) -> ComplexTensor:
-    (real1, imag1), (real2, imag2) = parts_of(one), parts_of(other)
+    (real1, imag1), (real2, imag2) = real_and_imaginary(one), real_and_imaginary(other)
     if imag1 is None:
         return ComplexTensor(function(real1, real2), function(real1, imag2))
     if imag2 is None:
@@ -166,7 +166,7 @@ def _product(function: Callable[..., Any], one: Any, other: Any) -> ComplexTenso
 
 
 def _quotient(one: Any, other: Any) -> ComplexTensor:
-    real, imag = parts_of(other)
+    real, imag = real_and_imaginary(other)
     if imag is None:
         return ComplexTensor(one.real / real, one.imag / real)
     squares = real * real + imag * imag

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.tensors.numpy.complex_tensors import (
     ComplexTensor,
-    parts_of,
+    real_and_imaginary,
     transforms_complex,
 )
 from cloakwork.frontends.tensors.numpy.linear_maps import along
@@ -23,7 +23,7 @@ _OF_REALS = ("rfft", "ihfft")
 
 def _transformed(name: str, a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
     """A transform along one axis, complex or real as numpy's is."""
-    real, imag = parts_of(a)
+    real, imag = real_and_imaginary(a)
     function: Callable[..., Any] = getattr(np.fft, name)
     if imag is not None and name in _OF_REALS:
         raise InvalidArgumentError(

@@ -17,7 +17,7 @@ from cloakwork.errors import (
     UnsupportedOperationError,
 )
 from cloakwork.frontends.tensors.methods import TensorMethods, is_truths
-from cloakwork.frontends.tensors.numpy.arguments import by_name, made_by
+from cloakwork.frontends.tensors.numpy.arguments import made_by, refused_by_name
 from cloakwork.frontends.tensors.numpy.array_api import namespace_of
 from cloakwork.frontends.tensors.numpy.assembling import clipped, hypotenuse, larger, smaller
 from cloakwork.frontends.tensors.numpy.functions import FUNCTIONS, METHODS
@@ -164,7 +164,7 @@ def function_of_tensors(function: Callable[..., Any], args: Any, options: Any) -
 
 def _by_method(name: str, x: TensorMethods, *args: Any, **options: Any) -> Any:
     """What a method of arrays makes of a tensor by the function of its name."""
-    return by_name(name, lambda: METHODS[name](x, *args, **options))
+    return refused_by_name(name, lambda: METHODS[name](x, *args, **options))
 
 
 class NumpyMethods(TensorMethods):
