@@ -183,7 +183,7 @@ def test_without_a_home_costs_are_measured_and_not_kept(monkeypatch: pytest.Monk
         raise KeyError("no such user")
 
     monkeypatch.setattr("pwd.getpwuid", nobody)
-    monkeypatch.setattr(cost_cache, "write", lambda *_: None)
+    monkeypatch.setattr(cost_cache, "keep_costs", lambda *_: None)
     assert positive(measured(FLAT))
 
 
