@@ -23,6 +23,7 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
 from cloakwork.plan.networks.packings.product_prices import ProductDiagonals
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
+from cloakwork.plan.networks.spread_operands import with_operands_spread
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
@@ -117,8 +118,9 @@ class _Ring:
 
 def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     """The plan for one ring, of some levels."""
-    network, options = ring.network, ring.options
-    lanes = network.lanes(ring.batch)
+    options = ring.options
+    lanes = ring.network.lanes(ring.batch)
+    network = with_operands_spread(ring.network, chain.refreshing.chain.slots // lanes)
     width = network.width(lanes)
     inputs = ring.inputs_of(width)
     costs, refreshing = chain.costs, chain.refreshing

@@ -20,6 +20,7 @@ from cloakwork.plan.networks.calibration import (
     calibrate,
     with_ranges_of_factors,
 )
+from cloakwork.plan.networks.centred_sums import with_sums_centred
 from cloakwork.plan.networks.depth import (
     Depth,
     activation_depths,
@@ -93,6 +94,7 @@ def compile_graph(
     """
     options = options or NetworkOptions()
     announce("estimating the depth")
+    graph = with_sums_centred(graph)
     samples = Samples(graph, given)
     first = samples.first(_FIRST_SAMPLES)
     bootstraps = bool(options.bootstrap)

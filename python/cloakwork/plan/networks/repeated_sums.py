@@ -17,6 +17,9 @@ import numpy as np
 from cloakwork.plan.networks.calibration import Calibration
 from cloakwork.programs.ir import layers as g
 
+# A row that is longer has its sum made once: so many diagonals take more than a level.
+_LONG = 64
+
 
 def with_sums_made_once(
     graph: g.Graph, calibration: Calibration, slots: int
@@ -40,7 +43,8 @@ def with_sums_made_once(
     lengths = {
         number: length
         for number in range(len(graph.nodes))
-        if (length := _repeats(graph, number)) and prod(graph.nodes[number].shape) > slots
+        if (length := _repeats(graph, number))
+        and _is_made_once(prod(graph.nodes[number].shape), length, slots)
     }
     if not lengths:
         return graph, calibration
@@ -66,6 +70,11 @@ def with_sums_made_once(
     kept = np.array(sources)
     seen = replace(calibration, lows=calibration.lows[kept], highs=calibration.highs[kept])
     return g.build(nodes, graph.form), seen
+
+
+def _is_made_once(elements: int, length: int, slots: int) -> bool:
+    """Whether sums of rows are made once: of many rows, or of one row that is long."""
+    return elements > slots or elements == length > _LONG
 
 
 def _repeats(graph: g.Graph, number: int) -> int:

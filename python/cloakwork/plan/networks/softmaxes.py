@@ -72,12 +72,16 @@ def before_centring(graph: g.Graph, scores: int) -> int:
         >>> [before_centring(g.build(nodes), scores) for scores in (1, 0)]
         [0, 0]
     """
-    operation = graph.nodes[scores].operation
+    node = graph.nodes[scores]
+    return node.inputs[0] if is_centring(node.operation) else scores
+
+
+def is_centring(operation: g.Operation) -> bool:
+    """Whether an operation subtracts from each number the mean of all along the last axis."""
     if not isinstance(operation, g.LinearLayer) or operation.bias.any():
-        return scores
+        return False
     size = len(operation.weight)
-    is_centring = np.array_equal(operation.weight, np.eye(size) - 1.0 / size)
-    return graph.nodes[scores].inputs[0] if is_centring else scores
+    return np.array_equal(operation.weight, np.eye(size) - 1.0 / size)
 
 
 def seen_scores(

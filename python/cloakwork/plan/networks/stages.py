@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.fitting.minimax import interpolated
 from cloakwork.plan.networks.matrices import beside, matrix_of
@@ -61,6 +62,7 @@ class MatrixProduct:
         terms: The matrix for each operand.
         bias: The bias, flat.
         node: The number of the last layer's node.
+        places: Where its elements lie in slots; None where that is to be chosen.
     """
 
     name: str
@@ -69,6 +71,7 @@ class MatrixProduct:
     terms: Mapping[int, Matrix]
     bias: g.Array
     node: int
+    places: NDArray[np.int64] | None = None
 
     @property
     def signs(self) -> tuple[float, ...] | None:

@@ -20,7 +20,7 @@ from cloakwork.plan.networks.packings.convolution import (
 from cloakwork.plan.networks.packings.derived import derived_packings
 from cloakwork.plan.networks.packings.product_prices import ProductDiagonals, ProductPrices
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
-from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct
+from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct, MatrixProduct
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
 
@@ -147,6 +147,9 @@ def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | 
             elif isinstance(grid, ImageGrid):
                 name = packing.name
         options[group] = [*found, (None, replace(in_order, name=name))]
+    for number, stage in enumerate(network.stages):
+        if isinstance(stage, MatrixProduct) and stage.places is not None:
+            options[network.groups[number]] = [(None, Places(slots, stage.places, "turned copies"))]
     own = {group: [places for _, places in found] for group, found in options.items()}
     for group, derived in derived_packings(network, own).items():
         options[group] += [(None, places) for places in derived]
