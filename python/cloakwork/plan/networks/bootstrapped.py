@@ -71,6 +71,11 @@ def bootstrapped(
     return cheapest_of(tried, attempt, price_of_one)
 
 
+def goes_by_distance(graph: g.Graph, options: NetworkOptions) -> bool:
+    """Whether attentions of a network go by distance in the largest ring that may be taken."""
+    return _of_ring(graph, options, max(options.refreshing_rings)) is not graph
+
+
 def _of_ring(graph: g.Graph, options: NetworkOptions, log_n: int) -> g.Graph:
     """The network as it is planned in a ring: one input has all slots for its attentions."""
     return graph if options.batch != 1 else with_attentions_by_distance(graph, 1 << (log_n - 1))

@@ -13,7 +13,11 @@ import numpy as np
 
 from cloakwork.base.progress import no_announcement
 from cloakwork.errors import InvalidParametersError, KeyBudgetError, LevelExhaustedError
-from cloakwork.plan.networks.bootstrapped import bootstrapped, has_bootstrapping
+from cloakwork.plan.networks.bootstrapped import (
+    bootstrapped,
+    goes_by_distance,
+    has_bootstrapping,
+)
 from cloakwork.plan.networks.calibration import (
     Calibration,
     bounded,
@@ -190,9 +194,13 @@ def _planned(
     """The cheapest plan without bootstraps, or one with bootstraps if none without them exists.
 
     A chain that leaves little of the modulus to key switching has keys of many digits, and a
-    program without bootstraps many rotations. Where keys take too much, bootstraps take less.
+    program without bootstraps many rotations. Where keys take too much, bootstraps take less. So
+    they do where attentions go by distance.
     """
     may_bootstrap = options.bootstrap is not False and has_bootstrapping(options)
+    if may_bootstrap and goes_by_distance(graph, options):
+        # Without bootstraps every pair of tokens has elements of its own.
+        return bootstrapped(graph, calibration, searched, options, announce)
     try:
         plan = planned(graph, calibration, searched, options, announce)
     except (InvalidParametersError, LevelExhaustedError) as refusal:
