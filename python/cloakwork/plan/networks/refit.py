@@ -21,6 +21,8 @@ from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import computed_layers, results
 
 _ROUNDS = 12
+# Rounds after which ranges that still widen do so by errors, of which more bits leave less.
+_WIDENED = 4
 # Of precision, where functions of positive numbers receive others.
 _MORE_BITS = 3
 # Levels of a polynomial of degree 3.
@@ -66,7 +68,7 @@ def refitted(
     exact = results(graph, retained)
     bits = asked = precision
     valid: Fitted | None = None
-    for _ in range(_ROUNDS):
+    for number in range(_ROUNDS):
         received = calibrate(fitted.graph, batches, _within_range)
         if _is_within_ranges(fitted.graph, received):
             valid = fitted
@@ -79,6 +81,7 @@ def refitted(
             asked = bits + _MORE_BITS
         else:
             calibration = joined
+            asked += int(number >= _WIDENED)
         bits, fitted = _most_precise(fit_of, asked, precision)
     if valid is None:
         raise ActivationFitError(
