@@ -249,9 +249,9 @@ def with_variance(value: float) -> layers.Module:
             r"training=self\.training",
         ),
         (
-            layers.Sequential(mlp(), layers.Sequential(layers.LogSoftmax(1))).eval(),
+            layers.Sequential(mlp(), layers.Sequential(layers.Hardshrink())).eval(),
             errors.UnsupportedLayerError,
-            r"layer '1\.0' .* apply it to the decrypted result",
+            r"layer '1\.0' .* use ReLU",
         ),
     ],
 )

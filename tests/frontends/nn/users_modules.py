@@ -666,14 +666,12 @@ COMPILED: Mapping[str, Written] = {
     "cosine": (Cosine, (VECTOR,)),
     "late fusion": (LateFusion, (SMALL, (3,))),
     "frozen": (Frozen, (VECTOR,)),
+    "log of softmax": (LogProbabilities, (VECTOR,)),
+    "LSTM": (Memory, (TOKENS,)),
 }
 # With the line that cannot be computed.
 REFUSED: Mapping[str, tuple[Written, str]] = {
     "argmax": ((ArgMax, (VECTOR,)), "return scores.argmax(dim=1)"),
-    "log of softmax": (
-        (LogProbabilities, (VECTOR,)),
-        "return F.log_softmax(self.fc(x), dim=1)",
-    ),
     "branch": ((Branch, (VECTOR,)), "if x.sum() > 0:"),
     "loop": ((Loop, (VECTOR,)), "while float(x.abs().max()) > 1:"),
     "threshold": ((Threshold, (VECTOR,)), "return torch.where(x > 0.5, x, torch.zeros_like(x))"),
@@ -683,7 +681,6 @@ REFUSED: Mapping[str, tuple[Written, str]] = {
     "top two": ((TopTwo, (VECTOR,)), "values, _ = torch.topk(x, 2, dim=1)"),
     "spectrum": ((Spectrum, (VECTOR,)), "return torch.fft.rfft(x).abs()"),
     "over the batch": ((OverBatch, (VECTOR,)), "centred = x - x.mean(dim=0, keepdim=True)"),
-    "LSTM": ((Memory, (TOKENS,)), "output, _ = self.lstm(x)"),
     "rounded": ((Rounded, (VECTOR,)), "return torch.round(x * 4) / 4"),
     "through numpy": (
         (ThroughNumpy, (VECTOR,)),

@@ -30,7 +30,7 @@ Value: TypeAlias = (
 )
 
 _SUPPORTED = (
-    "Linear, convolutions in one dimension or two, average and maximum pooling, batch norm, "
+    "Linear, convolutions, recurrent layers, average and maximum pooling, batch norm, "
     "reshapes, sums, products, einsum, concatenation, polynomials and activations such as ReLU, "
     "SiLU, GELU, sigmoid, tanh, ELU and Softplus"
 )
@@ -46,7 +46,6 @@ _PARTS = "put parts side by side by torch.cat"
 _ROOT = "use a whole power from 0 up, -1, 1/2 or -1/2, an activation, or a polynomial near it"
 _LOGARITHM = "use log, the natural one, and known factors"
 TRACKED = "set track_running_stats=True and train it again"
-_STEPS = "write its steps out by Linear, sigmoid and tanh"
 _CHANCE = (
     "give dropout training=self.training, so that it is off after module.eval(), and put other "
     "random numbers in a buffer"
@@ -97,7 +96,6 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
         "sym_size": "take places by integers where they are taken by booleans",
         "pow": _ROOT,
         **dict.fromkeys(("column_stack", "copy", "index_put", "vstack"), _PARTS),
-        **dict.fromkeys(("gru", "lstm", "rnn_relu", "rnn_tanh"), _STEPS),
         **dict.fromkeys(("hardshrink", "softsign", "threshold"), _ACTIVATION),
     }
 )
@@ -112,8 +110,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "batch_norm": TRACKED,
         "max_pool": "use MaxPool1d or MaxPool2d without return_indices",
-        "log_softmax": _AFTER,
-        "_log_softmax": _AFTER,
         "argmax": _AFTER,
         "argmin": _AFTER,
         "topk": _AFTER,
@@ -193,6 +189,12 @@ class TorchCall:
         values = self.arguments[argument]
         first, *_ = last = tuple(values) if isinstance(values, (list, tuple)) else (values,)
         return int(first), int(last[-1])
+
+    def numbers(self, argument: str, count: int) -> tuple[int, ...]:
+        """Whole numbers, one for each of some axes, of which one stands for all."""
+        values = self.arguments[argument]
+        given = tuple(values) if isinstance(values, (list, tuple)) else (values,)
+        return tuple(map(int, given * count if len(given) == 1 else given))
 
     def append(self, operation: g.Operation, *values: Term) -> Term:
         """The value of a new node of this layer."""

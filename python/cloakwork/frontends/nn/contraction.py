@@ -62,6 +62,24 @@ def added_product(call: TorchCall) -> Term:
     return sum_of(call, product, call.arguments["self"], call.number("beta"))
 
 
+def bilinear(call: TorchCall) -> Term:
+    """input1 @ weight @ input2 for each matrix of the weight, and a bias."""
+    left, right = call.arguments["input1"], call.arguments["input2"]
+    if not (isinstance(left, Term) and isinstance(right, Term)):
+        raise call.unsupported("a known input", "use Linear of the other one")
+    weight = call.array("weight")
+    assert weight is not None
+    made, size, other = weight.shape
+    rows = weight.transpose(0, 2, 1).reshape(made * other, size)
+    product = call.append(g.LinearLayer(rows, np.zeros(len(rows))), left)
+    lead = call.trace.shape(left)[:-1]
+    apart = call.reshaped(product, (*lead, made, other))
+    letters = ascii_letters[: len(lead) + 1]
+    found = contracted_terms(call, [letters + "YZ", letters + "Z"], letters + "Y", [apart, right])
+    bias = call.array("bias")
+    return found if bias is None else sum_of(call, found, bias, 1.0)
+
+
 def _axes(call: TorchCall, operand: Any) -> int:
     """The axes of an operand, the batch among them."""
     if isinstance(operand, Term):

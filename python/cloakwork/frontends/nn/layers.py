@@ -167,6 +167,23 @@ def spatial_map(call: TorchCall) -> Term:
     return call.reshaped(result, (channels, *images.shape[2:]))
 
 
+def overlapped(call: TorchCall) -> Term:
+    """Patches put side by side, and summed where they overlap."""
+    import torch  # noqa: PLC0415
+
+    value = call.value()
+    rows, count = call.trace.shape(value)
+    size = math.prod(call.numbers("kernel_size", 2))
+    patches = size * count
+    ones = torch.eye(patches, dtype=torch.float64).reshape(patches, size, count)
+    first = next(iter(call.arguments))
+    images = call.function(**{**call.arguments, first: ones})[:, 0]
+    flat = call.reshaped(value, (rows // size, patches))
+    matrix = images.reshape(patches, -1).numpy().T
+    result = call.append(_linear(np.array(matrix), None), flat)
+    return call.reshaped(result, (rows // size, *images.shape[1:]))
+
+
 def _linear(weight: g.Array, bias: g.Array | None) -> g.LinearLayer:
     return g.LinearLayer(weight, np.zeros(len(weight)) if bias is None else bias)
 

@@ -80,8 +80,8 @@ def soft_shrink(call: TorchCall) -> Term:
 def max_pool(call: TorchCall) -> Term:
     """The largest number in each window."""
     value = call.value()
-    channels, *sizes = image_shape(call, value, 1 if call.name.endswith("1d") else 2)
-    axes = len(sizes)
+    axes = int(call.name[-2])
+    channels, *sizes = image_shape(call, value, axes)
     kernel = _numbers(call, "kernel_size", axes)
     stride = _numbers(call, "stride", axes) if call.arguments["stride"] else kernel
     padding = _numbers(call, "padding", axes)
@@ -182,7 +182,7 @@ def _larger(call: TorchCall, left: Any, right: Any) -> Term:
 
 
 def _numbers(call: TorchCall, argument: str, axes: int) -> tuple[int, ...]:
-    return call.pair(argument)[-axes:]
+    return call.numbers(argument, axes)
 
 
 def _windows(call: TorchCall, value: Term) -> g.Shape:

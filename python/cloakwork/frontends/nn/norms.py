@@ -84,6 +84,18 @@ def _softmax(call: TorchCall, mask: g.Array | None) -> Term:
     return moved_axis(call, softmax_of_last(call, last, mask), -1, axis)
 
 
+def log_softmax(call: TorchCall) -> Term:
+    """x - log(the sum of exp(x)) along an axis."""
+    (axis,) = reduced_axes(call)
+    last = moved_axis(call, call.value(), axis, -1)
+    size = call.trace.shape(last)[-1]
+    centred = _centred(call, last, None)
+    powers = call.append(g.Activation("exp", unit=1.0), centred)
+    total = call.append(g.Activation("log"), _along_last(call, powers, np.ones((size, size))))
+    turned = call.trace.scaled(call.layer, total, -1.0, 0.0)
+    return moved_axis(call, call.trace.sum(call.layer, centred, turned), -1, axis)
+
+
 def softmax_of_last(call: TorchCall, value: Term, mask: g.Array | None = None) -> Term:
     """The softmax along the last axis, of elements that a known mask leaves in.
 

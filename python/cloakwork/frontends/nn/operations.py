@@ -13,10 +13,13 @@ from cloakwork.frontends.nn import (
     arithmetic,
     attention,
     contraction,
+    distances,
     layers,
     maxima,
     norms,
     quotients,
+    recurrent,
+    volumes,
 )
 from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
 from cloakwork.frontends.nn.known import terms_of
@@ -176,6 +179,14 @@ def _gated(call: TorchCall) -> Term:
     return call.trace.product(call.layer, first, gate)
 
 
+def _leaky_by_chance(call: TorchCall) -> Term:
+    """A ReLU whose slope below 0 is drawn in training alone; otherwise it is the mean."""
+    if call.arguments["training"]:
+        raise call.unsupported("chance")
+    slope = (call.number("lower") + call.number("upper")) / 2
+    return call.append(g.Activation("leaky_relu", (slope,)), call.value())
+
+
 def _log_sigmoid(call: TorchCall) -> Term:
     """-softplus(-x)."""
     turned = call.trace.scaled(call.layer, call.value(), -1.0, 0.0)
@@ -194,8 +205,11 @@ OF_MASKED = frozenset(
 # Operations that make known numbers, in the type of a value.
 _NEW = "new_full", "new_ones", "new_zeros"
 
+# Layers that may have the sequence first.
+_RECURRENT = "gru", "lstm", "rnn_relu", "rnn_tanh"
+
 # Operations that see where every element goes of a value whose first axis is not the batch.
-OF_MOVED = frozenset({*MOVING, *_NEW, "expand_as", "reshape_as", "view_as"})
+OF_MOVED = frozenset({*MOVING, *_NEW, *_RECURRENT, "expand_as", "reshape_as", "view_as"})
 
 READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
     {
@@ -229,8 +243,21 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         **dict.fromkeys(("constant_pad_nd", "pad"), padded_term),
         "contiguous": _same,
         "copy": _overwritten,
+        "bilinear": contraction.bilinear,
+        "cdist": distances.of_rows,
+        "col2im": layers.overlapped,
         "conv1d": layers.convolution,
         "conv2d": layers.convolution,
+        "conv3d": volumes.convolution,
+        "adaptive_avg_pool3d": volumes.average_pool,
+        "avg_pool3d": volumes.average_pool,
+        **dict.fromkeys(_RECURRENT, recurrent.recurrent),
+        **dict.fromkeys((f"{name}_cell" for name in _RECURRENT), recurrent.cell),
+        **dict.fromkeys(("_log_softmax", "log_softmax"), norms.log_softmax),
+        "max_pool3d": maxima.max_pool,
+        "pairwise_distance": distances.of_pairs,
+        "rrelu": _leaky_by_chance,
+        "upsample_trilinear3d": layers.spatial_map,
         "conv_transpose1d": layers.transposed_convolution,
         "conv_transpose2d": layers.transposed_convolution,
         "convolution": layers.convolution,

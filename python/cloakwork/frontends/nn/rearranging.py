@@ -245,7 +245,7 @@ def _of_batches(
 ) -> Term | Folded | None:
     """The elements of such numbers, where the first axis is the batch, alone or with another."""
     entries = len(found) // call.batch
-    if not found.size or len(found) % call.batch:
+    if not len(found) or len(found) % call.batch:
         return None
     rows = found.reshape(call.batch, -1)
     if not _is_of_each_input(rows, total):

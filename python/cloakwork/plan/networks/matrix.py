@@ -423,7 +423,7 @@ def _summed(
     order = np.lexsort((terms, pairs))
     found, starts = np.unique(pairs[order], return_index=True)
     sums: dict[bytes, int] = {}
-    parts = np.split(terms[order], starts[1:])
+    parts = np.split(terms[order], starts[1:]) if len(found) else []
     numbers = [sums.setdefault(part.tobytes(), len(sums)) for part in parts]
     rows, columns = np.divmod(found, shape[1])
     pixels = PixelPairs(rows, columns, np.asarray(numbers, dtype=np.int64), shape)

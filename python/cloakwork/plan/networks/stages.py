@@ -364,7 +364,9 @@ class _StageMerging:
             terms[stage] = matrix @ other
             if terms[stage].nnz > most:
                 return None
-        return _StageSum(terms, matrix.applied(inner.bias), inner.layers)
+        # Of values beside one another a layer may take some alone.
+        taken = {stage: each for stage, each in terms.items() if each.nnz}
+        return _StageSum(taken or terms, matrix.applied(inner.bias), inner.layers)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
