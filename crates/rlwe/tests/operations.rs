@@ -255,12 +255,13 @@ impl Bench {
         let numbers = &mut Numbers(level as u64 + 10);
         let x = numbers.vector(self.slots);
         let a = self.encrypt(&x, level);
-        let weights = [0.5, -0.25, 0.125];
+        // A prime number of them: no diagonal is the same as another, or repeats itself.
+        let weights: Vec<f64> = (0..97).map(|_| numbers.next()).collect();
         let indices = many_diagonals(self.slots);
         let counts = vec![self.slots / 2; indices.len()];
         let targets: Vec<u32> =
             indices.iter().flat_map(|_| (0..self.slots as u32).step_by(2)).collect();
-        let places: Vec<u32> = (0..targets.len() as u32).map(|element| element % 3).collect();
+        let places: Vec<u32> = (0..targets.len() as u32).map(|element| element % 97).collect();
         let mut dense = Diagonals::new();
         for ((index, targets), places) in indices
             .iter()
@@ -272,8 +273,7 @@ impl Bench {
                 values[target as usize] = weights[place as usize].into();
             }
         }
-        let sparse =
-            SparseDiagonals::new(self.slots, &indices, &counts, targets, places, weights.to_vec());
+        let sparse = SparseDiagonals::new(self.slots, &indices, &counts, targets, places, weights);
         let sparse = sparse.unwrap();
         let expected: Vec<Complex64> = (0..self.slots)
             .map(|i| dense.iter().map(|(d, v)| v[i] * x[(i + *d as usize) % self.slots]).sum())
@@ -292,7 +292,7 @@ impl Bench {
         };
         let transform = make(LinearTransform::of_sparse);
         let own = self.parameters.limbs(level).unwrap();
-        assert_eq!(transform.nbytes(), indices.len() * own * self.parameters.n() * 4);
+        assert_eq!(transform.nbytes(), indices.len() * own * (2 * self.slots).max(32) * 4);
         assert_eq!(transform.encoded_nbytes(), transform.nbytes());
         let transformed = self.evaluator.linear_transform(&a, &transform).unwrap();
         self.check("sparse linear transform", &transformed, &expected);

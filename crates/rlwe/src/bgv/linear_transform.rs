@@ -86,8 +86,7 @@ impl LinearTransform {
         }
         let basis = parameters.extended_basis(level);
         let bundle = |(babies, polys): (Vec<usize>, Vec<_>)| {
-            let diagonals = Bundle::new(parameters.n(), basis, &polys);
-            Giant { babies, diagonals }
+            Giant::of_different(babies, Bundle::new(parameters.n(), basis, &polys))
         };
         let giants = giants.into_values().map(bundle).collect();
         Ok(Self { parameters: parameters.clone(), level, split, giants, bounds })

@@ -136,6 +136,14 @@ impl Elements {
         })
     }
 
+    /// Whether some elements are the same as others.
+    fn are_same(&self, first: Range<usize>, second: Range<usize>) -> bool {
+        let are_same = |of: &[u32]| of[first.clone()] == of[second.clone()];
+        are_same(&self.places)
+            && are_same(&self.targets)
+            && self.pattern_of.as_deref().is_none_or(are_same)
+    }
+
     fn steps(&self, element: usize) -> &[u32] {
         let number = self.pattern_of.as_ref().map_or(0, |of| of[element] as usize);
         self.patterns.as_ref().map_or(&[0], |patterns| patterns.steps(number))
@@ -227,19 +235,14 @@ impl Numbers {
         (largest(&sums), largest(&squares))
     }
 
-    /// The coefficients of a diagonal that is rotated to the right by a giant step, as few as there
-    /// are but for zeros.
-    pub(super) fn rounded(
-        &self,
-        parameters: &Parameters,
-        (index, step): (i64, usize),
-        estimate: &Estimate,
-    ) -> Result<RoundedCoefficients> {
+    /// A diagonal that is rotated to the right by a giant step.
+    pub(super) fn values(&self, index: i64, step: usize) -> Values {
         match self {
             Self::Dense(diagonals) => {
-                let mut values = system_memory::copied(&diagonals[&index]);
+                let mut values = system_memory::copied(once(&diagonals[&index]));
+                let step = step % values.len();
                 values.rotate_right(step);
-                parameters.rounded(once(&values), estimate)
+                Values::Complex(values)
             }
             Self::Sparse(diagonals) => {
                 let mut values = Wiped::new(0.0, diagonals.slots);
@@ -247,7 +250,31 @@ impl Numbers {
                 for (slot, value) in diagonals.elements.within(span, diagonals.slots) {
                     values[(slot + step) % diagonals.slots] += value;
                 }
-                parameters.rounded(once(&values), estimate)
+                Values::Real(Wiped::collect(once(&values).iter().copied()))
+            }
+        }
+    }
+
+    /// Of some diagonals those that differ from one another, and for each its place among these.
+    pub(super) fn different(&self, indices: &[i64]) -> (Vec<i64>, Vec<usize>) {
+        let mut found: Vec<i64> = Vec::new();
+        let mut place = |&index: &i64| {
+            found.iter().position(|&other| self.are_same(index, other)).unwrap_or_else(|| {
+                found.push(index);
+                found.len() - 1
+            })
+        };
+        let places = indices.iter().map(&mut place).collect();
+        (found, places)
+    }
+
+    /// Whether two diagonals are given as the same numbers.
+    fn are_same(&self, first: i64, second: i64) -> bool {
+        match self {
+            Self::Dense(diagonals) => diagonals[&first] == diagonals[&second],
+            Self::Sparse(diagonals) => {
+                let [first, second] = [first, second].map(|index| diagonals.spans[&index].clone());
+                diagonals.elements.are_same(first, second)
             }
         }
     }
@@ -261,7 +288,34 @@ impl Numbers {
     }
 }
 
-/// Values that repeat themselves, once: fewer are encoded in less time.
+/// The numbers of a diagonal, once where they repeat themselves.
+pub(super) enum Values {
+    Complex(Vec<Complex64>),
+    Real(Wiped<f64>),
+}
+
+impl Values {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Complex(values) => values.len(),
+            Self::Real(values) => values.len(),
+        }
+    }
+
+    /// The coefficients, as few as there are but for zeros.
+    pub(super) fn rounded(
+        &self,
+        parameters: &Parameters,
+        estimate: &Estimate,
+    ) -> Result<RoundedCoefficients> {
+        match self {
+            Self::Complex(values) => parameters.rounded(values, estimate),
+            Self::Real(values) => parameters.rounded(values, estimate),
+        }
+    }
+}
+
+/// Values that repeat themselves, once: fewer are encoded in less time and memory.
 fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
     while let (first, second) = values.split_at(values.len() / 2)
         && !first.is_empty()

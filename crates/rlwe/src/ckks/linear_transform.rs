@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::ciphertext::Ciphertext;
 pub use super::diagonals::Diagonals;
-use super::diagonals::{Numbers, SparseDiagonals};
+use super::diagonals::{Numbers, SparseDiagonals, Values};
 use super::encoding::Encoding;
 use super::estimate::{Estimate, encoding_deviation};
 use super::evaluator::Evaluator;
@@ -63,6 +63,18 @@ enum Storage {
     Streamed(Numbers),
 }
 
+/// The diagonals of a giant step before they are encoded.
+struct Members {
+    /// For each diagonal, the position of its baby step.
+    babies: Vec<usize>,
+    /// For each diagonal, its place among the different ones.
+    places: Vec<usize>,
+    /// Those that differ from one another, rotated back by the giant step.
+    different: Vec<Values>,
+    /// Of a limb of each, encoded.
+    words: usize,
+}
+
 const APPLY: &str = "apply a linear transform";
 
 impl LinearTransform {
@@ -72,7 +84,8 @@ impl LinearTransform {
     /// Diagonals are encoded at `scale`; where that is `None`, at the scale that takes a
     /// ciphertext of canonical scale, transformed and rescaled, to the canonical scale of the
     /// level below. Memory: N words of 4 bytes for each diagonal and each prime of the level, and
-    /// of few diagonals of key switching, too.
+    /// of few diagonals of key switching, too; of diagonals that repeat themselves after p slots
+    /// 2 p words, and of those of one giant step that are the same, those of one.
     ///
     /// # Errors
     /// [`Error::SlotMismatch`] for a diagonal of another length or slots that are no power
@@ -183,35 +196,44 @@ impl LinearTransform {
         self.encoding.parameters.basis_of_products(self.encoding.level, self.hoisting)
     }
 
+    /// The diagonals of one giant step.
+    fn members(&self, numbers: &Numbers, step: i64) -> Members {
+        let split = &self.split;
+        let (babies, indices): (Vec<usize>, Vec<i64>) = (numbers.indices().into_iter())
+            .filter_map(|index| {
+                let (giant, baby) = split.steps(index);
+                let position = split.baby_steps.binary_search(&baby).ok()?;
+                (giant == step).then_some((position, index))
+            })
+            .unzip();
+        let (different, places) = numbers.different(&indices);
+        let values = parallel::over(different).shared();
+        let different: Vec<Values> =
+            values.map(|index| numbers.values(index, step as usize)).collect();
+        let longest = different.iter().map(Values::len).max().unwrap_or(0);
+        let words = (2 * longest).max(Bundle::least_words());
+        Members { babies, places, different, words }
+    }
+
     /// The diagonals of one giant step, encoded.
     fn encode(&self, numbers: &Numbers, step: i64) -> Result<Giant> {
         let (parameters, basis) = (&self.encoding.parameters, self.basis());
-        let members: Vec<_> = (numbers.indices().into_iter())
-            .filter_map(|index| {
-                let (giant, baby) = self.split.steps(index);
-                let position = self.split.baby_steps.binary_search(&baby).ok()?;
-                (giant == step).then_some((position, index))
-            })
-            .collect();
+        let Members { babies, places, different, words } = self.members(numbers, step);
         let ring = parameters.ring();
-        let mut encoded = Bundle::unwritten(parameters.n(), basis, members.len());
-        for (number, members) in members.chunks(AT_ONCE).enumerate() {
-            let rounded: Vec<RoundedCoefficients> = parallel::over(members)
+        let mut diagonals = Bundle::repeating((parameters.n(), words), basis, different.len());
+        for (number, different) in different.chunks(AT_ONCE).enumerate() {
+            let rounded: Vec<RoundedCoefficients> = parallel::over(different)
                 .shared()
-                .map(|&(_, index)| {
-                    numbers.rounded(parameters, (index, step as usize), &self.encoding)
-                })
+                .map(|values| values.rounded(parameters, &self.encoding))
                 .collect::<Result<_>>()?;
-            encoded.write(AT_ONCE * number, rounded.len(), |position, member, limb| {
+            diagonals.write(AT_ONCE * number, rounded.len(), |position, member, limb| {
                 let (prime, rounded) = (&ring.primes[position], &rounded[member]);
-                let limb = &mut limb[..rounded.len().max(Bundle::least_words(parameters.n()))];
                 rounded.montgomery_residues(prime.modulus.q, &mut limb[..rounded.len()])?;
                 prime.forward_sparse(limb, rounded.len());
-                Ok(limb.len())
+                Ok(())
             })?;
         }
-        let babies = members.into_iter().map(|(position, _)| position).collect();
-        Ok(Giant { babies, diagonals: encoded })
+        Ok(Giant { babies, places, diagonals })
     }
 
     /// Whether both are sums of the same rotations of a ciphertext.
@@ -283,7 +305,10 @@ impl LinearTransform {
 
     /// Bytes of the diagonals where they are encoded ahead.
     pub fn encoded_nbytes(&self) -> usize {
-        self.diagonals() * self.basis().len() * self.parameters().n() * size_of::<u32>()
+        let Storage::Streamed(numbers) = &self.diagonals else { return self.nbytes() };
+        let members = self.split.giant_steps.iter().map(|&step| self.members(numbers, step));
+        let words: usize = members.map(|members| members.words * members.different.len()).sum();
+        self.basis().len() * words * size_of::<u32>()
     }
 
     /// The coefficient deviation of what rotating by a baby step adds.
@@ -455,5 +480,126 @@ impl Estimate {
             transformed.in_slots(rounding),
         ];
         Ok(errors.into_iter().fold(transformed, |estimate, error| estimate.with_error(error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ckks::{Complex64, ParametersLiteral};
+    use crate::keys::{EvaluationKeysRequest, SecretKey};
+
+    const SLOTS: usize = 256;
+    const MANY: i64 = 24;
+    const BABIES: usize = 4;
+
+    fn parameters() -> Parameters {
+        let literal = ParametersLiteral {
+            log_n: Some(9),
+            levels: 2,
+            insecure: true,
+            ..ParametersLiteral::default()
+        };
+        Parameters::new(literal).unwrap()
+    }
+
+    /// Diagonals of numbers that follow from their index and slot, which repeat after `period`.
+    fn repeating(indices: impl Iterator<Item = i64>, period: usize) -> Diagonals {
+        let number = |index: i64, slot: usize| {
+            let angle = (index * 37 + 11) as f64 * ((slot % period) as f64 + 0.5);
+            Complex64::new(angle.sin(), angle.cos())
+        };
+        let diagonal = |index| (0..SLOTS).map(|slot| number(index, slot)).collect();
+        indices.map(|index| (index, diagonal(index))).collect()
+    }
+
+    fn made(parameters: &Parameters, diagonals: &Diagonals) -> LinearTransform {
+        let (encoding, baby_steps) = (Encoding::at(2), BabySteps::below(BABIES));
+        LinearTransform::new(parameters, diagonals, SLOTS, encoding, baby_steps).unwrap()
+    }
+
+    /// The same transform, every diagonal of which is encoded by itself and in full.
+    fn in_full(transform: &LinearTransform, diagonals: &Diagonals) -> LinearTransform {
+        let (parameters, split) = (transform.parameters(), &transform.split);
+        let ring = parameters.ring();
+        let giant = |&step: &i64| {
+            let (mut babies, mut polys) = (Vec::new(), Vec::new());
+            for (&index, values) in diagonals.iter().filter(|each| split.steps(*each.0).0 == step) {
+                let mut values = values.clone();
+                values.rotate_right(step as usize);
+                let rounded = parameters.rounded(&values, &transform.encoding).unwrap();
+                let mut poly = ring.zero(transform.basis());
+                for (position, limb) in poly.limbs_mut() {
+                    let prime = &ring.primes[position];
+                    rounded.montgomery_residues(prime.modulus.q, limb).unwrap();
+                    prime.forward(limb);
+                }
+                babies.extend(split.baby_steps.binary_search(&split.steps(index).1));
+                polys.push(poly);
+            }
+            Giant::of_different(babies, Bundle::new(parameters.n(), transform.basis(), &polys))
+        };
+        let giants = split.giant_steps.iter().map(giant).collect();
+        LinearTransform { diagonals: Storage::Encoded(giants), ..transform.clone() }
+    }
+
+    #[test]
+    fn diagonals_that_repeat_are_stored_once_and_give_the_same_residues() {
+        let parameters = parameters();
+        let secret = SecretKey::generate(&parameters).unwrap();
+        let rotations = made(&parameters, &repeating(0..MANY, 1)).rotations();
+        let request = EvaluationKeysRequest {
+            rotations: rotations.into_iter().map(|rotation| (rotation, 2)).collect(),
+            ..Default::default()
+        };
+        let evaluator = Evaluator::new(secret.evaluation_keys(&request).unwrap());
+        let clear = parameters.encode_real(&[0.5; SLOTS], Encoding::at(2).within(1.0)).unwrap();
+        let a = secret.encrypt(&clear).unwrap();
+        for period in (0..=SLOTS.ilog2()).map(|bits| 1 << bits) {
+            for many in [false, true] {
+                let indices = 0..if many { MANY } else { 6 };
+                let diagonals = repeating(indices.clone(), period);
+                let transform = made(&parameters, &diagonals);
+                let limbs = transform.basis().len();
+                assert_eq!(transform.divides_baby_rotations(), many);
+                let words = (2 * period).max(32) * limbs * indices.count();
+                assert_eq!(transform.nbytes(), 4 * words);
+                let whole = in_full(&transform, &diagonals);
+                assert!(whole.nbytes() >= transform.nbytes());
+                let expected = evaluator.linear_transform(&a, &whole).unwrap();
+                assert_eq!(evaluator.linear_transform(&a, &transform).unwrap(), expected);
+                for index in 0..transform.split.giant_steps.len() {
+                    let words = transform.giant_words(index).unwrap();
+                    assert_eq!(words, whole.giant_words(index).unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn diagonals_of_a_giant_step_that_are_the_same_are_stored_once() {
+        let parameters = parameters();
+        let mut diagonals = repeating(0..8, 64);
+        let mask: Vec<Complex64> = diagonals[&0].clone();
+        diagonals.extend([1, 3, 6].map(|index| (index, mask.clone())));
+        let transform = made(&parameters, &diagonals);
+        // Of the first giant step those of index 0 and 2; four of the other.
+        assert_eq!(transform.nbytes(), 4 * 6 * 128 * transform.basis().len());
+        let full = in_full(&transform, &diagonals);
+        for index in 0..2 {
+            assert_eq!(transform.giant_words(index).unwrap(), full.giant_words(index).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_is_encoded_is_counted_before() {
+        let parameters = parameters();
+        let mut diagonals = repeating(0..8, 16);
+        diagonals.extend(repeating(5..6, SLOTS));
+        let transform = made(&parameters, &diagonals);
+        let (encoding, baby_steps) = (Encoding::at(2), BabySteps::below(BABIES));
+        let streamed =
+            LinearTransform::streamed(&parameters, &diagonals, SLOTS, encoding, baby_steps);
+        assert_eq!(streamed.unwrap().encoded_nbytes(), transform.nbytes());
     }
 }

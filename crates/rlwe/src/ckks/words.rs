@@ -54,7 +54,7 @@ impl LinearTransform {
             return Err(Error::InvalidArgument { operation, reason });
         }
         let giant = self.giant(index)?;
-        let polys = (0..giant.babies.len()).map(|diagonal| giant.diagonals.get(diagonal));
+        let polys = giant.places.iter().map(|&place| giant.diagonals.get(place));
         let words = polys.flat_map(|poly| poly.words().to_vec()).collect();
         Ok(DiagonalWords { babies: giant.babies.clone(), words })
     }

@@ -143,8 +143,17 @@ const BLOCK: usize = 1024;
 pub(crate) struct Giant {
     /// For each diagonal, the position of its baby step.
     pub(crate) babies: Vec<usize>,
-    /// Over Q P, or Q where baby rotations are divided, in Montgomery form.
+    /// For each diagonal, its place among the different ones.
+    pub(crate) places: Vec<usize>,
+    /// The different ones over Q P, or Q where baby rotations are divided, in Montgomery form.
     pub(crate) diagonals: Bundle,
+}
+
+impl Giant {
+    /// Of diagonals that are all different.
+    pub(crate) fn of_different(babies: Vec<usize>, diagonals: Bundle) -> Self {
+        Self { places: (0..babies.len()).collect(), babies, diagonals }
+    }
 }
 
 /// Writes tiles of every limb side by side, from `start` on until `to` is full.
@@ -169,10 +178,13 @@ fn sum_block(
 ) {
     let (modulus, tile) = (ring.modulus(position), TILE.min(ring.n()));
     let span = start..start + BLOCK.min(ring.n());
+    let most = giants.iter().map(|giant| giant.diagonals.count()).max().unwrap_or(0);
+    let mut residues = buffers::take(most * span.len());
     for (giant, [first, second]) in giants.iter().zip(row) {
-        let count = giant.babies.len();
         let terms = DiagonalTerms {
-            diagonals: &giant.diagonals.limb(position)[start * count..][..span.len() * count],
+            diagonals: giant.diagonals.residues(position, span.clone(), &mut residues),
+            diagonal_count: giant.diagonals.count(),
+            places: &giant.places,
             babies: &giant.babies,
             rotations,
             baby_count: rotations.len() / (2 * span.len()),
@@ -181,6 +193,7 @@ fn sum_block(
         let sums = [&mut first[span.clone()], &mut second[span.clone()]];
         inner_products::inner_product(modulus, terms, tile, sums);
     }
+    buffers::give(residues);
 }
 
 /// The sums of all giant steps modulo one prime, from both limbs of each baby rotation: block by
@@ -499,10 +512,9 @@ mod tests {
                 let diagonal = keys.galois_key(element, key, "test", String::new).unwrap();
                 let diagonals: Vec<Poly> =
                     (0..2).map(|place| diagonal.first_half(place).restrict(basis)).collect();
-                let giant = |babies: [usize; 2]| Giant {
-                    babies: babies.to_vec(),
-                    diagonals: Bundle::new(parameters.n(), basis, &diagonals),
-                };
+                let diagonals = Bundle::new(parameters.n(), basis, &diagonals);
+                let giant =
+                    |babies: [usize; 2]| Giant::of_different(babies.to_vec(), diagonals.clone());
                 let giants = [giant([0, 3]), giant([1, 2])];
                 let babies = keys.bundled_baby_steps(level, &polys, &steps, hoisting);
                 let expected = keys.inner_sums(&giants, &babies);

@@ -1,5 +1,7 @@
 //! Several polynomials side by side in memory.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::buffers;
@@ -15,10 +17,14 @@ pub(crate) const TILE: usize = 64;
 /// Inner products read as many polynomials at once as there are terms. Apart, their
 /// limbs lie a power of two of bytes from one another and evict each other from the
 /// few ways of a cache; together they are one stream.
+///
+/// Residues of polynomials in X^(N / words) stand N / words times in a row, and are stored once.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Bundle {
     basis: Basis,
     n: usize,
+    /// Of a limb: N, or where residues repeat fewer.
+    words: usize,
     count: usize,
     data: Vec<u32>,
 }
@@ -35,7 +41,7 @@ impl Bundle {
     /// these takes no other, and until then the system has not lent the rest.
     pub(crate) fn with_room(n: usize, basis: &Basis, polys: &[Poly], room: usize) -> Self {
         let data = buffers::take_empty(n * room * basis.len());
-        let mut bundle = Self { basis: basis.clone(), n, count: 0, data };
+        let mut bundle = Self { basis: basis.clone(), n, words: n, count: 0, data };
         bundle.refill(polys);
         bundle
     }
@@ -49,45 +55,48 @@ impl Bundle {
 
     /// `count` polynomials of any content, to be overwritten.
     pub(crate) fn unwritten(n: usize, basis: &Basis, count: usize) -> Self {
-        let data = buffers::take(n * count * basis.len());
-        Self { basis: basis.clone(), n, count, data }
+        Self::repeating((n, n), basis, count)
     }
 
-    /// The fewest words of a limb that [`Self::write`] takes.
-    pub(crate) fn least_words(n: usize) -> usize {
-        (n / TILE).max(SHORTEST)
+    /// [`Self::unwritten`] of residues that repeat, `words` of each limb.
+    pub(crate) fn repeating((n, words): (usize, usize), basis: &Basis, count: usize) -> Self {
+        let data = buffers::take(words * count * basis.len());
+        Self { basis: basis.clone(), n, words, count, data }
+    }
+
+    /// The fewest words of a limb: there are no shorter transforms.
+    pub(crate) fn least_words() -> usize {
+        SHORTEST
     }
 
     /// Overwrites as many polynomials as are given, from number `first` on.
     pub(crate) fn set(&mut self, first: usize, polys: &[Poly]) {
-        let (n, count) = (self.n, self.count);
+        let (tile, count) = (self.tile(), self.count);
         self.par_limbs_mut().shared().for_each(|(position, limb)| {
             let limbs: Vec<&[u32]> = polys.iter().map(|poly| poly.limb(position)).collect();
-            interleave(&limbs, first, (n, count), limb);
+            interleave(&limbs, first, (tile, count), limb);
         });
     }
 
     /// Overwrites `polys` polynomials, from number `first` on, limb by limb as these are made, in
     /// memory that is still cached when they are put where they belong.
     ///
-    /// `make` is given a position, the number of a polynomial counted from `first`, and N words,
-    /// of which it writes the first few and says how many: a power of two, no fewer than
-    /// [`Self::least_words`]. Each of them stands N / words times in a row.
+    /// `make` is given a position, the number of a polynomial counted from `first`, and the words
+    /// of a limb, which it writes.
     pub(crate) fn write(
         &mut self,
         first: usize,
         polys: usize,
-        make: impl Fn(usize, usize, &mut [u32]) -> Result<usize> + Sync,
+        make: impl Fn(usize, usize, &mut [u32]) -> Result<()> + Sync,
     ) -> Result<()> {
-        let (n, count) = (self.n, self.count);
+        let (words, tile, count) = (self.words, self.tile(), self.count);
         self.par_limbs_mut().shared().try_for_each(|(position, limb)| {
-            let mut made = buffers::take(n * polys);
-            let mut limbs = Vec::with_capacity(polys);
-            for (number, words) in made.chunks_exact_mut(n).enumerate() {
-                let written = make(position, number, words)?;
-                limbs.push(&words[..written]);
+            let mut made = buffers::take(words * polys);
+            for (number, words) in made.chunks_exact_mut(words).enumerate() {
+                make(position, number, words)?;
             }
-            interleave(&limbs, first, (n, count), limb);
+            let limbs: Vec<&[u32]> = made.chunks_exact(words).collect();
+            interleave(&limbs, first, (tile, count), limb);
             buffers::give(made);
             Ok(())
         })
@@ -97,7 +106,7 @@ impl Bundle {
     fn par_limbs_mut(
         &mut self,
     ) -> Source<impl IndexedParallelIterator<Item = (usize, &mut [u32])>> {
-        let limbs = parallel::chunks_mut(&mut self.data, (self.n * self.count).max(1));
+        let limbs = parallel::chunks_mut(&mut self.data, (self.words * self.count).max(1));
         parallel::over(self.basis.iter().collect::<Vec<usize>>()).zip(limbs)
     }
 
@@ -109,21 +118,49 @@ impl Bundle {
         self.count
     }
 
-    /// All polynomials modulo the prime at `position`, which must be in the basis.
+    /// Words of one polynomial that stand together: those of a tile of residues, or one that
+    /// several tiles repeat.
+    fn tile(&self) -> usize {
+        (TILE.min(self.n) * self.words / self.n).max(1)
+    }
+
+    /// The words of all polynomials modulo the prime at `position`, which must be in the basis.
     pub(crate) fn limb(&self, position: usize) -> &[u32] {
         let index = self.basis.find(position).expect("a prime of the basis");
-        let length = self.n * self.count;
+        let length = self.words * self.count;
         &self.data[index * length..(index + 1) * length]
+    }
+
+    /// Residues `span`, which are whole tiles, of all polynomials modulo the prime at `position`:
+    /// where they repeat written to `to`, which has room for all.
+    pub(crate) fn residues<'a>(
+        &'a self,
+        position: usize,
+        span: Range<usize>,
+        to: &'a mut [u32],
+    ) -> &'a [u32] {
+        let (limb, count) = (self.limb(position), self.count);
+        if self.words == self.n {
+            return &limb[span.start * count..span.end * count];
+        }
+        let to = &mut to[..span.len() * count];
+        let (tile, stored) = (TILE.min(self.n), self.tile());
+        let starts = span.step_by(tile);
+        for (start, to) in starts.zip(to.chunks_exact_mut((tile * count).max(1))) {
+            let first = start * self.words / self.n / stored * stored;
+            repeat_each(&limb[first * count..][..stored * count], to);
+        }
+        to
     }
 
     /// A copy of one polynomial.
     pub(crate) fn get(&self, index: usize) -> Poly {
-        let tile = TILE.min(self.n);
+        let (tile, times) = (self.tile(), self.n / self.words);
         let mut poly = Poly::unwritten(self.n, self.basis.clone());
         for (position, limb) in poly.limbs_mut() {
             let tiles = self.limb(position).chunks_exact(tile).skip(index).step_by(self.count);
-            for (to, from) in limb.chunks_exact_mut(tile).zip(tiles) {
-                to.copy_from_slice(from);
+            for (to, from) in limb.chunks_exact_mut(tile * times).zip(tiles) {
+                repeat_each(from, to);
             }
         }
         poly
@@ -141,13 +178,11 @@ impl Bundle {
 }
 
 /// Puts limbs of polynomials, from number `first` of `count` on, where their tiles stand among
-/// N `count` words: in the order of these, as memory is written fastest.
-fn interleave(limbs: &[&[u32]], first: usize, (n, count): (usize, usize), to: &mut [u32]) {
-    let tile = TILE.min(n);
+/// those of all: in the order of these, as memory is written fastest.
+fn interleave(limbs: &[&[u32]], first: usize, (tile, count): (usize, usize), to: &mut [u32]) {
     for (index, tiles) in to.chunks_exact_mut(tile * count).enumerate() {
         for (to, limb) in tiles.chunks_exact_mut(tile).skip(first).zip(limbs) {
-            let words = tile * limb.len() / n;
-            repeat_each(&limb[index * words..][..words], to);
+            to.copy_from_slice(&limb[index * tile..][..tile]);
         }
     }
 }
@@ -160,6 +195,9 @@ fn repeat_each(words: &[u32], to: &mut [u32]) {
         2 => repeat_each_times::<2>(words, to),
         4 => repeat_each_times::<4>(words, to),
         8 => repeat_each_times::<8>(words, to),
+        16 => repeat_each_times::<16>(words, to),
+        32 => repeat_each_times::<32>(words, to),
+        TILE => repeat_each_times::<TILE>(words, to),
         times => {
             to.chunks_exact_mut(times).zip(words).for_each(|(to, &word)| to.fill(word));
         }
@@ -176,7 +214,8 @@ impl Clone for Bundle {
     fn clone(&self) -> Self {
         let mut data = buffers::take(self.data.len());
         data.copy_from_slice(&self.data);
-        Self { basis: self.basis.clone(), n: self.n, count: self.count, data }
+        let (basis, n, words, count) = (self.basis.clone(), self.n, self.words, self.count);
+        Self { basis, n, words, count, data }
     }
 }
 

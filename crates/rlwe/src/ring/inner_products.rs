@@ -52,8 +52,12 @@ impl Terms for DigitTerms<'_> {
 /// Diagonals against the baby rotations of a ciphertext.
 #[derive(Clone, Copy)]
 pub(crate) struct DiagonalTerms<'a> {
-    /// A limb of a bundle of diagonals.
+    /// For each tile, every different diagonal.
     pub(crate) diagonals: &'a [u32],
+    /// Different diagonals.
+    pub(crate) diagonal_count: usize,
+    /// For each diagonal, where it stands among the different ones.
+    pub(crate) places: &'a [usize],
     /// For each diagonal, the baby rotation that it multiplies.
     pub(crate) babies: &'a [usize],
     /// For each tile, both halves of every baby rotation.
@@ -72,7 +76,8 @@ impl Terms for DiagonalTerms<'_> {
 
     #[inline(always)]
     fn left(&self, term: usize, tile: usize) -> &[u32] {
-        &self.diagonals[(tile * self.babies.len() + term) * self.tile..][..self.tile]
+        let place = tile * self.diagonal_count + self.places[term];
+        &self.diagonals[place * self.tile..][..self.tile]
     }
 
     #[inline(always)]
