@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -12,15 +12,15 @@ from cloakwork._native import WORD_BYTES, Parameters, ntt_seconds
 from cloakwork.plan.cost.measure import known
 from cloakwork.plan.cost.timing import rotation_seconds
 from cloakwork.programs.bsgs import split
-from cloakwork.programs.diagonals import SparseDiagonals
+from cloakwork.programs.equal_diagonals import period_of
 from cloakwork.programs.operations.bootstrapping import refreshes
-from cloakwork.programs.slots import Linear, SlotProgram, Vector
+from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.costs import Costs, LevelCosts, modelled_for, seconds_of
 from cloakwork.runtime.held_memory import HeldMemory
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.returning import Returning
 from cloakwork.runtime.schedule import sharing_transforms
-from cloakwork.schemes.encoded_cache import transform_bytes
+from cloakwork.schemes.encoded_cache import diagonal_limbs
 
 _TRANSFORMS = 20
 # What operations take of what the planner counts for them, as measured from N = 2^14 to 2^16. The
@@ -213,13 +213,6 @@ def modelled_seconds(program: SlotProgram, scheme: Any, kept: Collection[int] = 
     return [sum(seconds) for seconds in zip(*by_prime, strict=True)]
 
 
-def _period(diagonals: Mapping[int, Vector]) -> int:
-    """Slots after which diagonals repeat themselves, as far as it is known."""
-    if isinstance(diagonals, SparseDiagonals):
-        return diagonals.period
-    return len(next(iter(diagonals.values())))
-
-
 def seconds_with_kept(
     program: SlotProgram, parameters: Parameters, costs: Costs, kept: Collection[int]
 ) -> list[float]:
@@ -237,12 +230,11 @@ def seconds_with_kept(
             continue
         level, count = program.context(number).level, len(operation.diagonals)
         steps = split(operation.diagonals, program.slots, operation.baby_steps)
-        of_all = transform_bytes(parameters, steps, level, sharing[number])
-        limbs = of_all / (count * parameters.n * WORD_BYTES)
+        limbs = diagonal_limbs(parameters, steps, level, sharing[number])
         share = limbs / (parameters.prime_count(level) + special)
         each = encoded.at(level).diagonal
         if number not in kept:
-            each = costs.repeated_diagonal(level, parameters.slots / _period(operation.diagonals))
+            each = costs.repeated_diagonal(level, parameters.slots / period_of(operation.diagonals))
         if parameters.n >= _FROM_MEMORY:
             each += _MORE_FROM_MEMORY * costs.at(level).diagonal
         seconds[number] += count * (share * each - costs.at(level).diagonal)

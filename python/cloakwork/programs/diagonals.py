@@ -103,6 +103,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         "_given",
         "_pattern_of",
         "_patterns",
+        "_period",
         "_places",
         "_targets",
         "_weights",
@@ -176,6 +177,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
             self._weights, self._places = _stored(weights[order])
         # Their numbers as the program has them, some of which may be below 0.
         self._given = self.numbers
+        self._period: int | None = None
 
     def __getitem__(self, number: int) -> NDArray[np.float64]:
         place = int(np.searchsorted(self.numbers, number % self.slots))
@@ -255,8 +257,16 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
 
     @property
     def period(self) -> int:
-        """Slots after which all diagonals repeat themselves, as far as their patterns tell."""
-        return self._patterns.period(self.slots)
+        """Slots after which all diagonals repeat themselves.
+
+        Example:
+            >>> even = np.array([0, 2])
+            >>> SparseDiagonals(4, even, even).period, SparseDiagonals(4, even[:1], even[1:]).period
+            (2, 4)
+        """
+        if self._period is None:
+            self._period = self.native().period()
+        return self._period
 
     @property
     def nbytes(self) -> int:
@@ -327,6 +337,7 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         made._patterns = patterns
         made._pattern_of = pattern_of
         made._given = numbers
+        made._period = None
         return made
 
     def applied(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -105,25 +105,6 @@ class Patterns:
         places = np.repeat(targets.astype(np.int64), counts) + steps
         return places % slots
 
-    def period(self, slots: int) -> int:
-        """Slots after which whatever has one of these patterns repeats itself.
-
-        Example:
-            >>> [Patterns(np.array(each)).period(8) for each in ([0, 2, 4, 6], [0, 2, 4])]
-            [2, 8]
-        """
-        longest = 1
-        for steps in self:
-            stands = np.zeros(slots, dtype=np.bool_)
-            stands[steps] = True
-            period = slots
-            while period > longest and (
-                (stands[: period // 2] == stands[period // 2 : period]).all()
-            ):
-                period //= 2
-            longest = max(longest, period)
-        return longest
-
     @cached_property
     def native(self) -> _native.DiagonalPatterns | None:
         """The patterns as the engine takes them; None where every element stands alone."""

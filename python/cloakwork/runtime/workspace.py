@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from math import isqrt
+from math import ceil, isqrt
 
 from cloakwork._native import WORD_BYTES, Parameters, cached_bytes, threads
 from cloakwork.programs.bsgs import Split, split
+from cloakwork.programs.equal_diagonals import different_by_giant, period_of
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import (
     Bootstrap,
@@ -21,7 +22,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.schedule import sharing_transforms
-from cloakwork.schemes.encoded_cache import ciphertext_bytes, transform_bytes
+from cloakwork.schemes.encoded_cache import ciphertext_bytes, diagonal_limbs
 
 # Polynomials of two operands, a result and what is between.
 _OPERANDS = 8
@@ -101,15 +102,15 @@ class Workspace:
         Rotations are put side by side in memory a few at once.
         """
         steps, limbs = self._steps(operation, level, shared_by)
-        giants = Counter(number - number % steps.baby_steps for number in steps.numbers)
+        most = max(different_by_giant(operation.diagonals, steps.baby_steps).values())
+        words = most * self._parameters.diagonal_words(period_of(operation.diagonals))
         beside = 2 * min(_AT_ONCE, len(steps.baby) + 1)
-        self._apply(limbs, level, _polynomials(steps) + max(giants.values()), beside)
+        self._apply(limbs, level, _polynomials(steps) + ceil(words / self._parameters.n), beside)
 
     def _steps(self, operation: Linear, level: int, shared_by: int) -> tuple[Split, int]:
         """The steps of a transform, and the limbs of an encoded diagonal, which theirs are too."""
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
-        encoded = transform_bytes(self._parameters, steps, level, shared_by)
-        return steps, encoded // (len(steps.numbers) * self._parameters.n * WORD_BYTES)
+        return steps, diagonal_limbs(self._parameters, steps, level, shared_by)
 
     def _apply(self, limbs: int, level: int, polynomials: int, beside: int = 0) -> None:
         """Transforms of so many limbs may run beside each other, one on each thread."""

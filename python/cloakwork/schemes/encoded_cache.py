@@ -19,6 +19,7 @@ from cloakwork.base.itself import Itself
 from cloakwork.base.system_memory import physical_bytes
 from cloakwork.programs.bsgs import Split, split
 from cloakwork.programs.diagonals import SparseDiagonals as Sparse
+from cloakwork.programs.equal_diagonals import different_by_giant, period_of
 from cloakwork.programs.slots import Vector
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
@@ -49,8 +50,8 @@ def default_cache_bytes() -> int:
     return physical_bytes() // _SHARE
 
 
-def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by: int) -> int:
-    """Bytes of the encoded diagonals of a linear transform.
+def diagonal_limbs(parameters: Parameters, steps: Split, level: int, shared_by: int) -> int:
+    """Limbs of an encoded diagonal of a linear transform.
 
     Few diagonals have the limbs of the key-switching modulus, too; see the engine's transforms.
 
@@ -58,14 +59,36 @@ def transform_bytes(parameters: Parameters, steps: Split, level: int, shared_by:
         >>> from cloakwork.programs.bsgs import split
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> few, many = split(range(4), 512, 2), split(range(64), 512, 8)
-        >>> transform_bytes(p, few, 1, 1) == 4 * 1024 * p.key_prime_count * WORD_BYTES
+        >>> diagonal_limbs(p, few, 1, 1) == p.key_prime_count
         True
-        >>> transform_bytes(p, many, 1, 1) == 64 * 1024 * p.prime_count(1) * WORD_BYTES
+        >>> diagonal_limbs(p, many, 1, 1) == p.prime_count(1)
         True
     """
     baby, giant = len(steps.baby), len(steps.giant)
     count = len(steps.numbers)
-    return parameters.transform_bytes(level, count, baby, giant, shared_by=shared_by)
+    return parameters.limbs_of_diagonals(level, count, baby, giant, shared_by=shared_by)
+
+
+def transform_bytes(
+    parameters: Parameters, diagonals: _Diagonals, steps: Split, level: int, shared_by: int
+) -> int:
+    """Bytes of the encoded diagonals of a linear transform.
+
+    Those that repeat themselves take as many words as differ, and equal ones of a giant step are
+    stored once.
+
+    Example:
+        >>> import numpy as np
+        >>> from cloakwork.programs.bsgs import split
+        >>> p = Parameters(levels=1, log_n=10, insecure=True)
+        >>> alternating = {0: np.tile([1.0, 0.5], 256), 1: np.tile([0.5, 1.0], 256)}
+        >>> limbs = p.key_prime_count
+        >>> transform_bytes(p, alternating, split([0, 1], 512, 2), 1, 1) == 2 * 32 * limbs * 4
+        True
+    """
+    words = parameters.diagonal_words(period_of(diagonals))
+    words *= sum(different_by_giant(diagonals, steps.baby_steps).values())
+    return words * diagonal_limbs(parameters, steps, level, shared_by) * WORD_BYTES
 
 
 def native_diagonals(diagonals: _Diagonals) -> Mapping[int, Vector] | SparseDiagonals:
@@ -117,7 +140,7 @@ class TransformCache:
             if key in self._made:
                 return self._made[key]
             steps = split(diagonals, self._parameters.slots, baby_steps)
-            needed = transform_bytes(self._parameters, steps, level, shared_by)
+            needed = transform_bytes(self._parameters, diagonals, steps, level, shared_by)
             fits = self.nbytes + needed <= self._budget
             if fits:
                 self.nbytes += needed
@@ -134,6 +157,8 @@ class TransformCache:
         if fits:
             with self._changing:
                 self._made[key] = transform
+                # Diagonals of one giant step may repeat themselves sooner than those of another.
+                self.nbytes += transform.nbytes - needed
         return transform
 
 

@@ -33,7 +33,8 @@ REFRESHING = Refreshing(BootstrappingParameters(8, insecure=True))
 
 def encoded(parameters: Parameters, diagonals: int, level: int) -> int:
     """Bytes of a transform of `program`, encoded."""
-    return transform_bytes(parameters, split(range(diagonals), parameters.slots, 4), level, 1)
+    vectors = {d: d + np.arange(float(parameters.slots)) for d in range(diagonals)}
+    return transform_bytes(parameters, vectors, split(vectors, parameters.slots, 4), level, 1)
 
 
 def program(*diagonals: int) -> SlotProgram:
@@ -41,7 +42,7 @@ def program(*diagonals: int) -> SlotProgram:
     builder = Builder("transforms", SLOTS)
     value = builder.append(Input("x", PARAMETERS.levels))
     for number, count in enumerate(diagonals):
-        vectors = {d: np.full(SLOTS, 1.0 + d + 100 * number) for d in range(count)}
+        vectors = {d: np.arange(float(SLOTS)) + d + 100.0 * number for d in range(count)}
         value = builder.append(Rescale(builder.append(Linear(value, vectors, 4))))
     builder.append(Output(value))
     return builder.finish()
@@ -103,10 +104,10 @@ def bootstrapped() -> SlotProgram:
     slots = REFRESHING.chain.slots
     builder = Builder("refreshed", slots)
     value = builder.append(Input("x", levels[0] + 1))
-    ones = {d: np.full(slots, 1.0 + d) for d in range(8)}
-    value = builder.append(Rescale(builder.append(Linear(value, ones, 4))))
+    vectors = {d: 1.0 + d + np.arange(float(slots)) for d in range(8)}
+    value = builder.append(Rescale(builder.append(Linear(value, vectors, 4))))
     value = builder.append(Bootstrap(value, *levels))
-    value = builder.append(Rescale(builder.append(Linear(value, ones, 4))))
+    value = builder.append(Rescale(builder.append(Linear(value, vectors, 4))))
     builder.append(Output(value))
     return builder.finish()
 

@@ -267,6 +267,12 @@ impl Bootstrapping {
         self.0.transforms().map(ckks::LinearTransform::encoded_nbytes).sum()
     }
 
+    /// Bytes of the diagonals on a device, which has every word of every one.
+    #[getter]
+    fn whole_nbytes(&self) -> usize {
+        self.0.transforms().map(ckks::LinearTransform::whole_nbytes).sum()
+    }
+
     /// Bytes in memory.
     #[getter]
     fn nbytes(&self) -> usize {

@@ -85,6 +85,11 @@ impl SparseDiagonals {
         engine::run(py, make).map(Self)
     }
 
+    /// Slots after which all diagonals repeat themselves.
+    fn period(&self, py: Python<'_>) -> PyResult<usize> {
+        engine::run(py, || Ok(self.0.period()))
+    }
+
     fn __repr__(&self) -> String {
         format!("SparseDiagonals({} diagonals)", self.0.len())
     }

@@ -100,7 +100,7 @@ impl Parameters {
         self.0.matching_scale(level.0, scale.0).map_err(|error| errors::refusal(py, &error))
     }
 
-    /// Bytes of the encoded diagonals of a linear transform.
+    /// Limbs of an encoded diagonal of a linear transform.
     ///
     /// Args:
     ///     level: The level of the ciphertexts.
@@ -109,7 +109,7 @@ impl Parameters {
     ///     giant_steps: The giant steps that rotate.
     ///     shared_by: Transforms that share the baby steps; see `LinearTransform`.
     #[pyo3(signature = (level, diagonals, baby_steps, giant_steps, *, shared_by))]
-    fn transform_bytes(
+    fn limbs_of_diagonals(
         &self,
         py: Python<'_>,
         level: Number<usize>,
@@ -119,8 +119,13 @@ impl Parameters {
         shared_by: Number<usize>,
     ) -> PyResult<usize> {
         let steps = (baby_steps.0, giant_steps.0);
-        let found = self.0.transform_bytes(level.0, diagonals.0, steps, shared_by.0);
+        let found = self.0.limbs_of_diagonals(level.0, diagonals.0, steps, shared_by.0);
         found.map_err(|error| errors::refusal(py, &error))
+    }
+
+    /// Words of a limb of an encoded diagonal that repeats itself after `period` slots.
+    fn diagonal_words(&self, period: Number<usize>) -> usize {
+        self.0.diagonal_words(period.0)
     }
 
     /// Bytes in memory of the keys for raising the modulus, as bootstrapping does.

@@ -117,6 +117,35 @@ impl SparseDiagonals {
         self.spans.len()
     }
 
+    /// Slots after which all diagonals repeat themselves.
+    ///
+    /// ```
+    /// use rlwe::ckks::SparseDiagonals;
+    /// let numbers = vec![0.5, -1.0];
+    /// let made = SparseDiagonals::new(4, &[0], &[2], vec![1, 3], vec![0, 0], numbers)?;
+    /// assert_eq!(made.period(), 2);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn period(&self) -> usize {
+        let mut longest = 1;
+        for &index in self.spans.keys() {
+            longest = longest.max(once(&self.filled(index, 0)).len());
+            if longest == self.slots {
+                break;
+            }
+        }
+        longest
+    }
+
+    /// Every slot of a diagonal that is rotated to the right.
+    fn filled(&self, index: i64, step: usize) -> Wiped<f64> {
+        let mut values = Wiped::new(0.0, self.slots);
+        for (slot, value) in self.elements.within(self.spans[&index].clone(), self.slots) {
+            values[(slot + step) % self.slots] += value;
+        }
+        values
+    }
+
     /// Whether there are no diagonals.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
@@ -139,7 +168,8 @@ impl Elements {
     /// Whether some elements are the same as others.
     fn are_same(&self, first: Range<usize>, second: Range<usize>) -> bool {
         let are_same = |of: &[u32]| of[first.clone()] == of[second.clone()];
-        are_same(&self.places)
+        let number = |element| self.numbers[self.places[element] as usize];
+        first.clone().map(number).eq(second.clone().map(number))
             && are_same(&self.targets)
             && self.pattern_of.as_deref().is_none_or(are_same)
     }
@@ -245,11 +275,7 @@ impl Numbers {
                 Values::Complex(values)
             }
             Self::Sparse(diagonals) => {
-                let mut values = Wiped::new(0.0, diagonals.slots);
-                let span = diagonals.spans[&index].clone();
-                for (slot, value) in diagonals.elements.within(span, diagonals.slots) {
-                    values[(slot + step) % diagonals.slots] += value;
-                }
+                let values = diagonals.filled(index, step);
                 Values::Real(Wiped::collect(once(&values).iter().copied()))
             }
         }

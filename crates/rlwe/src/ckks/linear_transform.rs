@@ -211,7 +211,7 @@ impl LinearTransform {
         let different: Vec<Values> =
             values.map(|index| numbers.values(index, step as usize)).collect();
         let longest = different.iter().map(Values::len).max().unwrap_or(0);
-        let words = (2 * longest).max(Bundle::least_words());
+        let words = self.parameters().diagonal_words(longest);
         Members { babies, places, different, words }
     }
 
@@ -309,6 +309,11 @@ impl LinearTransform {
         let members = self.split.giant_steps.iter().map(|&step| self.members(numbers, step));
         let words: usize = members.map(|members| members.words * members.different.len()).sum();
         self.basis().len() * words * size_of::<u32>()
+    }
+
+    /// Bytes of the diagonals with every word of every one, as a device has them.
+    pub fn whole_nbytes(&self) -> usize {
+        self.diagonals() * self.basis().len() * self.parameters().n() * size_of::<u32>()
     }
 
     /// The coefficient deviation of what rotating by a baby step adds.

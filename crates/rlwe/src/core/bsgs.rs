@@ -14,7 +14,7 @@ use crate::ring::automorphism::Automorphism;
 use crate::ring::buffers;
 use crate::ring::bundle::{Bundle, TILE};
 use crate::ring::inner_products::{self, DiagonalTerms};
-use crate::ring::poly::{Basis, Poly, Ring};
+use crate::ring::poly::{Basis, Poly, Ring, SHORTEST};
 
 /// Modulo what the products of diagonals and baby rotations add up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,13 +235,13 @@ impl Parameters {
         Hoisting::Double
     }
 
-    /// Bytes of a transform's diagonals, encoded: so many at a level, by so many baby and giant
+    /// Limbs of an encoded diagonal of a transform: of so many at a level, by so many baby and giant
     /// steps that rotate, the former [shared](BabySteps::shared_by) by some transforms.
     ///
     /// # Errors
     /// [`Error::LevelMismatch`](crate::Error::LevelMismatch) for a level that the chain does not
     /// have.
-    pub fn transform_bytes(
+    pub fn limbs_of_diagonals(
         &self,
         level: usize,
         diagonals: usize,
@@ -250,8 +250,19 @@ impl Parameters {
     ) -> Result<usize> {
         self.check_level(level, "size a linear transform")?;
         let hoisting = self.hoisting(level, diagonals, steps, shared_by);
-        let basis = self.basis_of_products(level, hoisting);
-        Ok(diagonals.saturating_mul(basis.len() * self.n() * size_of::<u32>()))
+        Ok(self.basis_of_products(level, hoisting).len())
+    }
+
+    /// Words of a limb of an encoded diagonal that repeats itself after so many slots.
+    ///
+    /// ```
+    /// use rlwe::ckks::{Parameters, ParametersLiteral};
+    /// let parameters = Parameters::new(ParametersLiteral::default())?;
+    /// assert_eq!(parameters.diagonal_words(512), 1024);
+    /// # Ok::<(), rlwe::Error>(())
+    /// ```
+    pub fn diagonal_words(&self, period: usize) -> usize {
+        period.saturating_mul(2).max(SHORTEST).min(self.n())
     }
 
     /// The primes that diagonals and baby rotations have.

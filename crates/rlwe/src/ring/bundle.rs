@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::buffers;
-use super::poly::{Basis, Poly, SHORTEST};
+use super::poly::{Basis, Poly};
 use crate::Result;
 use crate::parallel::{self, Source};
 
@@ -62,11 +62,6 @@ impl Bundle {
     pub(crate) fn repeating((n, words): (usize, usize), basis: &Basis, count: usize) -> Self {
         let data = buffers::take(words * count * basis.len());
         Self { basis: basis.clone(), n, words, count, data }
-    }
-
-    /// The fewest words of a limb: there are no shorter transforms.
-    pub(crate) fn least_words() -> usize {
-        SHORTEST
     }
 
     /// Overwrites as many polynomials as are given, from number `first` on.

@@ -68,7 +68,7 @@ def process_memory(
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
         >>> memory = process_memory(SlotProgram("", 512, operations, (None,) * 4), p, 10**9)
-        >>> memory.numbers, memory.layers == transform_bytes(p, split([0], 512, 1), 1, 1)
+        >>> memory.numbers, memory.layers == p.diagonal_words(1) * p.prime_count(1) * WORD_BYTES
         (4096, True)
     """
     held = held_memory(program, parameters, refreshing)
@@ -106,7 +106,7 @@ def kept_transforms(
         >>> p = Parameters(levels=1, log_n=10, insecure=True)
         >>> operations = (Input("x", 1), Linear(0, {0: np.ones(512)}, 1), Rescale(1), Output(2))
         >>> program = SlotProgram("", 512, operations, (None,) * 4)
-        >>> [*kept_transforms(program, p, 10**9)], [*kept_transforms(program, p, 1000)]
+        >>> [*kept_transforms(program, p, 10**9)], [*kept_transforms(program, p, 100)]
         ([1], [])
     """
     held = bootstrap_memory(program, refreshing)
@@ -117,7 +117,7 @@ def kept_transforms(
         if isinstance(operation, Linear):
             level = program.context(number).level
             steps = split(operation.diagonals, program.slots, operation.baby_steps)
-            needed = transform_bytes(parameters, steps, level, shared_by)
+            needed = transform_bytes(parameters, operation.diagonals, steps, level, shared_by)
             if taken + needed <= kept:
                 found[number] = needed
                 taken += needed

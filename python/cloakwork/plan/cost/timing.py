@@ -191,7 +191,7 @@ class _Timing:
 
     def diagonals(self, numbers: Sequence[int]) -> dict[int, Vector]:
         """Diagonals of a linear transform."""
-        return dict.fromkeys(numbers, self._vector)
+        return {number: np.roll(self._vector, number) for number in numbers}
 
 
 def _products(timing: _Timing, besides: float, addition: float) -> dict[str, float]:

@@ -50,11 +50,7 @@ from cloakwork.schemes.device.cache import DeviceCache
 from cloakwork.schemes.device.devices import OpenDevice, open_device
 from cloakwork.schemes.device.recorded_runs import RecordedRuns, give_up_recordings
 from cloakwork.schemes.device.staying import give_up
-from cloakwork.schemes.encoded_cache import (
-    ciphertext_bytes,
-    native_diagonals,
-    transform_bytes,
-)
+from cloakwork.schemes.encoded_cache import ciphertext_bytes, diagonal_limbs, native_diagonals
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
 
@@ -205,8 +201,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
                 steps = split(diagonals, self.parameters.slots, baby_steps)
                 babies = len(steps.baby) + 1
                 streamed = min(babies, len(steps.numbers))
-                nbytes = transform_bytes(self.parameters, steps, level, together)
-                limbs = nbytes // (len(steps.numbers) * self.parameters.n * WORD_BYTES)
+                limbs = diagonal_limbs(self.parameters, steps, level, together)
                 return self._tables.transform_working_bytes(level, babies, streamed, limbs)
             case Polynomial(coefficients=coefficients, basis=basis):
                 return self._tables.polynomial_bytes(self._fresh(level), coefficients, basis)
@@ -366,7 +361,7 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
         """The circuit, whose diagonals stay on the device where there is space."""
         if self._circuit is None:
             refreshing = self._made_refreshing()
-            nbytes = refreshing.encoded_bytes + _TABLE_BYTES * len(refreshing.transforms)
+            nbytes = refreshing.circuit.whole_nbytes + _TABLE_BYTES * len(refreshing.transforms)
             if self._fits(nbytes):
                 self._circuit = self._tables.send_bootstrapping(refreshing.circuit)
                 self._cache.reserve(nbytes)
@@ -414,7 +409,8 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
             shared_by=shared_by,
         )
         steps = split(diagonals, self.parameters.slots, baby_steps)
-        nbytes = transform_bytes(self.parameters, steps, level, shared_by) + _TABLE_BYTES
+        limbs = diagonal_limbs(self.parameters, steps, level, shared_by) * len(steps.numbers)
+        nbytes = limbs * self.parameters.n * WORD_BYTES + _TABLE_BYTES
         if not self._fits(nbytes):
             return self._tables.stream_transform(made)
         sent = self._tables.send_transform(made)
