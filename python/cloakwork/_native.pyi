@@ -533,8 +533,10 @@ class Evaluator:
     def linear_transform(
         self, ciphertext: Ciphertext, transform: LinearTransform
     ) -> Ciphertext: ...
-    def linear_transforms(
-        self, ciphertext: Ciphertext, transforms: Sequence[LinearTransform]
+    def linear_transform_sums(
+        self,
+        ciphertexts: Sequence[Ciphertext],
+        sums: Sequence[Sequence[tuple[int, LinearTransform]]],
     ) -> list[Ciphertext]: ...
     def polynomial(
         self,

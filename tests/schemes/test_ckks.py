@@ -105,6 +105,16 @@ def _shared_transforms(builder: Builder, x: int, _: int) -> int:
     return _rescaled(builder, first)
 
 
+def _summed_transforms(builder: Builder, x: int, y: int) -> int:
+    """Two values into two results: few diagonals and many, so that some are divided sooner."""
+    few, many = ({d: np.roll(C, d) / 64 for d in range(count)} for count in (6, 48))
+    first, second = (
+        builder.append(Add(*(builder.append(Linear(*each)) for each in terms)))
+        for terms in (((x, few, 16), (y, many, 16)), ((x, many, 16), (y, few, 16)))
+    )
+    return builder.append(Sub(_rescaled(builder, first), _rescaled(builder, second)))
+
+
 STEPS: dict[str, tuple[int, Step]] = {
     "add": (0, lambda b, x, y: b.append(Add(x, y))),
     "add constant": (0, lambda b, x, _: b.append(Add(x, b.append(Constant(C))))),
@@ -125,6 +135,7 @@ STEPS: dict[str, tuple[int, Step]] = {
     "linear by fours": (1, lambda b, x, _: _rescaled(b, b.append(Linear(x, DIAGONALS, 4)))),
     "linear by fives": (1, lambda b, x, _: _rescaled(b, b.append(Linear(x, DIAGONALS, 5)))),
     "transforms that share their baby steps": (1, _shared_transforms),
+    "transforms that share their giant steps": (1, _summed_transforms),
     "sum of products": (
         1,
         lambda b, x, y: _rescaled(

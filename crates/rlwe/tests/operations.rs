@@ -5,7 +5,7 @@ use rlwe::Error;
 use rlwe::ckks::{
     BabySteps, Ciphertext, Complex64, Diagonals, Encoding, Evaluator, Flooding, LinearTransform,
     Parameters, ParametersLiteral, Plaintext, Polynomial, PolynomialBasis, SparseDiagonals, Split,
-    inner_sum_rotations,
+    TransformTerms, inner_sum_rotations,
 };
 use rlwe::keys::{EvaluationKeysRequest, SecretKey};
 
@@ -334,9 +334,56 @@ impl Bench {
         let alone: Vec<Ciphertext> = (transforms.iter())
             .map(|each| self.evaluator.linear_transform(&a, each).unwrap())
             .collect();
-        let transforms: Vec<&LinearTransform> = transforms.iter().collect();
-        assert_eq!(self.evaluator.linear_transforms(&a, &transforms).unwrap(), alone);
-        assert_eq!(self.evaluator.linear_transforms(&a, &[]).unwrap(), []);
+        let terms: Vec<_> = transforms.iter().map(|each| [(0, each)]).collect();
+        let terms: Vec<&TransformTerms<'_>> = terms.iter().map(|term| &term[..]).collect();
+        assert_eq!(self.evaluator.linear_transform_sums(&[&a], &terms).unwrap(), alone);
+        assert_eq!(self.evaluator.linear_transform_sums(&[&a], &[]).unwrap(), []);
+        for refused in [vec![], vec![(1, &transforms[0])]] {
+            let made = self.evaluator.linear_transform_sums(&[&a], &[&refused]);
+            assert!(matches!(made, Err(Error::InvalidArgument { .. })));
+        }
+    }
+
+    /// Sums of transforms that are divided sooner and later, of giant steps in common and not.
+    fn sums_of_transforms(&self, level: usize) {
+        let numbers = &mut Numbers(level as u64 + 13);
+        let vectors: Vec<_> = (0..2).map(|_| numbers.vector(self.slots)).collect();
+        let encrypted: Vec<_> = vectors.iter().map(|each| self.encrypt(each, level)).collect();
+        let encoding = Encoding { level, scale: None, bound: None };
+        let many = many_diagonals(self.slots);
+        let indices = [&DIAGONALS[..], &many, &many, &DIAGONALS];
+        let diagonals: Vec<Diagonals> = (indices.iter())
+            .map(|each| each.iter().map(|&d| (d, numbers.vector(self.slots))).collect())
+            .collect();
+        let steps = BabySteps::below(FEW_BABY_STEPS);
+        let transforms: Vec<LinearTransform> = (diagonals.iter().enumerate())
+            .map(|(index, each)| {
+                let make = [LinearTransform::new, LinearTransform::streamed][index % 2];
+                make(&self.parameters, each, self.slots, encoding, steps).unwrap()
+            })
+            .collect();
+        let sums = [[(0, 0), (1, 1)], [(0, 2), (1, 3)]];
+        let terms = sums.map(|terms| terms.map(|(place, index)| (place, &transforms[index])));
+        let ciphertexts: Vec<&Ciphertext> = encrypted.iter().collect();
+        let made =
+            self.evaluator.linear_transform_sums(&ciphertexts, &[&terms[0], &terms[1]]).unwrap();
+        for (made, terms) in made.iter().zip(sums) {
+            let apart = terms.map(|(place, index)| {
+                self.evaluator.linear_transform(&encrypted[place], &transforms[index]).unwrap()
+            });
+            let added = self.evaluator.add(&apart[0], &apart[1]).unwrap();
+            assert_eq!(made.estimate(), added.estimate());
+            let number = |slot: usize| {
+                let of_term = |(place, index): (usize, usize)| -> Complex64 {
+                    let (x, slots) = (&vectors[place], self.slots as i64);
+                    let each = diagonals[index].iter();
+                    each.map(|(d, v)| v[slot] * x[(slot as i64 + d).rem_euclid(slots) as usize])
+                        .sum()
+                };
+                terms.map(of_term).iter().sum()
+            };
+            self.check("sum of transforms", made, &(0..self.slots).map(number).collect::<Vec<_>>());
+        }
     }
 
     fn polynomials(&self, level: usize) {
@@ -368,6 +415,7 @@ impl Bench {
                 self.transforms(level);
                 self.sparse_transforms(level);
                 self.transforms_together(level);
+                self.sums_of_transforms(level);
             }
         }
         let bottom = self.encrypt(&Numbers(1).vector(self.slots), 0);

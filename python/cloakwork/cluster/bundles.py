@@ -61,24 +61,25 @@ def bundles(program: SlotProgram, plan: Schedule) -> list[Bundle]:
     # The bundle of each value that is made of rotated products alone, and so may be joined.
     of_products: dict[int, int] = {}
     for task, values in enumerate(plan.tasks):
-        operation = program.operations[values[0]]
+        operations = [program.operations[value] for value in values]
         makers = {of_products.get(value, -1) for value in plan.operands[task]}
-        if _follows(operation, makers):
+        if _follows(operations, makers):
             (place,) = makers
         else:
             place = len(together)
             together.append([])
         together[place].append(task)
         state = program.states[values[0]]
-        if state.products or state.sums or _follows(operation, makers):
+        if state.products or state.sums or _follows(operations, makers):
             of_products.update(dict.fromkeys(values, place))
     results = frozenset(plan.outputs)
     return [_bundle(program, plan, results, tasks) for tasks in together]
 
 
-def _follows(operation: Operation, makers: set[int]) -> bool:
-    """Whether an operation on values of these bundles is done with them."""
-    return len(makers) == 1 and -1 not in makers and isinstance(operation, _FOLLOWERS)
+def _follows(operations: Sequence[Operation], makers: set[int]) -> bool:
+    """Whether the operations of a task on values of these bundles are done with them."""
+    follow = all(isinstance(each, _FOLLOWERS) for each in operations)
+    return follow and len(makers) == 1 and -1 not in makers
 
 
 def _bundle(

@@ -220,7 +220,7 @@ def seconds_with_kept(
 
     A diagonal takes as long as it has limbs; costs are those of one with all limbs of the
     key-switching modulus, which those of a transform of many diagonals lack. One that repeats
-    itself is encoded sooner. Baby rotations that transforms share are made once.
+    itself is encoded sooner.
     """
     encoded, sharing = costs.kept(), sharing_transforms(program)
     seconds = seconds_of(program, costs)
@@ -238,6 +238,4 @@ def seconds_with_kept(
         if parameters.n >= _FROM_MEMORY:
             each += _MORE_FROM_MEMORY * costs.at(level).diagonal
         seconds[number] += count * (share * each - costs.at(level).diagonal)
-        saved = len(steps.baby) * costs.at(level).baby_step
-        seconds[number] -= saved * (1 - 1 / sharing[number])
     return seconds

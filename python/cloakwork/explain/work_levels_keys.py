@@ -13,6 +13,7 @@ from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.held_memory import bootstrap_memory
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.profile import Profile
+from cloakwork.runtime.shared_rotations import shared_rotations
 
 WIDTH = 100
 _NO_BREAK = "\u00a0"
@@ -20,10 +21,16 @@ _SHORT_PIECE = 60
 
 
 def counted_operations(program: SlotProgram, numbers: Iterable[int] | None = None) -> Counter[str]:
-    """How often a program, or these operations of it, does each costly thing."""
+    """How often a program, or these operations of it, does each costly thing.
+
+    Rotations that linear transforms share count once.
+    """
     found: Counter[str] = Counter()
+    shared = shared_rotations(program)
     for number in range(len(program.operations)) if numbers is None else numbers:
         found.update(program.operations[number].counts(program.context(number)))
+        if number in shared:
+            found["rotation"] -= shared[number].rotations
     return found
 
 

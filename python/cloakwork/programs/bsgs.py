@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +65,31 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
     )
 
 
+def baby_steps_of(diagonals: Iterable[int], baby_steps: int) -> frozenset[int]:
+    """The baby steps of diagonals, the one by 0 among them if there is any.
+
+    Example:
+        >>> sorted(baby_steps_of([0, 1, 5, -3], 4))
+        [0, 1]
+    """
+    return frozenset(np.unique(_array_of(diagonals) % baby_steps).tolist())
+
+
+def sharing_babies(transforms: Iterable[tuple[Hashable, Iterable[int], int]]) -> list[int]:
+    """For each of some transforms how many of them share its baby rotations, itself among them.
+
+    Args:
+        transforms: The value that each transforms, its diagonals and its number of baby steps.
+
+    Example:
+        >>> sharing_babies([("x", [0, 1], 2), ("y", [0, 1], 2), ("x", [2, 3], 2), ("x", [0], 2)])
+        [2, 1, 2, 1]
+    """
+    shared = [(value, steps, baby_steps_of(each, steps)) for value, each, steps in transforms]
+    sharing = Counter(shared)
+    return [sharing[each] for each in shared]
+
+
 def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTED) -> Split:
     """The split of least cost whose baby steps are a power of two times a spacing.
 
@@ -82,8 +109,50 @@ def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTE
         >>> cheapest_split([6 * i - 255 * j for i in range(20) for j in range(7)], 8192).rotations
         25
     """
-    numbers = np.unique(_array_of(diagonals) % slots)
-    return _cheapest(numbers.tobytes(), slots, hoisted)
+    numbers = np.unique(_array_of(diagonals) % slots).tobytes()
+    return _cheapest(_Blocks(numbers, (numbers,), (numbers,)), slots, hoisted)[0]
+
+
+def cheapest_common_split(
+    blocks: Mapping[tuple[int, int], Iterable[int]],
+    slots: int,
+    hoisted: float = HOISTED,
+) -> tuple[Split, float]:
+    """The split of least cost for transforms of several values into several sums, and the cost.
+
+    Transforms of one value share its baby steps, and those that are summed the giant steps of the
+    sum; so the more values are summed the fewer the baby steps.
+
+    Args:
+        blocks: The diagonals of each transform, by the numbers of its operand and its sum.
+        slots: The slots of every value.
+        hoisted: What a baby step costs, in giant steps.
+
+    Returns:
+        The split of the diagonals of all transforms, each of which has those of its own.
+
+    Example:
+        >>> cheapest_common_split({(0, 0): range(64)}, 64)[0].baby_steps
+        8
+        >>> many = {(value, 0): range(64) for value in range(64)}
+        >>> cheapest_common_split(many, 64)[0].baby_steps
+        1
+    """
+    of_operands: dict[int, list[NDArray[np.int64]]] = {}
+    of_sums: dict[int, list[NDArray[np.int64]]] = {}
+    for (operand, total), diagonals in blocks.items():
+        numbers = _array_of(diagonals) % slots
+        of_operands.setdefault(operand, []).append(numbers)
+        of_sums.setdefault(total, []).append(numbers)
+    operands, sums = (
+        tuple(_union(each) for each in parts.values()) for parts in (of_operands, of_sums)
+    )
+    everything = _union([np.frombuffer(each, dtype=np.int64) for each in sums])
+    return _cheapest(_Blocks(everything, operands, sums), slots, hoisted)
+
+
+def _union(numbers: Sequence[NDArray[np.int64]]) -> bytes:
+    return np.unique(np.concatenate(numbers)).tobytes()
 
 
 def _array_of(diagonals: Iterable[int]) -> NDArray[np.int64]:
@@ -92,19 +161,28 @@ def _array_of(diagonals: Iterable[int]) -> NDArray[np.int64]:
     return np.fromiter(diagonals, dtype=np.int64)
 
 
+class _Blocks(NamedTuple):
+    """Diagonals of all transforms, of those of each operand, and of those of each sum."""
+
+    all: bytes
+    operands: tuple[bytes, ...]
+    sums: tuple[bytes, ...]
+
+
 @lru_cache(maxsize=4096)
-def _cheapest(numbers: bytes, slots: int, hoisted: float) -> Split:
-    tried = _tried(numbers, slots)
+def _cheapest(blocks: _Blocks, slots: int, hoisted: float) -> tuple[Split, float]:
+    tried = _tried(blocks, slots)
     costs = hoisted * tried.babies + tried.giants - tried.stays
     # The first of the cheapest.
-    width, way = tried.ways[int(np.argmin(costs))]
-    counted = _countings(np.frombuffer(numbers, dtype=np.int64), slots, width)[way]
-    return split(counted, slots, width)
+    best = int(np.argmin(costs))
+    width, way = tried.ways[best]
+    counted = _countings(np.frombuffer(blocks.all, dtype=np.int64), slots, width)[way]
+    return split(counted, slots, width), float(costs[best])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Splits:
-    """Splits of some diagonals, whatever rotations cost.
+    """Splits of the diagonals of some transforms, whatever rotations cost.
 
     Args:
         ways: Their widths, and the place of each among the countings of its width.
@@ -121,21 +199,47 @@ class _Splits:
 
 # Levels differ in what rotations cost, and ask for the same transforms.
 @lru_cache(maxsize=1024)
-def _tried(numbers: bytes, slots: int) -> _Splits:
-    found = np.frombuffer(numbers, dtype=np.int64)
+def _tried(blocks: _Blocks, slots: int) -> _Splits:
+    found = np.frombuffer(blocks.all, dtype=np.int64)
     widths = {
         spacing << bits
         for spacing in _spacings(found, slots)
         for bits in range((slots // spacing).bit_length())
     }
+    parts = [
+        (_places(found, part), blocks.operands.count(part), blocks.sums.count(part))
+        for part in {*blocks.operands, *blocks.sums}
+    ]
     ways: list[tuple[int, int]] = []
     steps: list[tuple[int, int, int]] = []
     for width in sorted(widths):
         for way, counted in enumerate(_countings(found, slots, width)):
             ways.append((width, way))
-            steps.append(_steps(counted, slots, width))
+            steps.append(_steps_of_parts(counted, parts, slots, width))
     babies, giants, stays = np.array(steps).T
     return _Splits(ways, babies, giants, stays)
+
+
+def _places(numbers: NDArray[np.int64], part: bytes) -> NDArray[np.int64] | slice:
+    """Where some of the numbers stand among all."""
+    found = np.frombuffer(part, dtype=np.int64)
+    return slice(None) if len(found) == len(numbers) else np.searchsorted(numbers, found)
+
+
+def _steps_of_parts(
+    counted: NDArray[np.int64],
+    parts: Sequence[tuple[NDArray[np.int64] | slice, int, int]],
+    slots: int,
+    width: int,
+) -> tuple[int, int, int]:
+    """The `_steps` of parts of diagonals, those of so many operands and of so many sums."""
+    babies = giants = stays = 0
+    for part, operands, sums in parts:
+        of_one, rotating, still = _steps(counted[part], slots, width)
+        babies += operands * of_one
+        giants += sums * rotating
+        stays += sums * still
+    return babies, giants, stays
 
 
 def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:

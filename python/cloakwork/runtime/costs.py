@@ -27,6 +27,7 @@ from cloakwork.programs.slots import (
     Sub,
 )
 from cloakwork.runtime.schedule import degrees
+from cloakwork.runtime.shared_rotations import Shared, shared_rotations
 
 # A diagonal that is encoded already takes one inner product: this share of one that is not.
 _KEPT_SHARE = 0.1
@@ -261,11 +262,13 @@ def comparable(parameters: Parameters) -> Costs:
 def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
     """What each operation of a program takes, in the unit of the costs.
 
-    The first rotation of a value pays for what further rotations of it share. Products pay
+    The first rotation of a value pays for what further rotations of it share, and the first of
+    linear transforms that are made together for the rotations that others have of it. Products pay
     for their relinearisation where it is due; see `runtime.schedule`. Inputs, constants and
     outputs take nothing: a constant is paid for where it is used.
     """
     degree = degrees(program)
+    shared = shared_rotations(program)
     rotated: set[int] = set()
     seconds: list[float] = []
     for number, operation in enumerate(program.operations):
@@ -273,10 +276,19 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
         if isinstance(operation, Rotate) and operation.operand in rotated:
             seconds.append(costs.at(context.level).hoisted_rotation)
             continue
-        seconds.append(operation_seconds(operation, context, degree, number, costs))
+        taken = operation_seconds(operation, context, degree, number, costs)
+        if number in shared:
+            taken -= _saved(shared[number], costs.at(context.level))
+        seconds.append(taken)
         if isinstance(operation, Rotate):
             rotated.add(operation.operand)
     return seconds
+
+
+def _saved(shared: Shared, prices: LevelCosts) -> float:
+    """What a transform does not take where others made with it do."""
+    steps = shared.baby * prices.baby_step + shared.giant * prices.giant_step
+    return steps + prices.linear * shared.ends
 
 
 def operation_seconds(

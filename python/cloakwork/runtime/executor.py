@@ -10,9 +10,11 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from cloakwork import _native
 from cloakwork.base.arguments import integer, optional
+from cloakwork.base.itself import Itself
 from cloakwork.base.progress import Bar, work_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
+    Add,
     Constant,
     Linear,
     Operation,
@@ -24,8 +26,9 @@ from cloakwork.programs.slots import (
 from cloakwork.runtime.memory import LiveValues, Stored
 from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
+from cloakwork.runtime.transform_groups import sums_among
 from cloakwork.runtime.workers import work_on_threads
-from cloakwork.schemes.base import Backend, Leveled, Scheme
+from cloakwork.schemes.base import Backend, Leveled, Scheme, Transform
 
 
 class _Live(Leveled, Stored, Protocol):
@@ -311,12 +314,16 @@ def _bounded(
     backend: Backend[W],
     bounds: Sequence[float | None],
 ) -> Sequence[W]:
-    """The values of one task, with what is known of their size."""
-    known = [bounds[number] for number in numbers]
-    return [
-        value if bound is None else backend.bounded(value, bound)
-        for value, bound in zip(made, known, strict=True)
-    ]
+    """The values of one task, with what is known of their size.
+
+    One that stands for several has the bound of the first.
+    """
+    found: dict[Itself[W], W] = {}
+    for number, value in zip(numbers, made, strict=True):
+        if Itself(value) not in found:
+            bound = bounds[number]
+            found[Itself(value)] = value if bound is None else backend.bounded(value, bound)
+    return [found[Itself(value)] for value in made]
 
 
 def _made(
@@ -329,6 +336,8 @@ def _made(
     """The values of one task."""
     operation = program.operations[numbers[0]]
     if len(numbers) > 1:
+        if isinstance(operation, Linear | Add):
+            return _summed_transforms(numbers, program, backend, values)
         return _made_together([program.operations[number] for number in numbers], backend, values)
     if numbers[0] in plan.lazy_products:
         left, right = operation.operands
@@ -347,18 +356,34 @@ def _made_together(
             return [value for each in rescaled for value in (each, each)]
         case [PairedBootstrap(operand=left, other=right, level=level), _]:
             return backend.bootstrap_pair(values[left], values[right], level)
-        case [Linear(operand=operand), *_]:
-            linear = [each for each in operations if isinstance(each, Linear)]
-            transforms = [(each.diagonals, each.baby_steps) for each in linear]
-            return backend.linear_many(values[operand], transforms)
         case [Rotate(operand=operand), *_]:
             steps = [rotation.steps for rotation in operations if isinstance(rotation, Rotate)]
             return backend.rotate_many(values[operand], steps)
         case _:
             raise AssertionError(
-                "only rotations, linear transforms, switches that are rescaled, or two bootstraps "
-                "are done together"
+                "only rotations, switches that are rescaled, or two bootstraps are done together"
             )
+
+
+def _summed_transforms(
+    numbers: Sequence[int], program: SlotProgram, backend: Backend[W], values: Values[W]
+) -> Sequence[W]:
+    """The values of transforms that are made together: a sum stands for all that it is made by."""
+    sums = sums_among(program, numbers)
+    places: dict[int, int] = {}
+
+    def term(number: int) -> tuple[int, Transform]:
+        linear = program.operations[number]
+        assert isinstance(linear, Linear)
+        place = places.setdefault(linear.operand, len(places))
+        return place, (linear.diagonals, linear.baby_steps)
+
+    terms = [[term(number) for number in each.transforms] for each in sums]
+    made = backend.linear_sums([values[operand] for operand in places], terms)
+    by_number = {
+        number: value for each, value in zip(sums, made, strict=True) for number in each.members
+    }
+    return [by_number[number] for number in numbers]
 
 
 class Values(Protocol[V_co]):

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
+from cloakwork.programs.bsgs import sharing_babies
 from cloakwork.programs.slots import (
     Constant,
     Input,
@@ -19,13 +20,10 @@ from cloakwork.programs.slots import (
     SlotProgram,
     SwitchProduct,
 )
+from cloakwork.runtime.transform_groups import LONGEST_GROUP, transform_groups
 
-# Rotations or transforms of one value that are made at once, and products: each holds a value until
-# it is due.
+# Rotations of one value that are made at once, and products: each holds a value until it is due.
 _LARGEST_GROUP = 32
-# Operations by which one of a group is made before it is due, at most: no more values than these
-# can be in memory beyond those that the program itself keeps.
-_LONGEST_GROUP = 128
 
 
 def hoisting_groups(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
@@ -70,7 +68,7 @@ class _Groups:
         if (
             group is None
             or len(group) >= _LARGEST_GROUP * len(numbers)
-            or numbers[-1] - group[0] >= _LONGEST_GROUP
+            or numbers[-1] - group[0] >= LONGEST_GROUP
         ):
             group = self._open[shared] = []
             self._all.append(group)
@@ -82,29 +80,6 @@ class _Groups:
         return [tuple(group) for group in self._all]
 
 
-def shared_transforms(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
-    """The linear transforms of one value that are made together: they share its baby rotations.
-
-    Those over reals that have the same baby steps, in groups such as `hoisting_groups`.
-
-    Example:
-        >>> import numpy as np
-        >>> near, far = {0: np.ones(8), 1: np.ones(8)}, {4: np.ones(8), 5: np.ones(8)}
-        >>> operations = (Input("x", 1), Linear(0, near, 4), Linear(0, far, 4), Linear(0, far, 8))
-        >>> shared_transforms(SlotProgram("", 8, operations, (None,) * 4))
-        ((1, 2),)
-    """
-    if program.numbers != "real":
-        return ()
-    groups = _Groups()
-    for number, operation in enumerate(program.operations):
-        if isinstance(operation, Linear):
-            steps = frozenset(each % operation.baby_steps for each in operation.diagonals)
-            if any(steps):
-                groups.add((operation.operand, operation.baby_steps, steps), number)
-    return tuple(group for group in groups.made if len(group) > 1)
-
-
 def sharing_transforms(program: SlotProgram) -> dict[int, int]:
     """For each linear transform how many share its baby rotations, itself among them.
 
@@ -114,12 +89,13 @@ def sharing_transforms(program: SlotProgram) -> dict[int, int]:
         >>> sharing_transforms(SlotProgram("", 8, operations, (None,) * 4))
         {1: 2, 3: 2, 2: 1}
     """
-    return {
-        number: len(numbers)
-        for numbers in schedule(program).tasks
-        for number in numbers
-        if isinstance(program.operations[number], Linear)
-    }
+    sharing: dict[int, int] = {}
+    for numbers in schedule(program).tasks:
+        taken = ((number, program.operations[number]) for number in numbers)
+        transforms = {number: each for number, each in taken if isinstance(each, Linear)}
+        values = ((each.operand, each.diagonals, each.baby_steps) for each in transforms.values())
+        sharing.update(zip(transforms, sharing_babies(values), strict=True))
+    return sharing
 
 
 def rescaled_products(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
@@ -251,7 +227,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         number: group
         for group in (
             *hoisting_groups(program),
-            *shared_transforms(program),
+            *transform_groups(program),
             *rescaled_products(program),
             *bootstrap_pairs(program),
         )
@@ -271,10 +247,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         group = groups.get(number, (number,))
         if isinstance(operation, Input | Constant) or number != group[0]:
             continue
-        values = {sources[operand] for operand in operation.operands}
-        encrypted = tuple(
-            value for value in values if not isinstance(program.operations[value], Constant)
-        )
+        encrypted = _operands(program, group, sources)
         for value in encrypted:
             users.setdefault(value, []).append(len(tasks))
         tasks.append(group)
@@ -298,6 +271,15 @@ def _scheduled(program: SlotProgram) -> Schedule:
         found,
         frozenset(lazy),
     )
+
+
+def _operands(
+    program: SlotProgram, group: Sequence[int], sources: Sequence[int]
+) -> tuple[int, ...]:
+    """The encrypted values that a group works on, but does not make."""
+    used = {operand for number in group for operand in program.operations[number].operands}
+    values = {sources[operand] for operand in used.difference(group)}
+    return tuple(value for value in values if not isinstance(program.operations[value], Constant))
 
 
 def degrees(program: SlotProgram) -> tuple[int, ...]:

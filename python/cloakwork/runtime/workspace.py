@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from math import ceil, isqrt
 
 from cloakwork._native import WORD_BYTES, Parameters, cached_bytes, threads
@@ -22,6 +23,7 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.runtime.memory import predicted_peak_bytes
 from cloakwork.runtime.schedule import sharing_transforms
+from cloakwork.runtime.transform_groups import sums_among, transform_groups
 from cloakwork.schemes.encoded_cache import ciphertext_bytes, diagonal_limbs
 
 # Polynomials of two operands, a result and what is between.
@@ -30,6 +32,21 @@ _OPERANDS = 8
 _AT_ONCE = 16
 # Of a linear transform, what is not rotated: operand, first sum and result.
 _UNROTATED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _TransformTask:
+    """With what others a transform is made.
+
+    Args:
+        task: A number of the task, the same for all that are made in it.
+        shared_by: Transforms that share its baby rotations, itself among them.
+        held: Giant steps of the sums of the task that are not yet rotated.
+    """
+
+    task: int
+    shared_by: int
+    held: int
 
 
 class Workspace:
@@ -55,7 +72,7 @@ class Workspace:
         self._slots = slots
         self._special = parameters.key_prime_count - parameters.prime_count(parameters.levels)
         self._kept: Counter[int] = Counter()
-        self._transforms: dict[int, list[int]] = {}
+        self._transforms: dict[int, dict[int, int]] = {}
         self._in_use = 0
         self._of_values = 0
 
@@ -87,37 +104,41 @@ class Workspace:
         levels = {state.level for state in program.states if state.level is not None}
         self._of_values = sum(map(peak_bytes_at, levels)) - predicted_peak_bytes(program, bytes_at)
 
-    def kept_transform(self, operation: Linear, level: int, shared_by: int) -> None:
+    def kept_transform(self, operation: Linear, level: int, together: _TransformTask) -> None:
         """Two polynomials for each step of a transform that stays encoded between runs.
 
         Rotations that are shared are put side by side in memory a few at once.
         """
-        steps, limbs = self._steps(operation, level, shared_by)
-        beside = 2 * min(_AT_ONCE, len(steps.baby) + 1) if shared_by > 1 else 0
-        self._apply(limbs, level, _polynomials(steps), beside)
+        steps, limbs = self._steps(operation, level, together.shared_by)
+        beside = 2 * min(_AT_ONCE, len(steps.baby) + 1) if together.shared_by > 1 else 0
+        self._apply(limbs, level, together, _polynomials(steps), beside)
 
-    def streamed_transform(self, operation: Linear, level: int, shared_by: int) -> None:
+    def streamed_transform(self, operation: Linear, level: int, together: _TransformTask) -> None:
         """Two polynomials for each step, and the diagonals of a giant step, encoded for it.
 
         Rotations are put side by side in memory a few at once.
         """
-        steps, limbs = self._steps(operation, level, shared_by)
+        steps, limbs = self._steps(operation, level, together.shared_by)
         most = max(different_by_giant(operation.diagonals, steps.baby_steps).values())
         words = most * self._parameters.diagonal_words(period_of(operation.diagonals))
         beside = 2 * min(_AT_ONCE, len(steps.baby) + 1)
-        self._apply(limbs, level, _polynomials(steps) + ceil(words / self._parameters.n), beside)
+        polynomials = _polynomials(steps) + ceil(words / self._parameters.n)
+        self._apply(limbs, level, together, polynomials, beside)
 
     def _steps(self, operation: Linear, level: int, shared_by: int) -> tuple[Split, int]:
         """The steps of a transform, and the limbs of an encoded diagonal, which theirs are too."""
         steps = split(operation.diagonals, self._slots, operation.baby_steps)
         return steps, diagonal_limbs(self._parameters, steps, level, shared_by)
 
-    def _apply(self, limbs: int, level: int, polynomials: int, beside: int = 0) -> None:
-        """Transforms of so many limbs may run beside each other, one on each thread."""
-        transforms = self._transforms.setdefault(limbs, [])
-        transforms.append(polynomials)
+    def _apply(
+        self, limbs: int, level: int, together: _TransformTask, polynomials: int, beside: int
+    ) -> None:
+        """Tasks of transforms of so many limbs may run beside each other, one on each thread."""
+        tasks = self._transforms.setdefault(limbs, {})
+        needed_by_task = polynomials + 2 * together.held
+        tasks[together.task] = max(tasks.get(together.task, 0), needed_by_task)
         needed = self._switching(level, threads())
-        needed[limbs] += beside + sum(sorted(transforms)[-threads() :])
+        needed[limbs] += beside + sum(sorted(tasks.values())[-threads() :])
         # Sums of giant steps, one on each thread.
         needed[self._extended(level)] += 2 * (threads() + 1)
         self._use(needed)
@@ -179,6 +200,30 @@ def _polynomials(steps: Split) -> int:
     return 2 * (len(steps.baby) + len(steps.giant) + 2)
 
 
+def _together(program: SlotProgram) -> dict[int, _TransformTask]:
+    """For each transform with what others it is made."""
+    found = {
+        number: _TransformTask(number, shared_by, 0)
+        for number, shared_by in sharing_transforms(program).items()
+    }
+    for group in transform_groups(program):
+        sums = sums_among(program, group)
+        held = sum(_giants(program, each.transforms) for each in sums if len(each.transforms) > 1)
+        for number in {*group} & found.keys():
+            found[number] = _TransformTask(group[0], found[number].shared_by, held)
+    return found
+
+
+def _giants(program: SlotProgram, transforms: Sequence[int]) -> int:
+    """How many giant steps a sum of transforms has at the most."""
+    giants = {0}
+    for number in transforms:
+        linear = program.operations[number]
+        assert isinstance(linear, Linear)
+        giants.update(split(linear.diagonals, program.slots, linear.baby_steps).giant)
+    return len(giants)
+
+
 def workspace_of(
     program: SlotProgram,
     parameters: Parameters,
@@ -203,7 +248,7 @@ def workspace_of(
     """
     workspace = Workspace(parameters, program.slots)
     workspace.values(program)
-    sharing = sharing_transforms(program)
+    together = _together(program)
     for number, operation in enumerate(program.operations):
         # A constant stands at no level.
         levels = [state.level for state in program.context(number).states]
@@ -211,9 +256,9 @@ def workspace_of(
             case Bootstrap() if refreshing is not None:
                 workspace.bootstrap(refreshing)
             case Linear() if number in kept:
-                workspace.kept_transform(operation, levels[0] or 0, sharing[number])
+                workspace.kept_transform(operation, levels[0] or 0, together[number])
             case Linear():
-                workspace.streamed_transform(operation, levels[0] or 0, sharing[number])
+                workspace.streamed_transform(operation, levels[0] or 0, together[number])
             case Polynomial():
                 workspace.powers(operation, levels[0] or 0)
                 workspace.switch(levels[0] or 0)

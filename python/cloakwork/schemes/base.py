@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,7 @@ from cloakwork.errors import (
     MissingKeyError,
     NoiseBudgetError,
 )
+from cloakwork.programs.bsgs import sharing_babies
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements, required_keys
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Input, Output, SlotProgram, State
@@ -45,6 +47,19 @@ V = TypeVar("V", bound=Leveled)
 
 # The diagonals of a linear transform, and its baby steps.
 Transform: TypeAlias = tuple[Mapping[int, NDArray[Any]], int]
+# A sum of transforms: the place of the value that each transforms, and the transform.
+TransformTerms: TypeAlias = Sequence[tuple[int, Transform]]
+
+
+def sharing_of(sums: Sequence[TransformTerms]) -> list[int]:
+    """For each term of some sums how many share its baby rotations; see `bsgs.sharing_babies`.
+
+    Example:
+        >>> ones = np.ones(4)
+        >>> sharing_of([[(0, ({1: ones}, 2)), (1, ({1: ones}, 2))], [(0, ({3: ones}, 2))]])
+        [2, 1, 2]
+    """
+    return sharing_babies((place, *transform) for terms in sums for place, transform in terms)
 
 
 class Sums(tuple[Any, ...]):
@@ -81,7 +96,7 @@ class Backend(Protocol[V]):
 
     Some are the same in a cheaper way: `multiply_lazily` leaves the product to be
     relinearised by the rescale or rotation that follows, `rotate_many` makes several
-    rotations of one value and `linear_many` several linear transforms,
+    rotations of one value and `linear_sums` sums of linear transforms,
     `switch_products_and_rescale` does one operation after the other for several rotations, and
     `bootstrap_pair` refreshes two values.
     Several threads call the methods at once.
@@ -139,9 +154,23 @@ class Backend(Protocol[V]):
     def linear(self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int) -> V:
         """The sum over d of diagonals[d] * rotate(value, d)."""
 
-    def linear_many(self, value: V, transforms: Sequence[Transform]) -> Sequence[V]:
-        """The linear transforms by each of these, of which all have the same baby steps."""
-        return [self.linear(value, *each) for each in transforms]
+    def shared_linear(
+        self, value: V, diagonals: Mapping[int, NDArray[Any]], baby_steps: int, shared_by: int
+    ) -> V:
+        """`linear` of a value whose baby rotations so many transforms share, itself among them."""
+        return self.linear(value, diagonals, baby_steps)
+
+    def linear_sums(self, values: Sequence[V], sums: Sequence[TransformTerms]) -> Sequence[V]:
+        """The sums of linear transforms, which share the rotations of values and of sums."""
+        sharing = iter(sharing_of(sums))
+        made: list[V] = []
+        for terms in sums:
+            each = [
+                self.shared_linear(values[place], *transform, next(sharing))
+                for place, transform in terms
+            ]
+            made.append(reduce(self.add, each))
+        return made
 
     def polynomial(self, value: V, coefficients: Sequence[float], basis: Basis) -> V:
         """A polynomial of every slot, rescaled as often as its degree asks."""

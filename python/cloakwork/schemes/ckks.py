@@ -22,6 +22,7 @@ from cloakwork._native import (
     CkksEstimate,
     EvaluationKeys,
     Evaluator,
+    LinearTransform,
     Parameters,
     PublicKey,
     RekeyingKey,
@@ -39,7 +40,16 @@ from cloakwork.programs.slots import (
     State,
     Vector,
 )
-from cloakwork.schemes.base import Backend, Decrypted, Flooding, Sums, Transform, levels_of
+from cloakwork.schemes.base import (
+    Backend,
+    Decrypted,
+    Flooding,
+    Sums,
+    Transform,
+    TransformTerms,
+    levels_of,
+    sharing_of,
+)
 from cloakwork.schemes.ckks_estimates import CkksEstimates
 from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.device.backend import CkksDeviceBackend
@@ -154,14 +164,22 @@ class CkksBackend(Backend[Ciphertext]):
     def linear(
         self, value: Ciphertext, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> Ciphertext:
-        return self.linear_many(value, [(diagonals, baby_steps)])[0]
+        return self.linear_sums([value], [[(0, (diagonals, baby_steps))]])[0]
 
-    def linear_many(self, value: Ciphertext, transforms: Sequence[Transform]) -> list[Ciphertext]:
-        made = [
-            self.transforms.of(diagonals, value.level, value.scale, baby_steps, len(transforms))
-            for diagonals, baby_steps in transforms
-        ]
-        return self._evaluator.linear_transforms(value, made)
+    def linear_sums(
+        self, values: Sequence[Ciphertext], sums: Sequence[TransformTerms]
+    ) -> list[Ciphertext]:
+        sharing = iter(sharing_of(sums))
+
+        def encoded(place: int, transform: Transform) -> tuple[int, LinearTransform]:
+            value, (diagonals, baby_steps) = values[place], transform
+            made = self.transforms.of(
+                diagonals, value.level, value.scale, baby_steps, next(sharing)
+            )
+            return place, made
+
+        made = [[encoded(*term) for term in terms] for terms in sums]
+        return self._evaluator.linear_transform_sums(values, made)
 
     def polynomial(
         self, value: Ciphertext, coefficients: Sequence[float], basis: Basis

@@ -14,7 +14,7 @@ from cloakwork._native import Bootstrapping, CkksEstimate, LinearTransform, Para
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Basis, Vector
-from cloakwork.schemes.base import Backend, Sums, Transform
+from cloakwork.schemes.base import Backend, Sums
 from cloakwork.schemes.encoded_cache import native_diagonals
 
 
@@ -79,25 +79,25 @@ class CkksEstimates(Backend[CkksEstimate]):
     def linear(
         self, value: CkksEstimate, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> CkksEstimate:
-        return self.linear_many(value, [(diagonals, baby_steps)])[0]
+        return self.shared_linear(value, diagonals, baby_steps, 1)
 
-    def linear_many(
-        self, value: CkksEstimate, transforms: Sequence[Transform]
-    ) -> list[CkksEstimate]:
-        return [
-            value.linear_transform(
-                LinearTransform.streamed(
-                    self._parameters,
-                    native_diagonals(diagonals),
-                    slots=value.slots,
-                    level=value.level,
-                    scale=self._parameters.matching_scale(value.level, value.scale),
-                    baby_steps=baby_steps,
-                    shared_by=len(transforms),
-                )
-            )
-            for diagonals, baby_steps in transforms
-        ]
+    def shared_linear(
+        self,
+        value: CkksEstimate,
+        diagonals: Mapping[int, Vector],
+        baby_steps: int,
+        shared_by: int,
+    ) -> CkksEstimate:
+        transform = LinearTransform.streamed(
+            self._parameters,
+            native_diagonals(diagonals),
+            slots=value.slots,
+            level=value.level,
+            scale=self._parameters.matching_scale(value.level, value.scale),
+            baby_steps=baby_steps,
+            shared_by=shared_by,
+        )
+        return value.linear_transform(transform)
 
     def polynomial(
         self, value: CkksEstimate, coefficients: Sequence[float], basis: Basis

@@ -43,7 +43,6 @@ from cloakwork.schemes.base import (
     ReadLimits,
     SlotScheme,
     Sums,
-    Transform,
     levels_of,
     require_slots,
 )
@@ -154,9 +153,6 @@ class ClearBackend(Backend[ClearVector]):
         self, value: ClearVector, diagonals: Mapping[int, Vector], baby_steps: int
     ) -> ClearVector:
         return self.shared_linear(value, diagonals, baby_steps, 1)
-
-    def linear_many(self, value: ClearVector, transforms: Sequence[Transform]) -> list[ClearVector]:
-        return [self.shared_linear(value, *each, len(transforms)) for each in transforms]
 
     @_outgrowing
     def shared_linear(

@@ -147,16 +147,24 @@ impl Evaluator {
         engine::run(py, || self.0.linear_transform(a, transform)).map(Ciphertext)
     }
 
-    /// Several linear transforms, which share rotations by the same baby steps.
-    fn linear_transforms(
+    /// Sums of linear transforms, which share rotations by the same baby steps and giant steps.
+    ///
+    /// Args:
+    ///     ciphertexts: Of one level.
+    ///     sums: For each sum its terms: the place of the ciphertext that is transformed, and the
+    ///         transform.
+    fn linear_transform_sums(
         &self,
         py: Python<'_>,
-        ciphertext: Bound<'_, Ciphertext>,
-        transforms: Vec<Bound<'_, LinearTransform>>,
+        ciphertexts: Vec<Bound<'_, Ciphertext>>,
+        sums: Vec<Vec<(Number<usize>, Bound<'_, LinearTransform>)>>,
     ) -> PyResult<Vec<Ciphertext>> {
-        let a = &ciphertext.get().0;
-        let transforms: Vec<_> = transforms.iter().map(|each| &each.get().0).collect();
-        let made = engine::run(py, || self.0.linear_transforms(a, &transforms))?;
+        let ciphertexts: Vec<_> = ciphertexts.iter().map(|a| &a.get().0).collect();
+        let sums: Vec<Vec<_>> = (sums.iter())
+            .map(|terms| terms.iter().map(|(place, each)| (place.0, &each.get().0)).collect())
+            .collect();
+        let sums: Vec<&ckks::TransformTerms<'_>> = sums.iter().map(Vec::as_slice).collect();
+        let made = engine::run(py, || self.0.linear_transform_sums(&ciphertexts, &sums))?;
         Ok(made.into_iter().map(Ciphertext).collect())
     }
 

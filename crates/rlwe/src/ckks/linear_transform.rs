@@ -75,7 +75,7 @@ struct Members {
     words: usize,
 }
 
-const APPLY: &str = "apply a linear transform";
+pub(super) const APPLY: &str = "apply a linear transform";
 
 impl LinearTransform {
     /// Encodes the diagonals of a transform of vectors of `slots` slots, for ciphertexts at
@@ -237,7 +237,7 @@ impl LinearTransform {
     }
 
     /// Whether both are sums of the same rotations of a ciphertext.
-    fn shares_babies_with(&self, other: &Self) -> bool {
+    pub(super) fn shares_babies_with(&self, other: &Self) -> bool {
         self.hoisting == other.hoisting && self.split.baby_steps == other.split.baby_steps
     }
 
@@ -370,45 +370,8 @@ impl Evaluator {
         Ok(self.divided_by_special(a, estimate, &total))
     }
 
-    /// Several [linear transforms](Self::linear_transform) of one ciphertext, the same by less work:
-    /// those that have the same baby steps share the rotations by them.
-    ///
-    /// # Errors
-    /// As [`Self::linear_transform`].
-    pub fn linear_transforms(
-        &self,
-        a: &Ciphertext,
-        transforms: &[&LinearTransform],
-    ) -> Result<Vec<Ciphertext>> {
-        self.check(a, APPLY)?;
-        let estimates: Vec<Estimate> = (transforms.iter())
-            .map(|transform| a.estimate.linear_transform(transform))
-            .collect::<Result<_>>()?;
-        let mut made: Vec<Option<Ciphertext>> = transforms.iter().map(|_| None).collect();
-        for (first, &transform) in transforms.iter().enumerate() {
-            if made[first].is_some() {
-                continue;
-            }
-            let alike: Vec<usize> = (first..transforms.len())
-                .filter(|&index| transforms[index].shares_babies_with(transform))
-                .collect();
-            let babies = match &alike[..] {
-                [_] => None,
-                _ => Some(self.rotated_by_babies(a, transform)?),
-            };
-            for index in alike {
-                let total = match &babies {
-                    None => self.transformed(a, transforms[index])?,
-                    Some(babies) => self.transformed_by(a, transforms[index], babies)?,
-                };
-                made[index] = Some(self.divided_by_special(a, estimates[index].clone(), &total));
-            }
-        }
-        Ok(made.into_iter().flatten().collect())
-    }
-
     /// P times the transform of a ciphertext, divided by P.
-    fn divided_by_special(
+    pub(super) fn divided_by_special(
         &self,
         a: &Ciphertext,
         estimate: Estimate,
@@ -424,38 +387,53 @@ impl Evaluator {
         a: &Ciphertext,
         transform: &LinearTransform,
     ) -> Result<[Poly; 2]> {
+        let sums = self.giant_sums(a, transform, None)?;
+        let keys = self.keys.steps(&transform.split.giant_steps, a.level(), APPLY)?;
+        Ok(self.keys.giant_steps(a.level(), sums, &keys, transform.hoisting))
+    }
+
+    /// For each giant step of a transform the sum of its diagonals times baby rotations: those
+    /// given, or where there are none those made for it alone.
+    pub(super) fn giant_sums(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+        babies: Option<&Bundle>,
+    ) -> Result<Vec<[Poly; 2]>> {
+        if let Some(babies) = babies {
+            return self.sums_by_babies(transform, babies);
+        }
         let Storage::Encoded(giants) = &transform.diagonals else {
-            return self.transformed_by(a, transform, &self.rotated_by_babies(a, transform)?);
+            return self.sums_by_babies(transform, &self.rotated_by_babies(a, transform)?);
         };
-        let (keys, split, hoisting) = (&self.keys, &transform.split, transform.hoisting);
-        let babies = keys.steps(&split.baby_steps, a.level(), APPLY)?;
-        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
-        let sums = keys.sums_of_diagonals(a.level(), &a.polys, &babies, giants, hoisting);
-        Ok(keys.giant_steps(a.level(), sums, &giant_keys, hoisting))
+        let steps = self.keys.steps(&transform.split.baby_steps, a.level(), APPLY)?;
+        let hoisting = transform.hoisting;
+        Ok(self.keys.sums_of_diagonals(a.level(), &a.polys, &steps, giants, hoisting))
     }
 
     /// The rotations of a ciphertext by the baby steps of a transform.
-    fn rotated_by_babies(&self, a: &Ciphertext, transform: &LinearTransform) -> Result<Bundle> {
+    pub(super) fn rotated_by_babies(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Bundle> {
         let (keys, hoisting) = (&self.keys, transform.hoisting);
         let steps = keys.steps(&transform.split.baby_steps, a.level(), APPLY)?;
         Ok(keys.bundled_baby_steps(a.level(), &a.polys, &steps, hoisting))
     }
 
-    /// [`Self::transformed`], given the rotations by its baby steps.
-    fn transformed_by(
+    /// [`Self::giant_sums`], given the rotations by baby steps.
+    fn sums_by_babies(
         &self,
-        a: &Ciphertext,
         transform: &LinearTransform,
         babies: &Bundle,
-    ) -> Result<[Poly; 2]> {
-        let (keys, split) = (&self.keys, &transform.split);
-        let giant_keys = keys.steps(&split.giant_steps, a.level(), APPLY)?;
-        let mut sums = Vec::with_capacity(split.giant_steps.len());
-        for index in 0..split.giant_steps.len() {
+    ) -> Result<Vec<[Poly; 2]>> {
+        let mut sums = Vec::with_capacity(transform.split.giant_steps.len());
+        for index in 0..transform.split.giant_steps.len() {
             let giant = transform.giant(index)?;
-            sums.extend(keys.inner_sums(std::slice::from_ref(&*giant), babies));
+            sums.extend(self.keys.inner_sums(std::slice::from_ref(&*giant), babies));
         }
-        Ok(keys.giant_steps(a.level(), sums, &giant_keys, transform.hoisting))
+        Ok(sums)
     }
 }
 

@@ -25,6 +25,7 @@ mod rekeying;
 mod rotated_products;
 mod rotation;
 pub mod rounding;
+mod transform_sums;
 mod weighted_sums;
 mod words;
 
@@ -50,4 +51,5 @@ pub use polynomial::{Arithmetic, OnEstimates, Polynomial, PolynomialBasis, evalu
 pub use rotated_products::RotatedProducts;
 pub use rotation::inner_sum_rotations;
 pub use rustfft::num_complex::Complex64;
+pub use transform_sums::TransformTerms;
 pub use words::{DiagonalWords, KeyWords};

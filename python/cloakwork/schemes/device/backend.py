@@ -45,7 +45,7 @@ from cloakwork.programs.slots import (
     SwitchProduct,
     Vector,
 )
-from cloakwork.schemes.base import Backend, Sums, Transform
+from cloakwork.schemes.base import Backend, Sums
 from cloakwork.schemes.device.cache import DeviceCache
 from cloakwork.schemes.device.devices import OpenDevice, open_device
 from cloakwork.schemes.device.recorded_runs import RecordedRuns, give_up_recordings
@@ -298,17 +298,14 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def linear(
         self, value: DeviceCiphertext, diagonals: _Diagonals, baby_steps: int
     ) -> DeviceCiphertext:
-        return self.linear_many(value, [(diagonals, baby_steps)])[0]
+        return self.shared_linear(value, diagonals, baby_steps, 1)
 
-    def linear_many(
-        self, value: DeviceCiphertext, transforms: Sequence[Transform]
-    ) -> list[DeviceCiphertext]:
-        """The transforms one by one, of the diagonals that the CPU has where they share steps."""
-        made = (
-            self._transform(diagonals, value.level, value.scale, baby_steps, len(transforms))
-            for diagonals, baby_steps in transforms
-        )
-        return [self._evaluator.linear_transform(value, each) for each in made]
+    def shared_linear(
+        self, value: DeviceCiphertext, diagonals: _Diagonals, baby_steps: int, shared_by: int
+    ) -> DeviceCiphertext:
+        """The transform by itself, of the diagonals that the CPU has where it shares steps."""
+        made = self._transform(diagonals, value.level, value.scale, baby_steps, shared_by)
+        return self._evaluator.linear_transform(value, made)
 
     def polynomial(
         self, value: DeviceCiphertext, coefficients: Sequence[float], basis: Basis
