@@ -26,6 +26,7 @@ from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Builder, Input, Linear, Output, Rotate, SlotProgram
 from cloakwork.runtime.costs import modelled
 from cloakwork.runtime.numbers import number_bytes
+from cloakwork.runtime.shared_rotations import shared_rotations
 from cloakwork.runtime.simulate import results
 
 COSTS = modelled([1, 2], special_limbs=1)
@@ -97,6 +98,7 @@ def test_costs_what_it_takes(product: tuple[Places, Places, np.ndarray, int]) ->
         if isinstance(each, Linear):
             diagonals += len(each.diagonals)
             rotations += split(each.diagonals, program.slots, each.baby_steps).rotations
+    rotations -= sum(each.rotations for each in shared_rotations(program).values())
     found = diagonals_between(Matrix.of(matrix), operand, result)
     cost = cost_of_diagonals(found, operand, result, COSTS, level=1)
     assert cost.diagonals == diagonals

@@ -12,7 +12,9 @@ from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Input, Linear, Output, Rescale, SlotProgram
 from cloakwork.runtime.costs import Costs, modelled
 from cloakwork.runtime.executor import run
+from cloakwork.runtime.shared_rotations import shared_rotations
 from cloakwork.schemes.clear_real import ClearBackend, ClearKey
+from tests.programs.summed_transforms import matrix_program
 
 SLOTS = 64
 
@@ -57,3 +59,25 @@ def test_cheap_baby_steps_are_taken_more_often() -> None:
         linear = linear_of(split_by_cost(program, with_hoisted(share)))
         counts.append(len(split(linear.diagonals, SLOTS, linear.baby_steps).giant))
     assert counts[0] < counts[1]
+
+
+def test_transforms_that_are_summed_have_fewer_baby_steps_in_common() -> None:
+    made, matrix = matrix_program(
+        SLOTS, operands=8, results=2, diagonals=range(SLOTS), baby_steps=8
+    )
+    split_anew = split_by_cost(made, with_hoisted(0.5))
+    (width,) = {each.baby_steps for each in split_anew.operations if isinstance(each, Linear)}
+    assert width < 8
+    assert rotations(split_anew) < rotations(made)
+    vectors = np.random.default_rng(0).uniform(-1, 1, (8, SLOTS))
+    found = run(split_anew, ClearBackend(), [ClearKey().encrypt(x, level=1) for x in vectors])
+    np.testing.assert_allclose(
+        np.concatenate([each.slots for each in found]), matrix @ vectors.ravel()
+    )
+
+
+def rotations(program: SlotProgram) -> int:
+    """Those that are made: baby steps of each operand and giant steps of each sum."""
+    transforms = [each for each in program.operations if isinstance(each, Linear)]
+    alone = sum(len(each.rotations(SLOTS)) for each in transforms)
+    return alone - sum(each.rotations for each in shared_rotations(program).values())

@@ -11,19 +11,23 @@ Reagen, ASPLOS 2025, section 4).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.plan.networks.laid_down import Periods, WeightsOfPatterns, laid_down
 from cloakwork.plan.networks.matrix import Matrix
-from cloakwork.programs.bsgs import cheapest_split
+from cloakwork.programs.bsgs import Split, cheapest_common_split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Add, Builder, Linear, Rescale, Rotate
 from cloakwork.runtime.costs import Costs
+
+# The diagonals of a product by the numbers of the ciphertexts of the operand and the result.
+BlockDiagonals: TypeAlias = Mapping[tuple[int, int], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,66 @@ class ProductCost:
     price: float
 
 
-def diagonals_between(matrix: Matrix, operand: Places, result: Places) -> list[NDArray[np.int64]]:
+def diagonals_between(matrix: Matrix, operand: Places, result: Places) -> BlockDiagonals:
     """The diagonals of a product, for every pair of ciphertexts that has any.
 
     Example:
         >>> wide, narrow = Places(16, np.arange(16)), Places(16, np.arange(2))
-        >>> [each.tolist() for each in diagonals_between(Matrix.of(np.ones((2, 16))), wide, narrow)]
-        [[0, 1]]
+        >>> found = diagonals_between(Matrix.of(np.ones((2, 16))), wide, narrow)
+        >>> {pair: each.tolist() for pair, each in found.items()}
+        {(0, 0): [0, 1]}
     """
     marks = laid_down(matrix, operand, result).marks(min(operand.period, result.period))
-    return [found for block in marks if len(found := np.flatnonzero(block))]
+    return {
+        divmod(block, result.ciphertexts): found
+        for block, each in enumerate(marks)
+        if len(found := np.flatnonzero(each))
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CommonSteps:
+    """How the diagonals of all transforms of a product are split.
+
+    Args:
+        modulus: What diagonals count by.
+        split: The split of all of them.
+        counted: Each diagonal from 0 up to the modulus as the split counts it.
+    """
+
+    modulus: int
+    split: Split
+    counted: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, found: BlockDiagonals, modulus: int, hoisted: float) -> _CommonSteps:
+        """The cheapest for what transforms share."""
+        split, _ = cheapest_common_split(found, modulus, hoisted)
+        numbers = np.asarray(split.numbers)
+        counted = np.zeros(modulus, dtype=np.int64)
+        counted[numbers % modulus] = numbers
+        return cls(modulus, split, counted)
+
+    def rotations(self, found: BlockDiagonals) -> tuple[int, int]:
+        """The baby steps and the giant steps that rotate."""
+        babies: set[tuple[int, bytes]] = set()
+        giants: dict[int, set[int]] = {}
+        for (operand, result), numbers in found.items():
+            counted = self.counted[numbers]
+            baby = counted % self.split.baby_steps
+            babies.add((operand, np.unique(baby).tobytes()))
+            giants.setdefault(result, {0}).update(((counted - baby) % self.modulus).tolist())
+        rotating = sum(int(np.count_nonzero(np.frombuffer(each, np.int64))) for _, each in babies)
+        return rotating, sum(len(steps) - 1 for steps in giants.values())
 
 
 def cost_of_diagonals(
-    found: Sequence[NDArray[np.int64]], operand: Places, result: Places, costs: Costs, level: int
+    found: BlockDiagonals, operand: Places, result: Places, costs: Costs, level: int
 ) -> ProductCost:
     """What a product costs whose operand stands at a level, given its diagonals.
+
+    Transforms of one ciphertext by the same baby steps share these, and those into one ciphertext
+    share giant steps.
 
     Example:
         >>> from cloakwork.runtime.costs import modelled
@@ -68,15 +116,15 @@ def cost_of_diagonals(
     """
     modulus = min(operand.period, result.period)
     prices = costs.at(level)
-    hoisted = costs.hoisted_share(level)
     rotations = diagonals = 0
     price = 0.0
-    for numbers in found:
-        split = cheapest_split(numbers, modulus, hoisted)
-        rotations += split.rotations
-        diagonals += len(numbers)
-        price += prices.linear + prices.diagonal * len(numbers)
-        price += prices.baby_step * len(split.baby) + prices.giant_step * len(split.giant)
+    if found:
+        steps = _CommonSteps.of(found, modulus, costs.hoisted_share(level))
+        babies, giants = steps.rotations(found)
+        rotations = babies + giants
+        diagonals = sum(map(len, found.values()))
+        price += prices.linear * len({into for _, into in found}) + prices.diagonal * diagonals
+        price += prices.baby_step * babies + prices.giant_step * giants
     folds = len(fold_steps(operand, result)) * result.ciphertexts
     below = costs.at(level - 1)
     price += prices.rescale * result.ciphertexts + folds * (below.rotation + below.addition)
@@ -112,34 +160,65 @@ def append_product(
     periods = Periods(operand.slots, operand.period, result.period, batch)
     laid = laid_down(matrix, operand, result)
     weights = laid.weights_of_patterns(periods)
-    for (number, other), block in weights.by_result(operand.ciphertexts, result.ciphertexts):
-        made = builder.append(_linear(values[other], block, periods, hoisted))
+    blocks = dict(weights.by_result(operand.ciphertexts, result.ciphertexts))
+    rotations = _ProductSteps.of(blocks, periods, hoisted)
+    for (number, other), block in blocks.items():
+        made = builder.append(_linear(values[other], block, periods, rotations))
         before = products[number]
         products[number] = made if before is None else builder.append(Add(before, made))
     return products
 
 
-def _linear(value: int, weights: WeightsOfPatterns, periods: Periods, hoisted: float) -> Linear:
+@dataclass(frozen=True, slots=True, eq=False)
+class _ProductSteps:
+    """By what all transforms of a product rotate.
+
+    Args:
+        baby_steps: Giant steps are multiples of it.
+        steps: For each diagonal, from 0 up to the shorter period, the rotation of it.
+    """
+
+    baby_steps: int
+    steps: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, blocks: Mapping[tuple[int, int], WeightsOfPatterns], periods: Periods, hoisted: float
+    ) -> _ProductSteps:
+        """Those that cost least for what transforms share."""
+        modulus = periods.shorter
+        found = {
+            (operand, result): np.unique(block.distances % modulus)
+            for (result, operand), block in blocks.items()
+            if block.weights.any()
+        }
+        if not found:
+            return cls(1, np.zeros(modulus, dtype=np.int64))
+        common = _CommonSteps.of(found, modulus, hoisted)
+        baby_steps = common.split.baby_steps
+        counted = rotations = np.asarray(common.split.numbers)
+        if modulus < periods.slots:
+            # Giant steps that differ by a period are one rotation only if they are one number, and
+            # giant steps at all only if they are multiples of the baby steps.
+            baby = counted % baby_steps
+            giant = counted - baby
+            rest = giant % modulus
+            _, firsts, same = np.unique(rest, return_index=True, return_inverse=True)
+            rotations = np.where(rest % baby_steps == 0, rest, giant[firsts][same]) + baby
+        steps = np.zeros(modulus, dtype=np.int64)
+        steps[counted % modulus] = rotations
+        return cls(baby_steps, steps)
+
+
+def _linear(
+    value: int, weights: WeightsOfPatterns, periods: Periods, rotations: _ProductSteps
+) -> Linear:
     """The transform of one ciphertext into one: elements repeated over all copies and inputs."""
-    slots, batch, modulus = periods.slots, periods.batch, periods.shorter
+    slots, batch = periods.slots, periods.batch
     if not weights.weights.any():
         # A program has no transform without a diagonal.
         return Linear(value, {0: np.zeros(slots * batch)}, 1)
-    numbers = weights.distances % modulus
-    split = cheapest_split(np.unique(numbers), modulus, hoisted)
-    baby_steps = split.baby_steps
-    counted = rotations = np.asarray(split.numbers)
-    if modulus < slots:
-        # Giant steps that differ by a period are one rotation only if they are one number, and
-        # giant steps at all only if they are multiples of the baby steps.
-        baby = counted % baby_steps
-        giant = counted - baby
-        rest = giant % modulus
-        _, firsts, same = np.unique(rest, return_index=True, return_inverse=True)
-        rotations = np.where(rest % baby_steps == 0, rest, giant[firsts][same]) + baby
-    by_number = np.zeros(modulus, dtype=np.int64)
-    by_number[counted % modulus] = rotations
-    steps = by_number[numbers]
+    steps = rotations.steps[weights.distances % periods.shorter]
     # Where the result repeats sooner, the source says which of its copies takes the element.
     first = weights.places - steps if periods.by_source else weights.places
     diagonals = SparseDiagonals.repeated(
@@ -150,9 +229,9 @@ def _linear(value: int, weights: WeightsOfPatterns, periods: Periods, hoisted: f
         weights.patterns,
         weights.pattern_of,
     )
-    counted_by = {int(step) % slots * batch: int(step) * batch for step in rotations}
+    counted_by = {step % slots * batch: step * batch for step in np.unique(steps).tolist()}
     counts = np.asarray([counted_by[int(number)] for number in diagonals.numbers])
-    return Linear(value, diagonals.counted(counts), baby_steps * batch)
+    return Linear(value, diagonals.counted(counts), rotations.baby_steps * batch)
 
 
 def folded(builder: Builder, value: int, operand: Places, result: Places) -> int:

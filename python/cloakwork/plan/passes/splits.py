@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from cloakwork.programs.bsgs import cheapest_split
+from cloakwork.programs.bsgs import Split, cheapest_common_split
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Linear, SlotProgram
 from cloakwork.runtime.costs import Costs
+from cloakwork.runtime.transform_groups import TransformSum, transform_sums
 
 
 def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
-    """The same program, each transform split where its baby and giant steps cost least.
+    """The same program, transforms of reals split where their baby and giant steps cost least.
 
     A baby step is a further hoisted rotation, a giant step a whole one; what the one costs
-    in terms of the other differs between machines and between levels.
+    in terms of the other differs between machines and between levels. Transforms that are summed
+    share giant steps, and have the same split.
 
     Example:
         >>> from cloakwork.runtime.costs import modelled
@@ -27,22 +30,57 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
         >>> split_by_cost(program, modelled([1, 2], 1)).operations[1].baby_steps
         4
     """
+    chosen = _splits(program, costs)
     operations = [
-        _split(operation, program.slots, costs, state.level or 0)
-        if isinstance(operation, Linear)
+        _resplit(operation, chosen[number], program.slots)
+        if isinstance(operation, Linear) and number in chosen
         else operation
-        for operation, state in zip(program.operations, program.states, strict=True)
+        for number, operation in enumerate(program.operations)
     ]
     return replace(program, operations=tuple(operations))
 
 
-def _split(linear: Linear, slots: int, costs: Costs, level: int) -> Linear:
-    numbers = list(linear.diagonals)
-    order = np.argsort(np.asarray(numbers) % slots)
-    best = cheapest_split(numbers, slots, costs.hoisted_share(level))
-    counted = dict(zip((numbers[place] for place in order), best.numbers, strict=True))
+def _splits(program: SlotProgram, costs: Costs) -> dict[int, Split]:
+    """For each transform the split of it, or of all that are summed or have the same operands."""
+    by_operands: dict[tuple[int, ...], list[TransformSum]] = {}
+    for each in transform_sums(program):
+        operands = {_linear(program, number).operand for number in each.transforms}
+        by_operands.setdefault(tuple(sorted(operands)), []).append(each)
+    chosen: dict[int, Split] = {}
+    for sums in by_operands.values():
+        apart = [_common(program, [each], costs) for each in sums]
+        together, cost = _common(program, sums, costs)
+        same = cost < sum(each for _, each in apart)
+        for each, (split, _) in zip(sums, apart, strict=True):
+            chosen.update(dict.fromkeys(each.transforms, together if same else split))
+    return chosen
+
+
+def _common(
+    program: SlotProgram, sums: Sequence[TransformSum], costs: Costs
+) -> tuple[Split, float]:
+    """The split of least cost for some sums of the same operands, and the cost."""
+    blocks: dict[tuple[int, int], list[int]] = {}
+    for each in sums:
+        for number in each.transforms:
+            linear = _linear(program, number)
+            blocks.setdefault((linear.operand, each.result), []).extend(linear.diagonals)
+    level = program.states[sums[0].result].level or 0
+    return cheapest_common_split(blocks, program.slots, costs.hoisted_share(level))
+
+
+def _linear(program: SlotProgram, number: int) -> Linear:
+    linear = program.operations[number]
+    assert isinstance(linear, Linear)
+    return linear
+
+
+def _resplit(linear: Linear, split: Split, slots: int) -> Linear:
+    """A transform whose diagonals are counted as the split of these and others counts them."""
+    counts = {number % slots: number for number in split.numbers}
+    counted = [counts[number % slots] for number in linear.diagonals]
     if isinstance(linear.diagonals, SparseDiagonals):
-        diagonals = linear.diagonals.counted(np.asarray([counted[each] for each in numbers]))
-        return replace(linear, diagonals=diagonals, baby_steps=best.baby_steps)
-    dense = {counted[number]: vector for number, vector in linear.diagonals.items()}
-    return replace(linear, diagonals=dense, baby_steps=best.baby_steps)
+        diagonals = linear.diagonals.counted(np.asarray(counted))
+        return replace(linear, diagonals=diagonals, baby_steps=split.baby_steps)
+    dense = dict(zip(counted, linear.diagonals.values(), strict=True))
+    return replace(linear, diagonals=dense, baby_steps=split.baby_steps)

@@ -56,7 +56,7 @@ def diagonals(network: StagedNetwork, packings: Sequence[Places]) -> int:
         for number, operand in network.products
         for each in diagonals_between(
             network.matrix(number, operand), packings[operand], packings[number]
-        )
+        ).values()
     )
 
 
@@ -90,7 +90,7 @@ def test_scores_of_attention_fill_their_ciphertexts() -> None:
         if stage.shape == (heads, tokens, tokens)
     }
     assert scores == {1}
-    assert diagonals(network, packings) == 1504
+    assert diagonals(network, packings) == 1505
 
 
 @pytest.mark.parametrize("stages_by", [stages_of, stages_within_one])

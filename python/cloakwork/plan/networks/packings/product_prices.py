@@ -8,14 +8,18 @@ cost, and so is their price at one level.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
-from cloakwork.plan.networks.diagonals import cost_of_diagonals, diagonals_between
+from cloakwork.plan.networks.diagonals import (
+    BlockDiagonals,
+    cost_of_diagonals,
+    diagonals_between,
+)
 from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs, LevelCosts
@@ -36,7 +40,7 @@ class ProductDiagonals:
     """
 
     def __init__(self) -> None:
-        self._diagonals: dict[_Kind, Sequence[NDArray[np.int64]]] = {}
+        self._diagonals: dict[_Kind, BlockDiagonals] = {}
         self._digests: dict[Itself[Any], bytes] = {}
 
     def kind(self, matrix: Matrix, operand: Places, result: Places) -> _Kind:
@@ -44,7 +48,7 @@ class ProductDiagonals:
         before, after = (self._digest(each, _packing) for each in (operand, result))
         return self._digest(matrix, _structure), before, after
 
-    def of(self, matrix: Matrix, operand: Places, result: Places) -> Sequence[NDArray[np.int64]]:
+    def of(self, matrix: Matrix, operand: Places, result: Places) -> BlockDiagonals:
         """The diagonals of a product, as `diagonals_between` gives them."""
         kind = self.kind(matrix, operand, result)
         if kind not in self._diagonals:
