@@ -169,6 +169,32 @@ def test_errors_of_a_softmax_are_near_what_is_seen(halvings: int) -> None:
     assert seen < likely_difference(graph, fitted, calibration.spread[:64]) < 20 * seen
 
 
+@pytest.mark.parametrize("layers", [1, 3, 6])
+def test_errors_of_norms_do_not_add_up_layer_after_layer(layers: int) -> None:
+    """What a number is divided by grows with it, so that a norm makes an error no larger."""
+    width, rng = 24, np.random.default_rng(layers)
+    nodes = [g.node("x", g.InputLayer((width,)), (), [])]
+
+    def append(operation: g.Operation, *operands: int) -> int:
+        nodes.append(g.node("norm", operation, operands, nodes))
+        return len(nodes) - 1
+
+    value, means = 0, np.full((width, width), 1.0 / width)
+    for _ in range(layers):
+        weight = rng.normal(size=(width, width)) * 0.6 / np.sqrt(width)
+        branch = append(g.LinearLayer(weight, np.zeros(width)), append(g.Activation("tanh"), value))
+        value = append(g.AddLayer(), value, branch)
+        squares = append(g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -np.inf, np.inf), value)
+        sums = append(g.LinearLayer(means, np.full(width, 1e-3)), squares)
+        value = append(g.Multiply(), value, append(g.Activation("rsqrt", unit=0.01), sums))
+    append(g.OutputLayer(), value)
+    graph, samples = g.build(nodes), rng.normal(size=(300, width))
+    calibration = calibrate(graph, [samples])
+    fitted = fit(bounded(graph, [5.0]), calibration, 10)
+    seen = np.abs(results(fitted.graph, samples) - results(graph, samples)).max()
+    assert 2 * seen < likely_difference(graph, fitted, calibration.spread[:64]) < 10 * seen
+
+
 @pytest.mark.parametrize("function", ["log", "reciprocal", "rsqrt", "sqrt"])
 def test_errors_that_reach_where_a_function_is_not_defined(function: str) -> None:
     """The worst case of sixteen errors goes below 0, which their deviation is far from."""

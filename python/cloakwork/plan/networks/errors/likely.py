@@ -18,7 +18,8 @@ No error of a fit exceeds its largest, so that a few of them add up to less than
 allow for. So bounds are followed beside deviations, and after layers whose bounds exceed the tails,
 these are the bounds. What a softmax at the end of a deep network adds to errors is bounded so, and
 does not have tails of its own. Where numbers are divided by their sum, the error of one is an error
-of the sum, too, and what it does to both nearly cancels where the number is most of the sum.
+of the sum, too, and what it does to both nearly cancels where the number is most of the sum. Where
+they are divided by a norm of theirs, as in transformers, what it does to both is not of one sign.
 
 Polynomials are off by the same amount for the same number, so that errors may be more alike than
 that: what is seen on the given inputs counts as well.
@@ -167,6 +168,8 @@ class _Errors:
         numbers, variances, bounds = zip(*thirds, strict=True)
         variance = _variances_after(node.operation, numbers, variances)
         bound = _bounds_after(node.operation, numbers, bounds)
+        if self._is_divided_by_own_squares(node):
+            variance = np.minimum(variance, _variances_of_divided(numbers, variances))
         sums = self._sums_divided_by(node)
         if sums is not None:
             of_divisor = self.fits[self.graph.nodes[node.inputs[1]]]
@@ -178,6 +181,36 @@ class _Errors:
         return np.concatenate(
             [layer_value(node.operation, numbers), variance + own**2, bound + own]
         )
+
+    def _is_divided_by_own_squares(self, node: g.Node) -> bool:
+        """Whether the second factor of a product falls where squares of the first grow."""
+        return isinstance(node.operation, g.Multiply) and self._falls(
+            node.inputs[1], node.inputs[0]
+        )
+
+    def _falls(self, number: int, squared: int) -> bool:
+        """Whether elements of one node fall where squares of another's grow."""
+        node = self.graph.nodes[number]
+        match node.operation:
+            case g.Activation(function="rsqrt" | "reciprocal"):
+                return self._grows(node.inputs[0], squared)
+            case operation if _keeps_order(operation):
+                return self._falls(node.inputs[0], squared)
+            case _:
+                return False
+
+    def _grows(self, number: int, squared: int) -> bool:
+        """Whether elements of one node grow where squares of another's do."""
+        node = self.graph.nodes[number]
+        match node.operation:
+            case g.PolynomialLayer(coefficients=(_, 0.0, square), basis="monomial"):
+                return square >= 0 and node.inputs == (squared,)
+            case g.Multiply():
+                return node.inputs == (squared, squared)
+            case operation if _keeps_order(operation):
+                return self._grows(node.inputs[0], squared)
+            case _:
+                return False
 
     def _sums_divided_by(self, node: g.Node) -> g.LinearLayer | None:
         """What sums up the first factor of a product where it is divided by that, as in softmax."""
@@ -193,6 +226,27 @@ class _Errors:
         weight = sums.operation.weight
         has_each = weight.shape[0] == weight.shape[1] and bool((np.diagonal(weight) == 1).all())
         return sums.operation if has_each else None
+
+
+def _keeps_order(operation: g.Operation) -> bool:
+    """Whether the result of a layer of one operand falls nowhere where its operand grows."""
+    match operation:
+        case g.LinearLayer(weight=factors) | g.Affine(scale=factors):
+            return bool(np.all(factors >= 0))
+        case g.Rearrange():
+            return True
+        case _:
+            return False
+
+
+def _variances_of_divided(numbers: Sequence[g.Array], variances: Sequence[g.Array]) -> g.Array:
+    """The variances of numbers that are divided by what grows with their squares.
+
+    Where the error of a number makes it larger, it makes what it is multiplied by smaller: with
+    errors a and w of l and r, the mean of 2 l w r a is at most 0.
+    """
+    (left, right), (wrong, amiss) = numbers, variances
+    return np.asarray(left**2 * amiss + right**2 * wrong + wrong * amiss)
 
 
 def _errors_of_shares(
