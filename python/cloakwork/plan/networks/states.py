@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +11,11 @@ from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.slots import Builder, DropLevel, Output, SlotProgram
 from cloakwork.runtime.state import Kept
+
+# Of the noise of a step, what the one that writes a part of a state and all others leave in it.
+_WRITTEN_AND_ADDED = 2.0
+# What is stated of noise is so many deviations at least, as no one of many numbers exceeds it.
+_DEVIATIONS = 3.0
 
 
 def with_states_carried_on(plan: NetworkPlan, graph: g.Graph, kept: Sequence[Kept]) -> NetworkPlan:
@@ -78,9 +82,10 @@ class StateErrors:
             fitted: The network of polynomials.
             rows: Inputs to follow errors along.
             kept: The states.
-            noise: What the noise of a step is at most; those of several steps are independent.
+            noise: What the noise of a step is at most, that of bootstraps included. What a step
+                adds where it writes nothing is that of a product with 0, which is far less.
         """
-        noise *= math.sqrt(max(each.steps for each in kept))
+        noise *= _WRITTEN_AND_ADDED
         added = _with_what_is_added(graph, kept)
         made = replace(fitted, graph=_with_what_is_added(fitted.graph, kept))
         found = cls({}, {})
@@ -89,7 +94,7 @@ class StateErrors:
             off = likely_differences(added, made, rows, before.largest, before.deviations)
             found = cls(
                 {each.input: off[each.result][0] + noise for each in kept},
-                {each.input: off[each.result][1] + noise for each in kept},
+                {each.input: off[each.result][1] + noise / _DEVIATIONS for each in kept},
             )
             if found == before:
                 break
