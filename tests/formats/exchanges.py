@@ -129,6 +129,17 @@ def _words(folder: Path) -> Any:
     return _load(folder / "lookup", cw.nn.Lookup)([1, 2])
 
 
+def _write_vocabulary(folder: Path) -> None:
+    tables = {"word": _TABLE, "position": np.zeros((4, 2))}
+    lookup = cw.nn.Lookup("embedded", tables, np.zeros((1, 2)), None)
+    cw.nn.Vocabulary(lookup, 4, _TABLE, error=0.25).save(folder / "vocabulary")
+
+
+def _vocabulary(folder: Path) -> Any:
+    vocabulary = _load(folder / "vocabulary", cw.nn.Vocabulary)
+    return vocabulary.inputs(1, 2)["embedded"][0], vocabulary.logits([0.5, 0.25])
+
+
 def _write_sealed(folder: Path) -> None:
     client, evaluator = _program().keygen()
     evaluator.run(client.encrypt(_NUMBERS)).save(folder / "outputs")
@@ -159,6 +170,7 @@ EXCHANGES: Mapping[str, Exchange] = {
     "state": Exchange(_write_state, _state, 2 * _NUMBERS),
     "session": Exchange(_write_session, _session, np.asarray(_NUMBERS.sum())),
     "words": Exchange(_write_words, _words, _TABLE[[1, 2]]),
+    "vocabulary": Exchange(_write_vocabulary, _vocabulary, (_TABLE[1], _TABLE @ [0.5, 0.25])),
     "sealed": Exchange(_write_sealed, _sealed, 2 * _NUMBERS),
     "folder": Exchange(_write_folder, _folder, 2 * _NUMBERS),
 }
