@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import linecache
 import os
 import re
 import subprocess
@@ -110,6 +111,9 @@ class Reader:
     def _run_python(self, block: Block) -> str:
         # So that an error names the line of the page.
         padded = "\n" * block.line + block.text
+        # Where it would be found were the block a file.
+        source = padded.splitlines(keepends=True)
+        linecache.cache[str(block.page)] = len(padded), None, source, str(block.page)
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(padded, str(block.page), "exec"), self._module)

@@ -143,17 +143,17 @@ def test_a_function_of_conditions_on_ciphertexts() -> None:
         assert client.decrypt(evaluator.run(client.encrypt(x=x, y=y))) == tax(x, y)
 
 
-def a_statement(x: Any) -> Any:
-    """A condition that is a statement."""
-    if x < 3:
-        return x
-    return 0
+def a_loop(x: Any) -> Any:
+    """A loop whose end is encrypted."""
+    while x < 3:
+        x = x + 1
+    return x
 
 
 @pytest.mark.parametrize(
     ("function", "error", "reason"),
     [
-        (a_statement, EncryptedConditionError, r"as a condition at .*test_followed.py:\d+"),
+        (a_loop, EncryptedConditionError, r"as a condition at .*test_followed.py:\d+"),
         (lambda x: "a" if x < 3 else "b", InvalidArgumentError, "test_followed.*got str and str"),
         (
             lambda x: LOG.append(1) if x < 3 else None,

@@ -399,8 +399,8 @@ def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], 
     """Make a function of integers one that runs on encrypted integers.
 
     The function is ordinary Python: it is run once, on symbols, when it is compiled. It computes
-    with Python's operators on integers. Its loops and `if` statements depend on clear values only;
-    `a if c else b` may depend on encrypted ones.
+    with Python's operators on integers. Its `if` statements may depend on encrypted values; how
+    often its loops run is clear.
 
     Args:
         declared: Each encrypted input by the name of its parameter: `cw.scalar()`,

@@ -11,6 +11,7 @@ from typing import Any
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import ordering
+from cloakwork.frontends.circuit.branches import BRANCHES, explaining_names
 from cloakwork.frontends.circuit.conditions import CONDITIONS
 from cloakwork.frontends.circuit.refusals import at_line, refuse_number
 from cloakwork.frontends.circuit.selection import python_type
@@ -24,8 +25,9 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that decides on encrypted integers as it does on those in the clear.
 
     Its min, max, sorted, any and all take encrypted integers; and so do `a if c else b`, `and`,
-    `or`, `not`, `in` and comparisons in a row, where its source is found. Names that its module
-    gives to something else are left alone, and so is what is not a function of Python's.
+    `or`, `not`, `in`, comparisons in a row and `if` statements, where its source is found. Names
+    that its module gives to something else are left alone, and so is what is not a function of
+    Python's.
 
     Example:
         >>> with_conditions(lambda x: max(x, 3))(5)
@@ -40,7 +42,7 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
         code = rewritten()
-        own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS}
+        own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS, **BRANCHES}
         # What the module has by now, and not when the function was made.
         made = FunctionType(
             code,
@@ -50,7 +52,8 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
             tuple(cells[name] for name in code.co_freevars),
         )
         made.__kwdefaults__ = function.__kwdefaults__
-        return made(*arguments, **named)
+        with explaining_names():
+            return made(*arguments, **named)
 
     return run
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from types import CodeType, FunctionType
 
+from cloakwork.frontends.circuit.statements import with_branches
+
 # What the calls are of; whoever runs the code defines them.
 IF, AND, OR, NOT, COMPARED = (
     f"_cloakwork_{name}" for name in ("if", "and", "or", "not", "compared")
@@ -145,7 +147,12 @@ class _Rewriting(ast.NodeTransformer):
         """A function, rewritten; what it is given stays."""
         made = deepcopy(node)
         self.generic_visit(made)
-        return made
+        return with_branches(made) if isinstance(made, ast.FunctionDef) else made
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """A function within."""
+        self.generic_visit(node)
+        return with_branches(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         """`a if c else b`"""

@@ -66,7 +66,7 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
     """Run a function once, on symbols for its inputs.
 
     Args:
-        function: The function; its loops and statements depend on clear values only.
+        function: The function; how often its loops run depends on clear values only.
         declared: Its inputs by name.
 
     Raises:
