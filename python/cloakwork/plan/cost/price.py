@@ -32,22 +32,32 @@ LEVEL = 80.0
 LEVEL_OF_ORDER = 6.0
 # Whatever comes after works on every ciphertext of a result.
 RESULT = 10.0
+_LINEAR = 0.5
 _RESCALE = 0.25
 _ADD = 0.05
 _INPUT = 0.5
 
 
 def price(operations: Sequence[Operation], slots: int, start: int = 0) -> float:
-    """The price of operations from one on; rotations of one value share its decomposition."""
+    """The price of operations from one on; rotations of one value share its decomposition.
+
+    Transforms that are summed share giant steps, and what else a transform takes.
+    """
     total = 0.0
     turned: set[int] = set()
-    for operation in operations[start:]:
+    giants: dict[int, frozenset[int]] = {}
+    for number, operation in enumerate(operations[start:], start):
         match operation:
             case Rotate(operand=operand):
                 total += HOISTED if operand in turned else 1.0
                 turned.add(operand)
             case Linear(diagonals=diagonals, baby_steps=baby_steps):
-                total += split(diagonals, slots, baby_steps).cost + DIAGONAL * len(diagonals) + 0.5
+                steps = split(diagonals, slots, baby_steps)
+                total += steps.cost + DIAGONAL * len(diagonals) + _LINEAR
+                giants[number] = frozenset(steps.giant)
+            case Add(left=left, right=right) if left in giants and right in giants:
+                total += _ADD - _LINEAR - len(giants[left] & giants[right])
+                giants[number] = giants[left] | giants[right]
             case Mul(left=left, right=right):
                 factors = (operations[left], operations[right])
                 clear = any(isinstance(factor, Constant) for factor in factors)

@@ -40,6 +40,7 @@ from cloakwork.programs.slots import (
     SlotProgram,
     Vector,
 )
+from cloakwork.runtime.transform_groups import transform_sums
 
 _MOST_BYTES = 2**63 - 1
 
@@ -216,12 +217,13 @@ def _choose(program: SlotProgram, keys: _Keys) -> _Choice:
     kept: dict[int, Split] = {}
     expanded: dict[int, _Expansion] = {}
     offsets: dict[int, set[int]] = {}
+    summed = {n: len(each.transforms) for each in transform_sums(program) for n in each.transforms}
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Rotate):
             offsets.setdefault(operation.operand, set()).add(operation.steps)
         elif isinstance(operation, Linear):
             level = _level(program, number)
-            chosen = _cheapest(operation, keys, level)
+            chosen = _cheapest(operation, keys, level, summed.get(number, 1))
             if isinstance(chosen, Split):
                 kept[number] = chosen
                 keys.used |= {*chosen.baby, *chosen.giant}
@@ -256,16 +258,21 @@ def _splits(linear: Linear, slots: int) -> list[Split]:
     return [split(linear.diagonals, slots, width) for width in sorted(widths)]
 
 
-def _cheapest(linear: Linear, keys: _Keys, level: int) -> Split | _Expansion:
+def _cheapest(linear: Linear, keys: _Keys, level: int, summed: int) -> Split | _Expansion:
+    """How a transform is made that so many, itself among them, are summed with."""
+
+    def cost_of(choice: Split) -> float:
+        return HOISTED * len(choice.baby) + len(choice.giant) / summed
+
     at_hand = keys.at(level)
     splits = _splits(linear, keys.slots)
     whole = [choice for choice in splits if at_hand.issuperset(choice.baby + choice.giant)]
-    best: Split | _Expansion | None = min(whole, key=lambda choice: choice.cost, default=None)
-    least = best.cost if isinstance(best, Split) else float("inf")
+    best: Split | _Expansion | None = min(whole, key=cost_of, default=None)
+    least = cost_of(best) if isinstance(best, Split) else float("inf")
     paths = keys.paths(level)
-    for choice in sorted(splits, key=lambda choice: choice.cost):
+    for choice in sorted(splits, key=cost_of):
         # An expansion rotates at least once for each step.
-        if choice.cost >= least:
+        if cost_of(choice) >= least:
             break
         if not paths.reach(choice.baby + choice.giant):
             continue
