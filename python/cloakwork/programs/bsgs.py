@@ -172,7 +172,9 @@ class _Blocks(NamedTuple):
 @lru_cache(maxsize=4096)
 def _cheapest(blocks: _Blocks, slots: int, hoisted: float) -> tuple[Split, float]:
     tried = _tried(blocks, slots)
-    costs = hoisted * tried.babies + tried.giants - tried.stays
+    # What the hoisted rotations of a value share is there once for each that is rotated.
+    shared = (1 - hoisted) * np.maximum(tried.turned - 1, 0)
+    costs = hoisted * tried.babies + tried.giants - tried.stays + shared
     # The first of the cheapest.
     best = int(np.argmin(costs))
     width, way = tried.ways[best]
@@ -189,12 +191,14 @@ class _Splits:
         babies: How many baby steps rotate.
         giants: How many giant steps there are.
         stays: How many of them do not rotate.
+        turned: How many operands have baby steps that rotate.
     """
 
     ways: Sequence[tuple[int, int]]
     babies: NDArray[np.int64]
     giants: NDArray[np.int64]
     stays: NDArray[np.int64]
+    turned: NDArray[np.int64]
 
 
 # Levels differ in what rotations cost, and ask for the same transforms.
@@ -211,13 +215,13 @@ def _tried(blocks: _Blocks, slots: int) -> _Splits:
         for part in {*blocks.operands, *blocks.sums}
     ]
     ways: list[tuple[int, int]] = []
-    steps: list[tuple[int, int, int]] = []
+    steps: list[tuple[int, int, int, int]] = []
     for width in sorted(widths):
         for way, counted in enumerate(_countings(found, slots, width)):
             ways.append((width, way))
             steps.append(_steps_of_parts(counted, parts, slots, width))
-    babies, giants, stays = np.array(steps).T
-    return _Splits(ways, babies, giants, stays)
+    babies, giants, stays, turned = np.array(steps).T
+    return _Splits(ways, babies, giants, stays, turned)
 
 
 def _places(numbers: NDArray[np.int64], part: bytes) -> NDArray[np.int64] | slice:
@@ -231,15 +235,19 @@ def _steps_of_parts(
     parts: Sequence[tuple[NDArray[np.int64] | slice, int, int]],
     slots: int,
     width: int,
-) -> tuple[int, int, int]:
-    """The `_steps` of parts of diagonals, those of so many operands and of so many sums."""
-    babies = giants = stays = 0
+) -> tuple[int, int, int, int]:
+    """The `_steps` of parts of diagonals, those of so many operands and of so many sums.
+
+    And how many operands have baby steps that rotate.
+    """
+    babies = giants = stays = turned = 0
     for part, operands, sums in parts:
         of_one, rotating, still = _steps(counted[part], slots, width)
         babies += operands * of_one
         giants += sums * rotating
         stays += sums * still
-    return babies, giants, stays
+        turned += operands * (of_one > 0)
+    return babies, giants, stays, turned
 
 
 def _spacings(numbers: NDArray[np.int64], slots: int) -> set[int]:
