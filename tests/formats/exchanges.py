@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import cloakwork as cw
+from cloakwork.service.run_inputs import RunInputs
 from tests.families import same
 
 _NUMBERS = np.array([0.5, -0.25, 0.125, 1.0])
@@ -151,6 +152,19 @@ def _sealed(folder: Path) -> Any:
     return client.decrypt(_load(folder / "outputs", cw.Encrypted))
 
 
+def _write_asked(folder: Path) -> None:
+    client, evaluator = _program().keygen()
+    RunInputs.of(client.program, client.encrypt(_NUMBERS)).save(folder / "request")
+    client.save(folder / "client")
+    evaluator.save(folder / "evaluator")
+
+
+def _asked(folder: Path) -> Any:
+    evaluator = _load(folder / "evaluator", cw.Evaluator)
+    made = evaluator.run(_load(folder / "request", RunInputs).encrypted)
+    return _load(folder / "client", cw.Client).decrypt(made)
+
+
 def _write_folder(folder: Path) -> None:
     client, evaluator = _program().keygen()
     client.encrypt_into(folder / "inputs", _NUMBERS)
@@ -172,5 +186,6 @@ EXCHANGES: Mapping[str, Exchange] = {
     "words": Exchange(_write_words, _words, _TABLE[[1, 2]]),
     "vocabulary": Exchange(_write_vocabulary, _vocabulary, (_TABLE[1], _TABLE @ [0.5, 0.25])),
     "sealed": Exchange(_write_sealed, _sealed, 2 * _NUMBERS),
+    "asked": Exchange(_write_asked, _asked, 2 * _NUMBERS),
     "folder": Exchange(_write_folder, _folder, 2 * _NUMBERS),
 }
