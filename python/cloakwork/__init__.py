@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.selection import select
     from cloakwork.frontends.circuit.tables import table
     from cloakwork.frontends.exact.exactly import exactly
+    from cloakwork.frontends.search.database import Database
+    from cloakwork.frontends.search.index import index
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.functions import (
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "Client": "runtime.client",
+    "Database": "frontends.search.database",
     "Encrypted": "runtime.encrypted",
     "EncryptedState": "runtime.state",
     "Encryptor": "runtime.client",
@@ -83,6 +86,7 @@ _PLACES = {
     "gelu": "frontends.tensors.functions",
     "greater": "frontends.tensors.functions",
     "in_a_row": "plan.parameters.together",
+    "index": "frontends.search.index",
     "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
     "matmul": "frontends.tensors.matmul",
@@ -106,6 +110,7 @@ _PLACES = {
 
 __all__ = [
     "Client",
+    "Database",
     "Encrypted",
     "EncryptedState",
     "Encryptor",
@@ -134,6 +139,7 @@ __all__ = [
     "gelu",
     "greater",
     "in_a_row",
+    "index",
     "layer_norm",
     "load",
     "matmul",

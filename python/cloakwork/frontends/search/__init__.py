@@ -1,0 +1,1 @@
+"""Encrypted search: tables of vectors, and the rows that are near to an encrypted query."""

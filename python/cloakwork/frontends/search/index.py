@@ -1,0 +1,326 @@
+"""A table of vectors that is searched by encrypted queries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.errors import InvalidArgumentError, NotReplaceableError, ShapeMismatchError
+from cloakwork.frontends.search.database import Database, block_path
+from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
+from cloakwork.frontends.tensors.compile import compile as compile_function
+from cloakwork.frontends.tensors.functions import greater, within
+from cloakwork.programs.spec import Spec
+from cloakwork.runtime.client import Client
+from cloakwork.runtime.encrypted import Encrypted
+from cloakwork.runtime.evaluator import Evaluator
+from cloakwork.runtime.program import Program
+
+# Rows of a table that are looked at together.
+_READ = 1 << 14
+# Slots of the rings that are cheapest with a threshold and without.
+_ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 14, 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search found, in the clear.
+
+    Args:
+        scores: The nearness of every row of every block, the least there can be of those that are
+            empty or removed; None with a threshold.
+        count: How many rows are nearer than the threshold; None without one.
+        rows: Their numbers; None without a threshold, or where they are only counted.
+        payloads: Their payloads, a row each; None where there are none.
+    """
+
+    scores: NDArray[np.float64] | None = None
+    count: float | None = None
+    rows: NDArray[np.int64] | None = None
+    payloads: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """A plan of searching a table; made by `index`.
+
+    Args:
+        program: Searches one block of rows.
+        nearness: The metric.
+        vectors: The table, a row each.
+        payloads: What a row that is found gives, a row each; None for nothing.
+        rows_in_block: How many rows a block has.
+        threshold: The nearness from which on rows are found; None where all scores are asked for.
+        count_only: Whether rows are only counted.
+    """
+
+    program: Program
+    nearness: Nearness
+    vectors: NDArray[np.float64]
+    payloads: NDArray[np.float64] | None
+    rows_in_block: int
+    threshold: float | None
+    count_only: bool
+
+    def keygen(self) -> tuple[Client, Evaluator]:
+        """The owner's keys, and the evaluator that searches."""
+        return self.program.keygen()
+
+    def encrypt(self, client: Client, folder: str | os.PathLike[str]) -> Database:
+        """Encrypt the table into a folder, one block after another.
+
+        Args:
+            client: Whose key the table is encrypted by; queries are, too.
+            folder: Where the blocks go, which has none yet.
+
+        Raises:
+            NotReplaceableError: It has some.
+        """
+        if any(Path(folder).glob("*.rows")):
+            raise NotReplaceableError(
+                f"cannot encrypt a table: {folder} has blocks of one; give another folder, or add "
+                "rows to that table by add"
+            )
+        self.add(client, folder, self.vectors, self.payloads)
+        return Database(folder)
+
+    def add(
+        self,
+        client: Client,
+        folder: str | os.PathLike[str],
+        vectors: ArrayLike,
+        payloads: ArrayLike | None = None,
+    ) -> range:
+        """Encrypt more rows into new blocks of a folder.
+
+        Returns:
+            The numbers of the rows; a block begins at a multiple of `rows_in_block`.
+
+        Raises:
+            ShapeMismatchError: Vectors or payloads have another width than those of the table.
+        """
+        rows = two_axes(vectors, "vectors")
+        data = None if payloads is None else two_axes(payloads, "payloads")
+        _require_width(rows, self.vectors.shape[1], "vectors")
+        if (data is None) != (self.payloads is None) or (
+            data is not None and len(data) != len(rows)
+        ):
+            raise ShapeMismatchError(
+                "cannot add rows: expected payloads as the table has them, one for each vector; "
+                f"got {'none' if data is None else len(data)} for {len(rows)}"
+            )
+        if data is not None and self.payloads is not None:
+            _require_width(data, self.payloads.shape[1], "payloads")
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        first = max((int(path.stem) + 1 for path in place.glob("*.rows")), default=0)
+        size = self.rows_in_block
+        for number, start in enumerate(range(0, len(rows), size), start=first):
+            chunk = slice(start, start + size)
+            self._write(client, place, number, rows[chunk], None if data is None else data[chunk])
+        return range(first * size, first * size + len(rows))
+
+    def keep(
+        self, client: Client, folder: str | os.PathLike[str], block: int, rows: Sequence[int]
+    ) -> None:
+        """Count some rows of a block and no others: the rest are removed from the table.
+
+        Args:
+            client: The owner.
+            folder: Where the table is.
+            block: The number of the block.
+            rows: The numbers of the rows that stay, those of the whole table.
+        """
+        live = np.zeros(self.rows_in_block)
+        live[np.asarray(rows, dtype=np.int64) - block * self.rows_in_block] = 1.0
+        client.encrypt(live=live).save(block_path(Path(folder), block, "live"))
+
+    def query(self, client: Client, vector: ArrayLike) -> Encrypted:
+        """An encrypted query.
+
+        Raises:
+            ShapeMismatchError: It has another dimension than the table's vectors.
+            ValueOutOfRangeError: It is longer than the radius.
+        """
+        given = np.asarray(vector, dtype=np.float64)
+        if given.shape != self.vectors.shape[1:]:
+            raise ShapeMismatchError(
+                f"cannot search: expected a query of shape {self.vectors.shape[1:]}, as the "
+                f"table's vectors have it, got {given.shape}; make it by the same embedding"
+            )
+        return client.encrypt(query=self.nearness.query(given))
+
+    def found(self, client: Client, answers: Iterable[Encrypted]) -> Found:
+        """What the answers of all blocks say."""
+        parts = [client.decrypt(each) for each in answers]
+        if self.threshold is None:
+            products = np.concatenate([np.ravel(part) for part in parts])
+            return Found(scores=self.nearness.of_products(products))
+        if self.count_only:
+            return Found(count=float(np.sum([np.ravel(part) for part in parts])))
+        matches = np.concatenate([part[0] if self._has_payloads else part for part in parts])
+        rows = np.flatnonzero(matches > 0.5)
+        if not self._has_payloads:
+            return Found(count=float(len(rows)), rows=rows)
+        payloads = np.concatenate([part[1].T for part in parts])[rows]
+        return Found(count=float(len(rows)), rows=rows, payloads=payloads)
+
+    @property
+    def _has_payloads(self) -> bool:
+        return self.payloads is not None and not self.count_only
+
+    def _write(
+        self,
+        client: Client,
+        folder: Path,
+        number: int,
+        rows: NDArray[np.float64],
+        payloads: NDArray[np.float64] | None,
+    ) -> None:
+        size = self.rows_in_block
+        units = self.nearness.rows(table(rows, "vectors"))
+        given = {"columns": _filled(units.T, size)}
+        if payloads is not None and self._has_payloads:
+            given["payloads"] = _filled(table(payloads, "payloads").T, size)
+        client.encrypt(**given).save(block_path(folder, number, "rows"))
+        live = np.arange(size) < len(rows)
+        client.encrypt(live=live.astype(np.float64)).save(block_path(folder, number, "live"))
+
+
+def index(
+    vectors: ArrayLike,
+    payloads: ArrayLike | None = None,
+    *,
+    metric: Metric = "cosine",
+    threshold: float | None = None,
+    gap: float | None = None,
+    count_only: bool = False,
+    radius: float | None = None,
+    precision: int = 8,
+    rows_in_block: int | None = None,
+    log_n: int | None = None,
+    insecure: bool = False,
+) -> Index:
+    """Plan how an encrypted table is searched by encrypted queries.
+
+    Blocks of rows stand with one coordinate in each ciphertext, so that a score of every row takes
+    as many products as vectors have coordinates, no rotation, and one key switch.
+
+    Args:
+        vectors: The table, a row each; a `numpy.memmap` is read block by block when it is
+            encrypted.
+        payloads: Numbers that a search gives of each row that it finds, a row each.
+        metric: What is compared: `cosine`, `dot` products, or `euclidean` distances.
+        threshold: Rows of a larger cosine or dot product, or a smaller distance, are found. By
+            default a search gives the scores of all rows.
+        gap: How far scores of rows are from the threshold, on the scale of cosines, at the least
+            to be told apart for certain; by default 1/16. Of one that is closer the match, and its
+            part of the count, is a number between 0 and 1.
+        count_only: Whether a search gives nothing but the number of rows that it finds.
+        radius: The largest length of a vector or query, for dot products and distances; by default
+            that of the table's longest.
+        precision: Bits after the binary point of scores and matches.
+        rows_in_block: How many rows are searched at once; by default one for each slot.
+        log_n: As of `cloakwork.compile`.
+        insecure: As of `cloakwork.compile`.
+
+    Raises:
+        InvalidArgumentError: A table is not one of finite numbers, or an option contradicts
+            another.
+        ShapeMismatchError: There are not as many payloads as vectors.
+        ValueOutOfRangeError: A vector has no direction, or is longer than the radius.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> rows = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
+        >>> small = {"log_n": 10, "insecure": True, "rows_in_block": 4}
+        >>> search = index(rows, metric="euclidean", threshold=1.2, gap=0.1, **small)
+        >>> client, evaluator = search.keygen()
+        >>> database = search.encrypt(client, tempfile.mkdtemp())
+        >>> answers = database.search(evaluator, search.query(client, [0.8, 0.6]))
+        >>> search.found(client, answers).rows.tolist()
+        [0, 1]
+    """
+    rows = two_axes(vectors, "vectors")
+    data = None if payloads is None else two_axes(payloads, "payloads")
+    if data is not None and len(data) != len(rows):
+        raise ShapeMismatchError(
+            f"cannot search: expected payloads for {len(rows)} vectors, got {len(data)}; give one "
+            "for each"
+        )
+    if threshold is None and (count_only or gap is not None or data is not None):
+        raise InvalidArgumentError(
+            "cannot search: expected a threshold, from which on rows are counted and give their "
+            "payloads, got none; give one, or ask for scores alone"
+        )
+    longest = max(
+        float(np.linalg.norm(table(rows[start : start + _READ], "vectors"), axis=1).max())
+        for start in range(0, len(rows), _READ)
+    )
+    nearness = Nearness(metric, (radius or longest or 1.0) if metric != "cosine" else 1.0)
+    size = rows_in_block or (_ROWS_OF_SCORES if threshold is None else _ROWS_OF_MATCHES)
+    columns = nearness.width(rows.shape[1])
+    specs = [Spec((columns, size)), Spec((size,), low=0.0, high=1.0), Spec((columns,))]
+    bits = precision
+    if data is not None and not count_only:
+        specs.append(
+            Spec((data.shape[1], size), bound=float(np.abs(table(data, "payloads")).max()) or 1.0)
+        )
+    program = compile_function(
+        _of_block(nearness, threshold, gap or 1 / 16, count_only, len(specs) > 3),
+        *specs,
+        precision=bits,
+        log_n=log_n,
+        insecure=insecure,
+    )
+    # Rows and queries come of `nearness`, whose products are within [-1, 1]; each is encrypted by
+    # itself, so that no client could look at both.
+    program = replace(program, ranges=())
+    return Index(program, nearness, rows, data, size, threshold, count_only)
+
+
+def _of_block(
+    nearness: Nearness, threshold: float | None, gap: float, count_only: bool, has_payloads: bool
+) -> Any:
+    """The function that searches a block."""
+
+    def scores(columns: Any, live: Any, query: Any) -> Any:
+        return (query @ columns + 1.0) * live - 1.0
+
+    if threshold is None:
+        return scores
+    least = nearness.product_of(threshold)
+
+    def matches(columns: Any, live: Any, query: Any) -> Any:
+        return greater(within(query @ columns, -1.0, 1.0), least, gap) * live
+
+    def count(columns: Any, live: Any, query: Any) -> Any:
+        return matches(columns, live, query).sum()
+
+    def found(columns: Any, live: Any, query: Any, payloads: Any) -> Any:
+        which = matches(columns, live, query)
+        return which, payloads * which
+
+    if count_only:
+        return count
+    return found if has_payloads else matches
+
+
+def _require_width(rows: NDArray[np.float64], width: int, what: str) -> None:
+    if rows.shape[1] != width:
+        raise ShapeMismatchError(
+            f"cannot add rows: expected {what} of {width} numbers, as the table has them, got "
+            f"{rows.shape[1]}"
+        )
+
+
+def _filled(values: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """Columns of a block, with zeros behind them."""
+    return np.pad(values, [(0, 0), (0, size - values.shape[1])])

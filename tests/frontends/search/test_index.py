@@ -1,0 +1,162 @@
+"""Encrypted tables give for encrypted queries what numpy gives in the clear."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import cloakwork as cw
+from cloakwork.errors import (
+    FileMissingError,
+    InvalidArgumentError,
+    KeyMismatchError,
+    NotFiniteError,
+    NotReplaceableError,
+    ShapeMismatchError,
+    ValueOutOfRangeError,
+)
+
+SMALL: dict[str, Any] = {"log_n": 10, "insecure": True, "rows_in_block": 8}
+Array = NDArray[np.float64]
+
+
+def drawn(rng: np.random.Generator) -> tuple[Array, Array]:
+    """A table of three blocks, the last of which is not full, and a query."""
+    return rng.normal(size=(20, 5)), rng.normal(size=5)
+
+
+def nearness(metric: str, rows: Array, query: Array) -> Array:
+    match metric:
+        case "cosine":
+            lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
+            return np.asarray(rows @ query / lengths)
+        case "dot":
+            return np.asarray(rows @ query)
+        case _:
+            return np.asarray(np.linalg.norm(rows - query, axis=1))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_scores_are_those_of_numpy(metric: Any, tmp_path: Path) -> None:
+    rows, query = drawn(np.random.default_rng(0))
+    index = cw.index(rows, metric=metric, radius=6.0, precision=16, **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    assert database.blocks == (0, 1, 2)
+    found = index.found(client, database.search(evaluator, index.query(client, query)))
+    assert found.scores is not None
+    assert np.abs(found.scores[:20] - nearness(metric, rows, query)).max() < 0.01
+    empty = nearness(metric, np.zeros((1, 5)) + 1, query) if metric == "euclidean" else None
+    least = {"cosine": -1.0, "dot": -36.0, "euclidean": 12.0}[metric]
+    assert empty is None or empty[0] < least
+    assert np.abs(found.scores[20:] - least).max() < 0.01
+
+
+def middle_of_widest_gap(scores: Array) -> float:
+    """A threshold that no score is near to, with some on either side."""
+    ordered = np.sort(scores)[1:-1]
+    place = int(np.diff(ordered).argmax())
+    return float(ordered[place : place + 2].mean())
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_rows_above_a_threshold_are_found(metric: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    rows, query = drawn(rng)
+    payloads = rng.integers(0, 4096, (20, 3))
+    scores = nearness(metric, rows, query)
+    threshold = middle_of_widest_gap(scores)
+    radius = float(np.linalg.norm([*rows, query], axis=1).max())
+    index = cw.index(
+        rows, payloads, metric=metric, radius=radius, threshold=threshold, gap=1 / 256, **SMALL
+    )
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    found = index.found(client, database.search(evaluator, index.query(client, query)))
+    expected = np.flatnonzero(scores < threshold if metric == "euclidean" else scores > threshold)
+    assert found.rows is not None
+    assert found.payloads is not None
+    assert found.rows.tolist() == expected.tolist()
+    assert (found.payloads.round() == payloads[expected]).all()
+
+
+def test_rows_are_added_removed_and_counted(tmp_path: Path) -> None:
+    rows = np.eye(5)[[0, 1, 0, 2, 0, 3, 4, 0, 1]]
+    index = cw.index(rows, threshold=0.5, gap=0.25, count_only=True, **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    query = index.query(client, np.eye(5)[0])
+
+    def count() -> float:
+        found = index.found(client, database.search(evaluator, query))
+        assert found.count is not None
+        return found.count
+
+    assert abs(count() - 4) < 0.1
+    assert index.add(client, tmp_path, np.eye(5)[[0, 1]]) == range(16, 18)
+    assert abs(count() - 5) < 0.1
+    index.keep(client, tmp_path, 0, [0, 1, 2, 3])
+    assert abs(count() - 3) < 0.1
+
+
+def test_a_table_in_a_file_is_read_block_by_block(tmp_path: Path) -> None:
+    rows, query = drawn(np.random.default_rng(2))
+    np.save(tmp_path / "rows.npy", rows.astype(np.float32))
+    index = cw.index(np.load(tmp_path / "rows.npy", mmap_mode="r"), **SMALL)
+    assert isinstance(index.vectors, np.memmap)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path / "blocks")
+    found = index.found(client, database.search(evaluator, index.query(client, query)))
+    assert found.scores is not None
+    assert np.abs(found.scores[:20] - nearness("cosine", rows, query)).max() < 0.01
+
+
+def test_wrong_use_is_named(tmp_path: Path) -> None:
+    rows = np.eye(4)
+    index = cw.index(rows, rows[:, :2], metric="dot", threshold=0.5, **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    with pytest.raises(ShapeMismatchError, match="a query of shape"):
+        index.query(client, [1.0, 0.0])
+    with pytest.raises(ValueOutOfRangeError, match="larger radius"):
+        index.query(client, [5.0, 0.0, 0.0, 0.0])
+    with pytest.raises(ShapeMismatchError, match="vectors of 4 numbers"):
+        index.add(client, tmp_path, np.eye(3), np.ones((3, 2)))
+    with pytest.raises(ShapeMismatchError, match="payloads of 2 numbers"):
+        index.add(client, tmp_path, rows, np.ones((4, 3)))
+    with pytest.raises(ShapeMismatchError, match="one for each vector"):
+        index.add(client, tmp_path, rows)
+    with pytest.raises(NotReplaceableError, match="has blocks of one"):
+        index.encrypt(client, tmp_path)
+    other, _ = index.keygen()
+    with pytest.raises(KeyMismatchError):
+        next(database.search(evaluator, index.query(other, rows[0])))
+    with pytest.raises(FileMissingError, match="blocks of encrypted rows"):
+        cw.Database(tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "said"),
+    [
+        ((np.ones(4),), {}, InvalidArgumentError, "as a table"),
+        (([["a"]],), {}, InvalidArgumentError, "of numbers"),
+        (([[np.nan]],), {}, NotFiniteError, "finite vectors"),
+        (([[0.0, 0.0], [1.0, 1.0]],), {}, ValueOutOfRangeError, "with a direction"),
+        ((np.eye(2),), {"metric": "far"}, InvalidArgumentError, "a metric of cosine, dot"),
+        ((np.eye(2),), {"count_only": True}, InvalidArgumentError, "expected a threshold"),
+        ((np.eye(2), np.eye(3)), {"threshold": 0.5}, ShapeMismatchError, "payloads for 2"),
+    ],
+)
+def test_tables_that_cannot_be_searched_are_refused(
+    arguments: Any, options: dict[str, Any], kind: type[Exception], said: str, tmp_path: Path
+) -> None:
+    def encrypt() -> None:
+        index = cw.index(*arguments, **{**options, **SMALL})
+        index.encrypt(index.keygen()[0], tmp_path)
+
+    with pytest.raises(kind, match=said):
+        encrypt()
