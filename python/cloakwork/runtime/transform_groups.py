@@ -24,7 +24,7 @@ _MOST_TERMS = 64
 # Sums that are made together: each holds a value until it is due.
 _MOST_SUMS = 32
 # Giant steps of sums of several values that are made together: each holds what is to be rotated.
-_MOST_GIANTS = 64
+_MOST_GIANTS = 128
 # Operations by which a sum is made before it is due, at most: no more values than these can be in
 # memory beyond those that the program itself keeps.
 LONGEST_GROUP = 128
