@@ -39,14 +39,14 @@ def test_products_of_copies_are_those_of_the_vector(seed: int) -> None:
     turned, operand = Places(slots, copies.places), plain(size, slots)
     whole = copies.matrix
     np.testing.assert_array_equal(whole.applied(x).reshape(-1, size), [x] * copies.count)
-    (found,) = diagonals_between(whole, operand, turned)
+    (found,) = diagonals_between(whole, operand, turned).values()
     turns = len(found)
     for rows in results:
         matrix = Matrix.of(rng.normal(size=(rows, size)))
         spread = copies.spread(matrix)
         assert spread.nnz == matrix.nnz
         np.testing.assert_allclose(spread.applied(whole.applied(x)), matrix.applied(x), atol=1e-9)
-        (found,) = diagonals_between(spread, turned, plain(rows, slots))
+        (found,) = diagonals_between(spread, turned, plain(rows, slots)).values()
         assert len(found) == copies.step
     shorter = [min(operand.period, plain(rows, slots).period) for rows in results]
     assert turns == max(shorter) // copies.step

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cmp_to_key
 from math import prod
 
 import numpy as np
@@ -124,10 +125,23 @@ def calibrated_again(
 def _different(rows: Sequence[g.Array]) -> g.Array:
     """Rows in order, each once: as `np.unique` gives them, which takes seconds of long ones."""
     found: list[g.Array] = []
-    for row in sorted(rows, key=lambda row: row.tolist()):
+    each_once = {id(row): row for row in rows}
+    for row in sorted(each_once.values(), key=cmp_to_key(_order)):
         if not found or not np.array_equal(found[-1], row):
             found.append(row)
     return np.stack(found)
+
+
+def _order(row: g.Array, other: g.Array) -> int:
+    """-1, 0 or 1, as a row comes before another, is the same or comes after it.
+
+    Example:
+        >>> _order(np.array([1.0, 2.0, 5.0]), np.array([1.0, 3.0, 4.0]))
+        -1
+    """
+    different = row != other
+    first = int(different.argmax())
+    return int(np.sign(row[first] - other[first])) if different[first] else 0
 
 
 @dataclass(slots=True, eq=False)
@@ -156,6 +170,8 @@ class _Extremes:
         """Those of some inputs."""
         found = cls.of_nothing(graph)
         decisive = _decisive(graph)
+        # Rows of a decoder's state are long, and few are extreme for hundreds of layers.
+        copied = cache(lambda row: rows[row].copy())
         for number, result in enumerate(_quiet_values(graph, rows, compute)):
             numbers = result.reshape(len(rows), prod(result.shape[1:]))
             lows, highs = numbers.min(axis=1, initial=np.inf), numbers.max(axis=1, initial=-np.inf)
@@ -167,8 +183,8 @@ class _Extremes:
                 highs.max(initial=-np.inf),
             )
             if number in decisive and numbers.size:
-                found.rows[number, "low"] = rows[lows.argmin()].copy()
-                found.rows[number, "high"] = rows[highs.argmax()].copy()
+                found.rows[number, "low"] = copied(int(lows.argmin()))
+                found.rows[number, "high"] = copied(int(highs.argmax()))
         return found
 
     def not_finite(self, node: g.Node) -> NotFiniteError:
