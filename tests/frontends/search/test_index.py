@@ -84,6 +84,19 @@ def test_rows_above_a_threshold_are_found(metric: Any, tmp_path: Path) -> None:
     assert (found.payloads.round() == payloads[expected]).all()
 
 
+def test_payloads_of_scores_within_the_gap_are_right(tmp_path: Path) -> None:
+    rows = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 1, 16)])
+    payloads = np.arange(16)[:, None]
+    index = cw.index(rows, payloads, threshold=0.8, gap=0.25, **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    found = index.found(client, database.search(evaluator, index.query(client, [1.0, 0.0])))
+    assert found.rows is not None
+    assert found.payloads is not None
+    assert found.rows.tolist() == np.flatnonzero(rows[:, 0] > 0.8).tolist()
+    assert (found.payloads[:, 0].round() == found.rows).all()
+
+
 def test_rows_are_added_removed_and_counted(tmp_path: Path) -> None:
     rows = np.eye(5)[[0, 1, 0, 2, 0, 3, 4, 0, 1]]
     index = cw.index(rows, threshold=0.5, gap=0.25, count_only=True, **SMALL)

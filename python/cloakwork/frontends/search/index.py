@@ -168,7 +168,9 @@ class Index:
         rows = np.flatnonzero(matches > 0.5)
         if not self._has_payloads:
             return Found(count=float(len(rows)), rows=rows)
-        payloads = np.concatenate([part[1].T for part in parts])[rows]
+        # Of a score within the gap the match, which multiplied its payload, is less than 1.
+        weighted = np.concatenate([part[1].T for part in parts])[rows]
+        payloads = weighted / matches[rows, None]
         return Found(count=float(len(rows)), rows=rows, payloads=payloads)
 
     @property
