@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import nsmallest
-from itertools import combinations
 from random import Random
+
+import numpy as np
 
 from cloakwork.plan.boolean.cover_state import Progress
 from cloakwork.plan.boolean.steps import Reencoding
 
 # ANDs that are looked at.
 _WINDOW = 40
+# The low bits of a mark.
+_LOW = (1 << 18) - 1
 
 
 class Reencodings:
@@ -31,13 +34,18 @@ class Reencodings:
         # Sums of forms are looked for by sums of random numbers, one for each basis node.
         self._random = Random(0)
         self._mark_of: dict[int, int] = {}
+        self._mark_of_node: dict[int, int] = {}
         self._marked: dict[int, int] = {}
+        # By the low bits of a mark, how many there are, so that most pairs need not be looked at.
+        self._is_likely = np.zeros(_LOW + 1, dtype=np.int64)
         for node in range(1, 1 + self._network.input_count):
             self.note(node)
 
     def note(self, node: int) -> None:
         """Note a node made in quarter encoding: re-encodings may use it."""
-        self._marked[self._mark(node)] = node
+        mark = self._mark(node)
+        self._marked[mark] = node
+        self._is_likely[mark & _LOW] += 1
 
     def choose(self, infeasible: Iterable[int]) -> Reencoding:
         """The re-encoding that helps most of some ANDs that cannot be done yet."""
@@ -83,12 +91,12 @@ class Reencodings:
         partners = dict.fromkeys(required, 0)
         marks = {self._mark(each): each for each in required}
         pairs = []
-        for (first, y), (second, other) in combinations(marks.items(), 2):
+        for first, second in self._likely(list(marks)):
             between = first ^ second
             if between in marks:
                 partners[marks[between]] += 1
             elif between in self._marked:
-                x = self._marked[between]
+                x, y, other = self._marked[between], marks[first], marks[second]
                 forms = self._network.forms
                 if forms[x] == forms[y] ^ forms[other] and all(
                     self._progress.keeps_up(x, each) for each in (y, other)
@@ -96,11 +104,25 @@ class Reencodings:
                     pairs.append((x, y, other))
         return partners, pairs
 
+    def _likely(self, marks: list[int]) -> Iterator[tuple[int, int]]:
+        """The pairs of marks whose sum may be one of them, or of a node in quarter encoding."""
+        numbers = np.array(marks, dtype=np.int64)
+        low = numbers & _LOW
+        self._is_likely[low] += 1
+        first, second = np.triu_indices(len(marks), 1)
+        found = np.flatnonzero(self._is_likely[low[first] ^ low[second]])
+        self._is_likely[low] -= 1
+        for place in found.tolist():
+            yield marks[first[place]], marks[second[place]]
+
     def _mark(self, node: int) -> int:
         """The sum of the random numbers of what a node is the sum of."""
+        if node in self._mark_of_node:
+            return self._mark_of_node[node]
         mark = 0
         for base in self._network.forms[node]:
             if base not in self._mark_of:
                 self._mark_of[base] = self._random.getrandbits(62)
             mark ^= self._mark_of[base]
+        self._mark_of_node[node] = mark
         return mark
