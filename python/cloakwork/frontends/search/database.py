@@ -58,8 +58,12 @@ class Database:
             ProgramMismatchError: They are of another program.
         """
         for number in self.blocks:
-            parts = [load(block_path(self.folder, number, kind), Encrypted) for kind in _KINDS]
-            yield evaluator.run([*parts, query])
+            yield self._answer(evaluator, number, query)
+
+    def _answer(self, evaluator: Evaluator, number: int, query: Encrypted) -> Encrypted:
+        """That of one block, which is out of memory when this returns."""
+        parts = [load(block_path(self.folder, number, kind), Encrypted) for kind in _KINDS]
+        return evaluator.run([*parts, query])
 
 
 _KINDS = _ROWS, _LIVE
