@@ -49,7 +49,7 @@ def main() -> None:
             assert found.payloads is not None
             near, label = found.payloads.round().astype(int).ravel(), labels[TABLE + number]
             print(
-                f"  a {label}: {found.count:g} close by, {np.bincount(near, minlength=10)[label]} "
+                f"  a {label}: {found.count:g} nearby, {np.bincount(near, minlength=10)[label]} "
                 "of them of its kind"
             )
 
