@@ -131,7 +131,7 @@ def compile_command(
     bristol: bool,
     **options: Any,
 ) -> None:
-    """Compile SOURCE into a program: FILE.py:NAME, a network's .onnx or .pt2, or by an option."""
+    """Compile SOURCE: FILE.py:NAME, a network's .onnx or .pt2, or by an option."""
     import cloakwork as cw  # noqa: PLC0415
     from cloakwork.cli.outputs import require_replaceable, require_separate  # noqa: PLC0415
     from cloakwork.cli.source import Options, file_of, program_of_source  # noqa: PLC0415
