@@ -14,8 +14,9 @@ from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.convolution import plain
 from cloakwork.plan.networks.spread_operands import TurnedCopies, with_operands_spread
 from cloakwork.plan.networks.staged import StagedNetwork
-from cloakwork.plan.networks.stages import stages_within_one
+from cloakwork.plan.networks.stages import DistanceProduct, stages_within_one
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.distances import Distances
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Linear, SlotProgram
@@ -86,6 +87,31 @@ def test_all_matrices_of_one_operand_share_its_copies() -> None:
     spread = with_operands_spread(network, 2048)
     assert len(spread.stages) == len(network.stages) + 2
     assert with_operands_spread(network, 128) is network
+
+
+def test_products_by_distance_behind_copies_keep_their_operands() -> None:
+    nodes = [g.node("x", g.InputLayer((128,), 1.0), (), [])]
+    nodes += [g.node(name, g.InputLayer((16, 128), 1.0), (), []) for name in "qk"]
+    matrix = g.LinearLayer(np.random.default_rng(3).normal(size=(128, 128)), np.zeros(128))
+    distances = Distances(tokens=16, features=128, group=16, row=128)
+    square = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -2.0, 2.0)
+    layers: list[tuple[g.Operation, tuple[int, ...]]] = [
+        (matrix, (0,)),
+        (square, (3,)),
+        (square, (1,)),
+        (g.ProductsByDistance(distances), (5, 2)),
+        (g.OutputLayer(), (4,)),
+        (g.OutputLayer(), (6,)),
+    ]
+    for layer, operands in layers:
+        nodes.append(g.node(f"layer {len(nodes)}", layer, operands, nodes))
+    network = StagedNetwork.of(g.build(nodes), stages_within_one, pairs=False)
+    spread = with_operands_spread(network, 2048)
+    assert len(spread.stages) > len(network.stages)
+    for each in (network, spread):
+        [product] = [stage for stage in each.stages if isinstance(stage, DistanceProduct)]
+        factors = each.stages[product.left], each.stages[product.right]
+        assert [stage.name for stage in factors] == ["layer 5", "k"]
 
 
 def test_programs_take_fewer_diagonals_and_compute_the_same() -> None:

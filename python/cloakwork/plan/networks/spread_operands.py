@@ -28,6 +28,8 @@ from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import (
     ActivationStage,
     CiphertextProduct,
+    DistanceProduct,
+    EncryptedInput,
     MatrixProduct,
     Stage,
 )
@@ -189,7 +191,7 @@ def _moved(
             return replace(stage, terms=made)
         case ActivationStage(operand=operand):
             return replace(stage, operand=renamed[operand])
-        case CiphertextProduct(left=left, right=right):
+        case CiphertextProduct(left=left, right=right) | DistanceProduct(left=left, right=right):
             return replace(stage, left=renamed[left], right=renamed[right])
-        case _:
+        case EncryptedInput():
             return stage

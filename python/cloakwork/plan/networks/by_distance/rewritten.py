@@ -32,13 +32,13 @@ def with_attentions_by_distance(graph: g.Graph, slots: int) -> g.Graph:
     found = [*attentions(graph, slots)]
     if not found:
         return graph
-    rewriting = _Rewriting(graph, found)
+    made = _NetworkByDistance(graph, found)
     for number in range(len(graph.nodes)):
-        rewriting.append(number)
-    return g.build(rewriting.nodes, graph.form)
+        made.append(number)
+    return g.build(made.nodes, graph.form)
 
 
-class _Rewriting:
+class _NetworkByDistance:
     """The nodes of the new network so far.
 
     Args:
