@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from cloakwork.base.itself import Itself
 from cloakwork.base.source_line import users_line_in
 from cloakwork.errors import CloakworkError, EncryptedConditionError
 from cloakwork.frontends.circuit import statements
@@ -246,34 +247,34 @@ class _Contents:
     """What lists, dicts and arrays hold that a branch may change in place."""
 
     def __init__(self, values: Iterable[Any]) -> None:
-        self._found: dict[int, Any] = {}
+        self._found: dict[Itself[Any], Any] = {}
         for each in values:
             self._find(each)
         self._before = self._copies()
-        self._first: dict[int, Any] = {}
+        self._first: dict[Itself[Any], Any] = {}
 
     def _find(self, value: Any) -> None:
         if isinstance(value, list | dict | set | np.ndarray):
-            if id(value) in self._found:
+            if Itself(value) in self._found:
                 return
-            self._found[id(value)] = value
+            self._found[Itself(value)] = value
         if isinstance(value, list | tuple | dict):
             for each in value.values() if isinstance(value, dict) else value:
                 self._find(each)
 
-    def _copies(self) -> dict[int, Any]:
-        return {number: each.copy() for number, each in self._found.items()}
+    def _copies(self) -> dict[Itself[Any], Any]:
+        return {key: each.copy() for key, each in self._found.items()}
 
     def restore(self) -> None:
         """Put back what was held before, and remember what is."""
         self._first = self._copies()
-        for number, each in self._found.items():
-            _fill(each, self._before[number])
+        for key, each in self._found.items():
+            _fill(each, self._before[key])
 
     def join(self, test: Symbol) -> None:
         """Let each hold what it held at `restore` where a test holds, else what it does now."""
-        for number, each in self._found.items():
-            one, zero = self._first[number], each.copy()
+        for key, each in self._found.items():
+            one, zero = self._first[key], each.copy()
             if not _is_alike(one, zero):
                 _fill(each, _one_content(test, one, zero))
 

@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from cloakwork.base.itself import Itself
 from cloakwork.errors import ActivationFitError, InvalidArgumentError, NotFiniteError
 from cloakwork.plan.functions.observed import widened
 from cloakwork.programs.functions import FUNCTIONS
@@ -125,7 +126,7 @@ def calibrated_again(
 def _different(rows: Sequence[g.Array]) -> g.Array:
     """Rows in order, each once: as `np.unique` gives them, which takes seconds of long ones."""
     found: list[g.Array] = []
-    each_once = {id(row): row for row in rows}
+    each_once = {Itself(row): row for row in rows}
     for row in sorted(each_once.values(), key=cmp_to_key(_order)):
         if not found or not np.array_equal(found[-1], row):
             found.append(row)
@@ -141,7 +142,7 @@ def _order(row: g.Array, other: g.Array) -> int:
     """
     different = row != other
     first = int(different.argmax())
-    return int(np.sign(row[first] - other[first])) if different[first] else 0
+    return int(np.sign(row.flat[first] - other.flat[first])) if different.flat[first] else 0
 
 
 @dataclass(slots=True, eq=False)
