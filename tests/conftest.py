@@ -6,6 +6,7 @@ Files of tests that took long in the last run go first, so that no core waits at
 from __future__ import annotations
 
 import gc
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -47,7 +48,9 @@ class _Seconds:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch what files take, in the process that hears of all of them."""
+    """Watch what files take, in the process that hears of all of them; hear interrupts."""
+    # What a shell starts in the background ignores them, and so would the callers that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Seconds(config))
 
