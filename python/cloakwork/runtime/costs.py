@@ -104,7 +104,7 @@ class Costs:
         levels: The costs of operations.
         run: What every run of a program costs besides its operations.
         bootstrap: What a bootstrap costs, whatever its level; 0 where parameters have none.
-        bootstrap_pair: What one of two values at once costs.
+        bootstrap_pair: What one of two values at once costs, that of both.
     """
 
     levels: tuple[LevelCosts, ...]
@@ -278,14 +278,14 @@ def seconds_of(program: SlotProgram, costs: Costs) -> list[float]:
             continue
         taken = operation_seconds(operation, context, degree, number, costs)
         if number in shared:
-            taken -= _saved(shared[number], costs.at(context.level))
+            taken -= saved_seconds(shared[number], costs.at(context.level))
         seconds.append(taken)
         if isinstance(operation, Rotate):
             rotated.add(operation.operand)
     return seconds
 
 
-def _saved(shared: Shared, prices: LevelCosts) -> float:
+def saved_seconds(shared: Shared, prices: LevelCosts) -> float:
     """What a transform does not take where others made with it do."""
     steps = shared.baby * prices.baby_step + shared.giant * prices.giant_step
     return steps + prices.linear * shared.ends

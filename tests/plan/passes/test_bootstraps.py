@@ -34,7 +34,8 @@ REFRESHING = Refreshing(
     BootstrappingParameters(5, levels=LEVEL - LEAST, slots_to_coefficients=LEAST, insecure=True)
 )
 # Few limbs, and a bootstrap that some operations outweigh and others do not.
-COSTS = replace(modelled([2 + 2 * level for level in range(LEVEL + 1)], 3), bootstrap=900.0)
+LEVELS = modelled([2 + 2 * level for level in range(LEVEL + 1)], 3)
+COSTS = replace(LEVELS, bootstrap=900.0, bootstrap_pair=1800.0)
 TOP = 50
 # Uses of values in a graph: all subsets of them are tried.
 MOST_USES = 10

@@ -41,12 +41,13 @@ from cloakwork.programs.slots import (
     Rotate,
     SlotProgram,
 )
-from cloakwork.runtime.costs import Costs, operation_seconds
+from cloakwork.runtime.costs import Costs, operation_seconds, saved_seconds
 from cloakwork.runtime.schedule import degrees
+from cloakwork.runtime.shared_rotations import shared_rotations
 
 # Frontiers after a step: beyond so many, steps are joined; then so many are kept.
 _MOST_EXACT = 1 << 10
-_MOST_KEPT = 1 << 8
+_MOST_KEPT = 1 << 11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,6 +224,7 @@ class _Placement:
         self._floor = floor
         self._allowed = allowed
         self._degrees = degrees(program)
+        self._shared = shared_rotations(program)
         self._steps = _users_first(graph)
         self._prices: dict[tuple[int, int], float] = {}
         # Frontiers are compared far oftener than there are different wants.
@@ -325,12 +327,16 @@ class _Placement:
 
     def _below(self, value: int, wanted: _Wanted, level: int) -> float:
         """What brings a value, and those treated alike, from a level to where it is wanted."""
+        count = len(self._alike[value])
         drops = sum(each < level for each in wanted.itself)
-        cost = drops * self._costs.at(level).drop_level
+        cost = count * drops * self._costs.at(level).drop_level
         if wanted.refreshed:
             drops = sum(each < self._level for each in wanted.refreshed)
-            cost += self._costs.bootstrap + drops * self._costs.at(self._level).drop_level
-        return cost * len(self._alike[value])
+            cost += count * drops * self._costs.at(self._level).drop_level
+            # Those treated alike are refreshed two at a time.
+            pairs, single = divmod(count, 2)
+            cost += pairs * self._costs.bootstrap_pair + single * self._costs.bootstrap
+        return cost
 
     def _price(self, number: int, level: int) -> float:
         """What the operations of a step take at a level."""
@@ -353,6 +359,8 @@ class _Placement:
                 seconds += self._costs.at(level).hoisted_rotation
                 continue
             seconds += operation_seconds(operation, context, self._degrees, number, self._costs)
+            if number in self._shared:
+                seconds -= saved_seconds(self._shared[number], self._costs.at(level))
             if isinstance(operation, Rotate):
                 rotated.add(operation.operand)
         return seconds
