@@ -92,7 +92,7 @@ def test_attentions_by_distance_are_the_same(
 
 def test_the_counts_of_an_attention_by_distance() -> None:
     """One product a distance and block; turns share what they can, and keys are few."""
-    program = planned(attention(4, 8, 2), 64).program
+    program = planned(attention(4, 8, 4), 64).program
     counts = Counter(type(each) for each in program.operations)
     assert counts[Mul] == 2 * 8
     turned = {each.steps for each in program.operations if isinstance(each, Rotate)}
@@ -132,8 +132,8 @@ def test_products_that_are_results_stay() -> None:
 
 
 def test_every_head_and_distance_has_a_place() -> None:
-    for sizes in ((8, 6, 2, 4), (128, 384, 32, 256), (128, 768, 64, 256)):
+    for sizes in ((8, 3, 4, 4), (128, 12, 32, 256), (128, 12, 64, 256), (8, 7, 4, 8)):
         distances = Distances(*sizes)
         assert distances.is_possible
         assert sorted(distances.table().ravel()) == [*range(distances.results)]
-    assert not replace(distances, features=704).is_possible
+    assert not replace(distances, row=16).is_possible

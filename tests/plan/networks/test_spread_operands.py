@@ -93,7 +93,7 @@ def test_products_by_distance_behind_copies_keep_their_operands() -> None:
     nodes = [g.node("x", g.InputLayer((128,), 1.0), (), [])]
     nodes += [g.node(name, g.InputLayer((16, 128), 1.0), (), []) for name in "qk"]
     matrix = g.LinearLayer(np.random.default_rng(3).normal(size=(128, 128)), np.zeros(128))
-    distances = Distances(tokens=16, features=128, group=16, row=128)
+    distances = Distances(tokens=16, heads=8, features=16, row=128)
     square = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -2.0, 2.0)
     layers: list[tuple[g.Operation, tuple[int, ...]]] = [
         (matrix, (0,)),

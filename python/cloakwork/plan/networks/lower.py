@@ -172,9 +172,9 @@ def activation_ranges(
                 places = packings[left]
                 taken = [next(operands) for _ in range(parts * places.ciphertexts)]
                 ends = [(each.low, each.high, each.scale, 0.0) for each in stage.ranges or ()]
-            case DistanceProduct(right=right, operation=operation):
+            case DistanceProduct(operation=operation):
                 # Their operands are turned before they are multiplied.
-                for _ in range(operation.distances.tokens * packings[right].ciphertexts):
+                for _ in range(operation.distances.tokens * operation.distances.blocks):
                     next(operands)
                 continue
             case _:

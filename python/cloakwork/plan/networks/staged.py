@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cloakwork.plan.networks.matrix import Matrix
-from cloakwork.plan.networks.packings.convolution import Image, TokenRows, strides_of
+from cloakwork.plan.networks.packings.convolution import Image, strides_of
 from cloakwork.plan.networks.spread import with_products_spread
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -103,17 +106,18 @@ class StagedNetwork:
         return tuple(dict.fromkeys(found))
 
     @cached_property
-    def rows_of_groups(self) -> Mapping[int, TokenRows]:
-        """The packing of each group of stages that has no other, as tokens go by distance."""
-        return {
-            self.groups[each]: TokenRows(
-                stage.operation.distances.row,
-                stage.operation.distances.row * stage.operation.distances.tokens,
-            )
-            for number, stage in enumerate(self.stages)
-            if isinstance(stage, DistanceProduct)
-            for each in (number, stage.left, stage.right)
-        }
+    def places_of_groups(self) -> Mapping[int, NDArray[np.int64]]:
+        """The places of each group of stages that has no others, as tokens go by distance."""
+        found: dict[int, NDArray[np.int64]] = {}
+        for number, stage in enumerate(self.stages):
+            if isinstance(stage, DistanceProduct):
+                distances = stage.operation.distances
+                features, results = distances.places_of_features(), distances.places_of_results()
+                is_summed = isinstance(stage.operation, g.SumsOverDistances)
+                left, out = (results, features) if is_summed else (features, results)
+                for each, places in ((stage.left, left), (stage.right, features), (number, out)):
+                    found[self.groups[each]] = places
+        return found
 
     @cached_property
     def products(self) -> tuple[tuple[int, int], ...]:

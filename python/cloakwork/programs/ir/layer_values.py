@@ -226,10 +226,10 @@ def _contracted(layer: g.Contraction, left: g.Array, right: g.Array) -> g.Array:
 def _products_by_distance(distances: Distances, left: g.Array, right: g.Array) -> g.Array:
     table = distances.table()
     made = np.empty((len(left), distances.tokens, distances.results))
-    of_heads = (len(left), distances.tokens, distances.heads, distances.group)
+    of_heads = (len(left), distances.tokens, 2, distances.heads, distances.half)
     for distance in range(distances.tokens):
         product = left * np.roll(right, -distance, axis=1)
-        made[:, :, table[:, distance]] = product.reshape(of_heads).sum(axis=-1)
+        made[:, :, table[:, distance]] = product.reshape(of_heads).sum(axis=(2, 4))
     return made
 
 
@@ -237,8 +237,8 @@ def _sums_over_distances(distances: Distances, weights: g.Array, values: g.Array
     table = distances.table()
     total = np.zeros_like(values)
     for distance in range(distances.tokens):
-        of_features = np.repeat(weights[:, :, table[:, distance]], distances.group, axis=-1)
-        total += of_features * np.roll(values, -distance, axis=1)
+        of_half = np.repeat(weights[:, :, table[:, distance]], distances.half, axis=-1)
+        total += np.tile(of_half, 2) * np.roll(values, -distance, axis=1)
     return total
 
 

@@ -157,7 +157,7 @@ class Contraction:
 class ProductsByDistance:
     """For each token, head and distance the product of features with those of the other's token.
 
-    Of two nodes (tokens, features); the result is (tokens, results), see `Distances`.
+    Of two nodes (tokens, features of all heads); the result is (tokens, results), see `Distances`.
 
     Args:
         distances: Where features and products stand.
@@ -392,10 +392,10 @@ def shape_after(name: str, operation: Operation, shapes: Sequence[Shape]) -> Sha
                 axes = operation.sizes(left, right)
                 return tuple(axes[letter] for letter in operation.result)
         case ProductsByDistance(distances=distances), [left, right]:
-            if left == right == (distances.tokens, distances.features):
+            if left == right == (distances.tokens, distances.heads * distances.features):
                 return (distances.tokens, distances.results)
         case SumsOverDistances(distances=distances), [left, right]:
-            mixed = (distances.tokens, distances.features)
+            mixed = (distances.tokens, distances.heads * distances.features)
             if (left, right) == ((distances.tokens, distances.results), mixed):
                 return mixed
         case Concatenate(axis=axis), [first, *_]:

@@ -64,11 +64,11 @@ def _distances_of(graph: g.Graph, number: int, slots: int) -> Distances | None:
     of_right = {*contraction.right} - {*contraction.left}
     if of_left != {row} or of_right != {column} or len(contraction.summed) != 1:
         return None
-    tokens, group = sizes[row], sizes[contraction.summed]
-    features = prod(sizes[letter] for letter in heads) * group
-    if sizes[column] != tokens or slots % tokens or tokens * features < slots:
+    tokens, features = sizes[row], sizes[contraction.summed]
+    count = prod(sizes[letter] for letter in heads)
+    if sizes[column] != tokens or slots % tokens or tokens * count * features < slots:
         return None
-    found = Distances(tokens, features, group, slots // tokens)
+    found = Distances(tokens, count, features, slots // tokens)
     return found if found.is_possible else None
 
 
@@ -105,7 +105,7 @@ def _sums_by(graph: g.Graph, number: int, known: list[bool], distances: Distance
         node.operation.summed == column
         and {*node.operation.right} == {*heads, column, feature}
         and {*node.operation.result} == {*heads, row, feature}
-        and prod(right) == distances.tokens * distances.features
+        and prod(right) == distances.tokens * distances.heads * distances.features
     )
 
 

@@ -26,8 +26,9 @@ def with_attentions_by_distance(graph: g.Graph, slots: int) -> g.Graph:
         ...                       (g.OutputLayer(), (4,))]:
         ...     nodes.append(g.node("y", layer, inputs, nodes))
         >>> found = with_attentions_by_distance(g.build(nodes), 8)
-        >>> [type(each.operation).__name__ for each in found.nodes[3:5]]
-        ['ProductsByDistance', 'SumsOverDistances']
+        >>> operations = [type(each.operation).__name__ for each in found.nodes[3:]]
+        >>> operations[2], operations[4], operations[5]
+        ('ProductsByDistance', 'SumsOverDistances', 'Rearrange')
     """
     found = [*attentions(graph, slots)]
     if not found:
@@ -92,17 +93,17 @@ class _NetworkByDistance:
         total = g.appended(self.nodes, node.name, made, inputs[0], values)
         order = [row, *heads, feature]
         shape = [node.shape[contraction.result.index(letter)] for letter in order]
-        numbers = np.arange(prod(shape)).reshape(shape)
+        halves = np.arange(prod(shape)).reshape(distances.tokens, 2, distances.heads, -1)
+        numbers = halves.transpose(0, 2, 1, 3).reshape(shape)
         moved = numbers.transpose([order.index(letter) for letter in contraction.result])
         return g.appended(self.nodes, node.name, g.Rearrange(moved.ravel(), node.shape), total)
 
     def _as_features(self, name: str, number: int, letters: str, order: list[str]) -> int:
-        """A node as features of tokens, the tokens' letter first."""
+        """A node as features of tokens: tokens, halves, heads, features of a half."""
         shape = self.nodes[number].shape
         moved = np.arange(prod(shape)).reshape(shape).transpose([*map(letters.index, order)])
-        lined = moved.reshape(len(moved), -1)
-        if lined.shape == shape and np.array_equal(lined.ravel(), np.arange(lined.size)):
-            return number
+        of_heads = moved.reshape(len(moved), -1, 2, moved.shape[-1] // 2)
+        lined = of_heads.transpose(0, 2, 1, 3).reshape(len(moved), -1)
         return g.appended(self.nodes, name, g.Rearrange(lined.ravel(), lined.shape), number)
 
 

@@ -13,6 +13,7 @@ from cloakwork.plan.networks.packings.convolution import (
     Grid,
     Image,
     ImageGrid,
+    TokenRows,
     image_grids,
     plain,
     token_rows,
@@ -128,7 +129,7 @@ def chosen_packings(
 
 def _options(network: StagedNetwork, slots: int) -> dict[int, list[tuple[Grid | None, Places]]]:
     """For each group the packings that it may have, and the grid of each."""
-    if network.rows_of_groups:
+    if network.distances:
         return _options_of_rows(network, slots)
     grids: list[Grid] = [*image_grids(network.images), *token_rows(network.images)]
     options: dict[int, list[tuple[Grid | None, Places]]] = {}
@@ -163,23 +164,24 @@ def _options_of_rows(
 
     What one ciphertext holds may lie in order as well.
     """
-    rows = network.rows_of_groups
-    grids = [*dict.fromkeys(rows.values())]
+    placed = network.places_of_groups
+    grids = dict.fromkeys(TokenRows(each.row, each.row * each.tokens) for each in network.distances)
     options: dict[int, list[tuple[Grid | None, Places]]] = {}
     for group in sorted(set(network.groups)):
+        if group in placed:
+            options[group] = [(None, Places(slots, placed[group], "tokens by distance"))]
+            continue
         shape = network.images[group].shape
         found: list[tuple[Grid | None, Places]] = []
-        for grid in [rows[group]] if group in rows else grids:
-            tokens = grid.block // grid.row
-            features = (tokens, prod(shape) // tokens) if group in rows else shape
-            packing = grid.packing(Image(features, None), slots)
+        for grid in grids:
+            packing = grid.packing(Image(shape, None), slots)
             found += [] if packing is None else [(grid, packing)]
         found += [
             (None, Places(slots, each.places_of_heads(), "at each head's first slot"))
             for each in network.distances
             if shape == (each.tokens, each.heads) and each.tokens * each.row == slots
         ]
-        if not found or (group not in rows and prod(shape) <= slots):
+        if not found or prod(shape) <= slots:
             found.append((None, plain(prod(shape), slots)))
         options[group] = found
     return options
