@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
 from functools import lru_cache
@@ -44,7 +45,7 @@ def users_origin() -> str:
         >>> "/" in users_origin()
         False
     """
-    return Path(users_line()).name
+    return os.path.basename(users_line())
 
 
 def users_line_in(traceback: TracebackType | None) -> str:

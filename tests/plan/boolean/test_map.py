@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
-from cloakwork.plan.boolean.cover import Abilities, cover
+from cloakwork.plan.boolean.cover import Abilities, cover, is_also_of
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
+from cloakwork.plan.boolean.lookup import chosen_entry
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.plan.boolean.xag import network_of
@@ -265,6 +266,29 @@ def test_long_sums_are_refreshed() -> None:
     assert noisy.bootstrap_count > quiet.bootstrap_count
     assert failure_of(noisy, NOISY.noise).worst <= -64 < failure_of(quiet, NOISY.noise).worst
     require_same(gates, noisy)
+
+
+def test_sums_of_a_table_are_one_node_each() -> None:
+    draw = random.Random(3)
+    entries = [draw.randrange(1 << 8) for _ in range(1 << 8)]
+    builder = GateBuilder("table", (Port("x", "unsigned", 8),))
+    builder.output(Port("y", "unsigned", 8), chosen_entry(builder, range(8), entries, 8))
+    gates = builder.finish()
+    made = map_gates(gates, PUBLISHED, 1).program
+    # A sum for each bootstrap and one for each bit of the result, at most.
+    assert len(made.kinds) <= 2 * made.bootstrap_count + 2 * 8
+    require_same(gates, made)
+    assert map_gates(gates, [PUBLISHED, EIGHT, SIXTEEN], 1).program.bootstrap_count == 55
+
+
+def test_a_cover_that_shares_nothing_is_made_once() -> None:
+    network = network_of(circuits.adder(8))
+    more, less = Abilities(4, 5, 3), Abilities(2, 5, 1)
+    made = cover(network, more, math.inf, generous=True)
+    assert is_also_of(made, more, less)
+    assert made.steps == cover(network, less, math.inf, generous=True).steps
+    assert not is_also_of(made, more, Abilities(1, 5, 1))
+    assert not is_also_of(made, more, Abilities(2, 0, 1))
 
 
 @pytest.mark.slow

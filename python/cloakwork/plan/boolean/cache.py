@@ -24,7 +24,7 @@ from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
 
 # Of what the mapper makes: another number where it makes better programs.
-_VERSION = 7
+_VERSION = 8
 KIND = "mapped circuit file"
 # Random inputs that a program from the cache is compared with its gates on.
 _COMPARED = 256

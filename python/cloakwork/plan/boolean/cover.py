@@ -43,6 +43,27 @@ class Abilities:
     most_shared: int
 
 
+def is_also_of(known: Cover, abilities: Abilities, less: Abilities) -> bool:
+    """Whether a cover that abilities made is what lesser ones make: it uses no more than these.
+
+    Example:
+        >>> network = XorAndGraph(2)
+        >>> network.outputs = [network.land(*network.inputs())]
+        >>> known = cover(network, Abilities(4, 5, 3), 0, generous=False)
+        >>> is_also_of(known, Abilities(4, 5, 3), Abilities(2, 5, 1))
+        True
+    """
+    return (
+        less.longest_chain == abilities.longest_chain
+        and 1 < less.most_outputs <= abilities.most_outputs
+        and less.most_shared <= abilities.most_shared
+        and not any(isinstance(step, SharedProducts) for step in known.steps)
+        and all(
+            step.outputs <= less.most_outputs for step in known.steps if isinstance(step, AndStep)
+        )
+    )
+
+
 def cover(network: XorAndGraph, abilities: Abilities, slack: float, *, generous: bool) -> Cover:
     """Plan the bootstraps of a network.
 

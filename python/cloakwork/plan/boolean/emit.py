@@ -284,9 +284,26 @@ class _StepWriter:
             signed, constant, variance = self._sums.added([], terms)
             if variance <= self._most_variance:
                 break
-            if not self._refresh_noisiest(terms, [HALF] * len(terms)):
+            if not (
+                self._refresh_first(terms) or self._refresh_noisiest(terms, [HALF] * len(terms))
+            ):
                 break
         return self._sums.linear(signed, constant), 1
+
+    def _refresh_first(self, terms: list[Term]) -> bool:
+        """Put a bootstrap in place of the first term too many, or of the sum of those before."""
+        left, count = self._most_variance, 0
+        for signal, weight in terms:
+            left -= weight**2 * self._sums.variance(signal)
+            if left < 0:
+                break
+            count += 1
+        if not 0 < count < len(terms):
+            return False
+        pair = [self._sum(terms[:count]), terms[count]]
+        is_refreshed = self._refresh_noisiest(pair, [HALF, HALF])
+        terms[: count + 1] = pair
+        return is_refreshed
 
     def _bootstrap(
         self,

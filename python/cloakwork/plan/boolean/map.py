@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
-from cloakwork.plan.boolean.cover import Abilities, cover
+from cloakwork.plan.boolean.cover import Abilities, cover, is_also_of
 from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.exclusive import with_exclusive_ors
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
@@ -80,6 +80,9 @@ def map_gates(
             search.try_covers(costs)
             bar.update()
         search.try_gate_by_gate(sets)
+        if search.best is None:
+            for costs in ranked:
+                search.try_noisy(costs)
         bar.update()
     best = search.best
     if best is None:
@@ -106,18 +109,33 @@ class _BestSoFar:
     def ranked(self, sets: Sequence[BitCosts]) -> list[BitCosts]:
         """The parameter sets that any cover can be for, the most promising first."""
         able = [costs for costs in sets if costs.noise.most_tables(2)]
+        # What the most able make others often make, too.
+        most = [(each.noise.most_tables(2), each.noise.most_message_bits()) for each in able]
+        for at in sorted(range(len(able)), key=most.__getitem__, reverse=True):
+            # What the most able make others often make, too.
+            self._least_of_all(able[at])
         return sorted(able, key=self._least_of_all)
 
     def try_covers(self, costs: BitCosts) -> None:
-        """Try all ways that could win for a parameter set."""
+        """Try all ways that could win for a parameter set, unless sums are too noisy for it."""
         for wide in self._networks(costs):
-            several = _abilities_of(costs)
-            for abilities in several:
-                self._try_cover(wide, abilities, _FEWEST, costs)
-            fewest = min(several, key=lambda abilities: self._least(wide, abilities, costs))
-            for way in _OTHER_WAYS:
-                if self._is_open(self._least(wide, fewest, costs) / (1 - _WAITING)):
-                    self._try_cover(wide, fewest, way, costs)
+            several = self._differing(wide, _abilities_of(costs))
+            written = [self._try_cover(wide, each, _FEWEST, costs) for each in several]
+            if any(written):
+                self._try_other_ways(wide, several, costs)
+
+    def try_noisy(self, costs: BitCosts) -> None:
+        """Try all other ways for a parameter set that sums are too noisy for."""
+        for wide in self._networks(costs):
+            self._try_other_ways(wide, _abilities_of(costs), costs)
+
+    def _try_other_ways(
+        self, wide: WideNetwork, several: Sequence[Abilities], costs: BitCosts
+    ) -> None:
+        fewest = min(several, key=lambda abilities: self._least(wide, abilities, costs))
+        for way in _OTHER_WAYS:
+            if self._is_open(self._least(wide, fewest, costs) / (1 - _WAITING)):
+                self._try_cover(wide, fewest, way, costs)
 
     def try_gate_by_gate(self, sets: Sequence[BitCosts]) -> None:
         """Try every gate as its own bootstrap."""
@@ -136,14 +154,22 @@ class _BestSoFar:
         wide = self._wide[message_bits]
         return [wide, self._plain] if wide.tests else [self._plain]
 
+    def _differing(self, wide: WideNetwork, several: Sequence[Abilities]) -> list[Abilities]:
+        """Abilities whose covers are not one another's."""
+        by_cover = {id(self._cover(wide, each, _FEWEST)): each for each in several}
+        return list(by_cover.values())
+
     def _try_cover(
         self, wide: WideNetwork, abilities: Abilities, way: tuple[float, bool], costs: BitCosts
-    ) -> None:
+    ) -> bool:
+        """Try a cover; whether it could win, and its sums are not too noisy."""
         cover = self._cover(wide, abilities, way)
         if not self._is_open(self._busy_seconds(_bootstraps(wide, cover), costs)):
-            return
+            return False
         with suppress(NoiseBudgetError, InvalidProgramError):
             self._try(written_out(self._program, wide, cover, costs.noise), costs)
+            return True
+        return False
 
     def _try(self, made: BootstrapProgram, costs: BitCosts) -> None:
         seconds = data_flow_seconds(made, costs, self._threads)
@@ -176,7 +202,15 @@ class _BestSoFar:
         key = wide.message_bits, abilities, way
         if key not in self._covers:
             slack, generous = way
-            self._covers[key] = cover(wide.network, abilities, slack, generous=generous)
+            known = (
+                made
+                for (message_bits, more, other_way), made in self._covers.items()
+                if (message_bits, other_way) == (wide.message_bits, way)
+                and is_also_of(made, more, abilities)
+            )
+            self._covers[key] = next(known, None) or cover(
+                wide.network, abilities, slack, generous=generous
+            )
         return self._covers[key]
 
 
@@ -189,4 +223,4 @@ def _abilities_of(costs: BitCosts) -> list[Abilities]:
     chain = max(0, costs.noise.doublings(2) - 1)
     most_shared = max(1, costs.noise.most_message_bits() - 1)
     tables = costs.noise.most_tables(2)
-    return [Abilities(tables, chain, shared) for shared in sorted({1, most_shared})]
+    return [Abilities(tables, chain, shared) for shared in sorted({1, most_shared}, reverse=True)]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from heapq import nsmallest
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.plan.boolean.cover_state import Progress
 from cloakwork.plan.boolean.steps import Reencoding
 
 # ANDs that are looked at.
 _WINDOW = 40
+# How much a re-encoding helps, the node in quarter encoding that it takes, and what it makes.
+_Gain = tuple[tuple[int, int, int, int], int, tuple[int, ...]]
 # The low bits of a mark.
-_LOW = (1 << 18) - 1
+_LOW = (1 << 20) - 1
 
 
 class Reencodings:
@@ -37,7 +41,7 @@ class Reencodings:
         self._mark_of_node: dict[int, int] = {}
         self._marked: dict[int, int] = {}
         # By the low bits of a mark, how many there are, so that most pairs need not be looked at.
-        self._is_likely = np.zeros(_LOW + 1, dtype=np.int64)
+        self._is_likely = np.zeros(_LOW + 1, dtype=np.int32)
         for node in range(1, 1 + self._network.input_count):
             self.note(node)
 
@@ -60,11 +64,7 @@ class Reencodings:
                         counts[each] += 1
         required = [each for each in counts if not self._progress.in_time(each)]
         partners, pairs = self._pairs(required)
-        alone: list[tuple[tuple[int, int, int, int], int, tuple[int, ...]]] = [
-            ((counts[each], partners[each], -self._progress.half_level(each), -each), 0, (each,))
-            for each in required
-        ]
-        best = max(alone)
+        best = self._best_alone(required, counts, partners)
         if self._most_outputs > 1:
             for x, y, other in pairs:
                 gain = (
@@ -77,6 +77,18 @@ class Reencodings:
         _, x, makes = best
         return Reencoding(x, makes[0], makes)
 
+    def _best_alone(
+        self, required: list[int], counts: Mapping[int, int], partners: Mapping[int, int]
+    ) -> _Gain:
+        """The node that most ANDs want, and of those that as many want the earliest."""
+        most = max((counts[each], partners[each]) for each in required)
+        level, node = min(
+            (self._progress.half_level(each), each)
+            for each in required
+            if (counts[each], partners[each]) == most
+        )
+        return (*most, -level, -node), 0, (node,)
+
     def _known(self, coset: tuple[int, ...]) -> Iterable[int]:
         """The nodes that could be re-encoded by now."""
         return (
@@ -88,32 +100,36 @@ class Reencodings:
 
     def _pairs(self, required: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
         """What one bootstrap may re-encode together."""
-        partners = dict.fromkeys(required, 0)
-        marks = {self._mark(each): each for each in required}
+        marks = np.array([self._mark(each) for each in required], dtype=np.int64)
+        first, second = self._likely(marks)
+        sums = marks[first] ^ marks[second]
+        order = np.argsort(marks)
+        places = order[np.searchsorted(marks, sums, sorter=order) % len(marks)]
+        inside = marks[places] == sums
+        counts = np.bincount(places[inside], minlength=len(marks))
+        partners = dict(zip(required, counts.tolist(), strict=True))
         pairs = []
-        for first, second in self._likely(list(marks)):
-            between = first ^ second
-            if between in marks:
-                partners[marks[between]] += 1
-            elif between in self._marked:
-                x, y, other = self._marked[between], marks[first], marks[second]
-                forms = self._network.forms
-                if forms[x] == forms[y] ^ forms[other] and all(
-                    self._progress.keeps_up(x, each) for each in (y, other)
-                ):
-                    pairs.append((x, y, other))
+        forms = self._network.forms
+        for one, two, mark in zip(
+            first[~inside].tolist(), second[~inside].tolist(), sums[~inside].tolist(), strict=True
+        ):
+            x, y, other = self._marked.get(mark, 0), required[one], required[two]
+            if (
+                mark in self._marked
+                and forms[x] == forms[y] ^ forms[other]
+                and all(self._progress.keeps_up(x, each) for each in (y, other))
+            ):
+                pairs.append((x, y, other))
         return partners, pairs
 
-    def _likely(self, marks: list[int]) -> Iterator[tuple[int, int]]:
+    def _likely(self, marks: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The pairs of marks whose sum may be one of them, or of a node in quarter encoding."""
-        numbers = np.array(marks, dtype=np.int64)
-        low = numbers & _LOW
+        low = marks & _LOW
         self._is_likely[low] += 1
-        first, second = np.triu_indices(len(marks), 1)
+        first, second = _pairs_of(len(marks))
         found = np.flatnonzero(self._is_likely[low[first] ^ low[second]])
         self._is_likely[low] -= 1
-        for place in found.tolist():
-            yield marks[first[place]], marks[second[place]]
+        return first[found], second[found]
 
     def _mark(self, node: int) -> int:
         """The sum of the random numbers of what a node is the sum of."""
@@ -126,3 +142,10 @@ class Reencodings:
             mark ^= self._mark_of[base]
         self._mark_of_node[node] = mark
         return mark
+
+
+@lru_cache(maxsize=64)
+def _pairs_of(count: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of so many places."""
+    first, second = np.triu_indices(count, 1)
+    return first, second

@@ -44,6 +44,11 @@ class AndStep:
         """The ANDs that this does."""
         return (self.node,)
 
+    @property
+    def outputs(self) -> int:
+        """The outputs of its bootstrap, where all that is made is needed."""
+        return len(self.makes) + (self.node not in self.makes)
+
 
 @dataclass(frozen=True, slots=True)
 class SharedProducts:

@@ -58,6 +58,7 @@ class Uses:
         self.parts: dict[int, list[Use]] = {}
         self.inputs: dict[int, int] = {}
         self.steps: list[StepUses] = []
+        self._times_used = network.uses()
         for at, step in enumerate(cover.steps):
             self.steps.append(self._uses_of(step))
             self._maker |= dict.fromkeys(step.makes, at)
@@ -84,10 +85,25 @@ class Uses:
         while pending:
             last = pending.pop()
             if self._use(last)[1] == OWN and last not in self.parts:
-                parts = parts_of_signal(self._network, last)
-                self.parts[last] = [self._use(part) for part in parts]
-                pending += parts
+                self.parts[last] = self._parts(last)
+                pending += [part for part, maker in self.parts[last] if maker == OWN]
         return self._use(node)
+
+    def _parts(self, node: int) -> list[Use]:
+        """What a sum is taken from: in place of sums that nothing else needs, their parts."""
+        found: list[Use] = []
+        pending = list(parts_of_signal(self._network, node))[::-1]
+        while pending:
+            use = self._use(pending.pop())
+            below = parts_of_signal(self._network, use[0]) if use[1] == OWN else ()
+            if below and self._is_used_once(use[0]):
+                pending += below[::-1]
+            else:
+                found.append(use)
+        return found
+
+    def _is_used_once(self, node: int) -> bool:
+        return node < len(self._times_used) and self._times_used[node] == 1
 
     def _use(self, node: int) -> Use:
         return node, self._maker.get(node, OWN) if node in self._cover.replaces else OWN
