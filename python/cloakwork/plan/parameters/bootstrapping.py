@@ -27,6 +27,7 @@ class ThinLevels:
         base_bits: That of the modulus of level 0.
         ratio_bits: That of this modulus over the largest message.
         reduction_bits: What each level of the modular reduction divides by.
+        transform_bits: What each level of the transform to slots divides by.
     """
 
     levels: int
@@ -34,11 +35,19 @@ class ThinLevels:
     base_bits: float
     ratio_bits: float
     reduction_bits: float
+    transform_bits: float
 
 
-# The thinnest first; errors of a refreshed number are about 2^-19.7 and 2^-21.2, where those of the
-# usual set are 2^-23.
-_THIN = {16: (ThinLevels(16, 32.0, 43.0, 12.5, 54.0), ThinLevels(13, 36.0, 47.0, 12.5, 56.0))}
+# The thinnest first; errors of a refreshed number are about 2^-14, 2^-17.2, 2^-19.7 and 2^-21.2,
+# where those of the usual set are 2^-23.
+_THIN = {
+    16: (
+        ThinLevels(21, 28.0, 36.0, 10.5, 50.0, 46.0),
+        ThinLevels(18, 31.0, 41.0, 10.5, 50.0, 48.0),
+        ThinLevels(16, 32.0, 43.0, 12.5, 54.0, 50.0),
+        ThinLevels(13, 36.0, 47.0, 12.5, 56.0, 50.0),
+    )
+}
 # Bits above the bound of a value, as in `plan.parameters.ckks`: for its sign, for noise, and to see
 # that a result breaks its bound.
 _HEADROOM_BITS = 18
@@ -123,7 +132,7 @@ def thin_levels(log_n: int) -> Sequence[ThinLevels]:
 
     Example:
         >>> [each.levels for each in thin_levels(16)], thin_levels(15)
-        ([16, 13], ())
+        ([21, 18, 16, 13], ())
     """
     return _THIN.get(log_n, ())
 

@@ -195,10 +195,10 @@ def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain
     Example:
         >>> [
         ...     each.refreshing.output_level - each.refreshing.input_level
-        ...     for precision in (8, 12, 16)
+        ...     for precision in (6, 8, 12, 16)
         ...     for each in chains_of_ring(RealOptions(precision=precision), 16)
         ... ]
-        [16, 13, 10, 13, 10, 10]
+        [21, 18, 16, 13, 10, 18, 16, 13, 10, 13, 10, 10]
     """
 
     def is_precise(thin: ThinLevels) -> bool:
