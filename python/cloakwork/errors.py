@@ -632,6 +632,14 @@ class ActivationFitError(CloakworkError, ValueError):
     """
 
 
+class RowsOverlapError(CloakworkError, ValueError):
+    """The rows that a search found are too many for an answer of its size.
+
+    Raised when an answer is decrypted. Search block by block, or make the index with a larger
+    `at_most`.
+    """
+
+
 class ServerUnreachableError(CloakworkError, ConnectionError):
     """Nobody answers at the address of a server, or not to the end.
 

@@ -42,6 +42,7 @@ from cloakwork.runtime.memory import require_memory
 from cloakwork.runtime.rekeying import RekeyingKey
 from cloakwork.runtime.row import arguments_of, encrypted_ports, evenly
 from cloakwork.runtime.state import EncryptedState, first_state
+from cloakwork.runtime.totals import estimates_of_total
 from cloakwork.schemes.base import (
     Flooding,
     advice_on_precision,
@@ -592,6 +593,7 @@ class Client(_Encrypting):
         estimates = program.results_of_rekeyed(outputs.rekeyed_inputs)
         for _ in range(outputs.rekeyed):
             estimates = estimates and [each.rekeyed() for each in estimates]
+        estimates = estimates and estimates_of_total(estimates, outputs.added)
         vectors = [self._decrypted(run, asked, errors, estimates) for run in runs]
         try:
             result = program.packing.returned.unpack_parts(vectors, outputs.count, allocate)
@@ -605,7 +607,9 @@ class Client(_Encrypting):
             ) from None
         if program.output_bounds is not None:
             is_rekeyed = bool(outputs.rekeyed or outputs.rekeyed_inputs)
-            self._require_right(result, max(errors), asked, action, is_rekeyed=is_rekeyed)
+            self._require_right(
+                result, max(errors), asked, action, outputs.added, is_rekeyed=is_rekeyed
+            )
             if self._gives_zeros:
                 for array in arrays_in(result):
                     array[...] = 0.0
@@ -647,7 +651,14 @@ class Client(_Encrypting):
             yield dict(zip(part, found.vectors, strict=True))
 
     def _require_right(
-        self, result: Any, error: float, asked: Flooding | None, action: str, *, is_rekeyed: bool
+        self,
+        result: Any,
+        error: float,
+        asked: Flooding | None,
+        action: str,
+        added: int,
+        *,
+        is_rekeyed: bool,
     ) -> None:
         """Refuse real results that are too rough, or larger than they can be."""
         program = self.program
@@ -658,8 +669,8 @@ class Client(_Encrypting):
             np.ldexp(array, -unit) if unit else array
             for array, unit in zip(arrays_in(result), units, strict=True)
         ]
-        bound = max(program.output_bounds)
-        stated = None if program.error is None else math.ldexp(program.error, -max(units))
+        bound = max(program.output_bounds) * added
+        stated = None if program.error is None else math.ldexp(program.error * added, -max(units))
         if stated is not None and stated > _ABSURD * max(1.0, bound) and not self._gives_zeros:
             raise PrecisionLostError(
                 f"cannot {action}: the program states errors of up to {stated:g}, and none of its "

@@ -100,6 +100,8 @@ class Encrypted(Saved):
     rekeyed: int = 0
     # Of results, how often it did so with what they were computed of.
     rekeyed_inputs: int = 0
+    # Of how many runs' results they are the sums; see `Evaluator.total`.
+    added: int = 1
     # Inputs of the other programs of a row, which come with those of one; see `Program.row`.
     beside: tuple[Encrypted, ...] = ()
 
@@ -279,6 +281,7 @@ class Encrypted(Saved):
             "key_id": self.key_id,
             **({"rekeyed": self.rekeyed} if self.rekeyed else {}),
             **({"rekeyed_inputs": self.rekeyed_inputs} if self.rekeyed_inputs else {}),
+            **({"added": self.added} if self.added > 1 else {}),
         }
 
     def records(self) -> list[dict[int, Any]]:
@@ -350,6 +353,8 @@ class Encrypted(Saved):
             made.rekeyed = fields.integer("rekeyed", least=1, most=_MOST_REKEYED)
         if fields.has("rekeyed_inputs"):
             made.rekeyed_inputs = fields.integer("rekeyed_inputs", least=1, most=_MOST_REKEYED)
+        if fields.has("added"):
+            made.added = fields.integer("added", least=2, most=_MAX_RUNS)
         if made.warning != CLEAR:
             # Ciphertexts are bytes; numbers in the clear are arrays.
             fields.require_no_arrays()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import ChainMap, Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from types import ModuleType
@@ -41,6 +41,7 @@ from cloakwork.runtime.repeated import bounds_of_step, run_steps
 from cloakwork.runtime.row import require_plain
 from cloakwork.runtime.slot_runner import RunMemory, SlotRunner
 from cloakwork.runtime.state import EncryptedState, next_run, require_state
+from cloakwork.runtime.totals import summed
 from cloakwork.schemes.base import BitRun
 from cloakwork.schemes.device.devices import CPU, device_name
 from cloakwork.schemes.device.staying import on_host
@@ -314,6 +315,68 @@ class Evaluator(KeyHolder):
         results.leave_out_all_but(program.packing.returned_vectors)
         return results
 
+    @names_memory("add results up")
+    def total(self, results: Iterable[Encrypted]) -> Encrypted:
+        """The sum of the results of several runs of a program over reals, still encrypted.
+
+        No more than two are looked at at once, so that the runs may be an iterator's. A client
+        decrypts it as one result, whose bound and errors are as many times as large.
+
+        Args:
+            results: What runs gave, each alone or as many evaluations as all others.
+
+        Raises:
+            InvalidArgumentError: There are no results, or the program is not one over reals, or it
+                runs on a device.
+            ShapeMismatchError: The numbers of evaluations differ.
+            ProgramMismatchError: They are results of another program.
+            KeyMismatchError: They were made with another key.
+
+        Example:
+            >>> import cloakwork as cw
+            >>> client, evaluator = cw.compile(lambda x: x * x, (2,)).keygen()
+            >>> sent = [client.encrypt([0.5, number / 4]) for number in range(3)]
+            >>> client.decrypt(evaluator.total(map(evaluator.run, sent))).round(4).tolist()
+            [0.75, 0.3125]
+        """
+        program = self.program
+        action = f"add up results of {program.name}"
+        body = program.body
+        if program.row or program.scheme.exact or not isinstance(body, SlotProgram):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected a program over reals alone, got another; add up in the "
+                "function that is compiled"
+            )
+        if self.device != CPU:
+            raise InvalidArgumentError(
+                f"cannot {action} on {self.device}: expected an evaluator on the CPU; set its "
+                "device to 'cpu'"
+            )
+        whole: Encrypted | None = None
+        for each in results:
+            self._require_own(each, "outputs", action)
+            whole = each if whole is None else self._sum(whole, each, action)
+        if whole is None:
+            raise InvalidArgumentError(
+                f"cannot {action}: expected results of one run or more, got none"
+            )
+        return whole
+
+    def _sum(self, left: Encrypted, right: Encrypted, action: str) -> Encrypted:
+        """That of two results."""
+        if left.count != right.count:
+            raise ShapeMismatchError(
+                f"cannot {action}: expected as many evaluations in all of them, got "
+                f"{left.count or 1} and {right.count or 1}; run as many each time"
+            )
+        program = self.program
+        mine, other = [each.values(program.scheme, program.body) for each in (left, right)]
+        made = self._results(summed(mine, other, self._backend.add), left.count)
+        made.added = left.added + right.added
+        made.rekeyed = max(left.rekeyed, right.rekeyed)
+        made.rekeyed_inputs = max(left.rekeyed_inputs, right.rekeyed_inputs)
+        return made
+
     def _run_row(
         self,
         inputs: Encrypted | Sequence[Encrypted],
@@ -521,6 +584,11 @@ class Evaluator(KeyHolder):
             self._require_own(given, "inputs", action)
             return given
         self._require_key(given, action)
+        if given.added > 1:
+            raise NoiseBudgetError(
+                f"cannot {action}: expected results of one run, got the sum of {given.added}, "
+                "whose bounds are larger; decrypt it"
+            )
         if given.rekeyed_inputs:
             raise NoiseBudgetError(
                 f"cannot {action}: expected results of inputs that were encrypted for this key, "

@@ -97,6 +97,41 @@ def test_payloads_of_scores_within_the_gap_are_right(tmp_path: Path) -> None:
     assert (found.payloads[:, 0].round() == found.rows).all()
 
 
+def test_few_payloads_of_many_rows_are_a_small_answer(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(300, 12))
+    payloads = rng.integers(0, 64, (300, 1))
+    rows[[7, 140, 290]] = rows[7] + rng.normal(size=(3, 12)) / 32
+    small = {**SMALL, "log_n": 8, "rows_in_block": 128}
+    index = cw.index(rows, payloads, threshold=0.95, gap=1 / 32, at_most=1, **small)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    query = index.query(client, rows[7])
+    total = database.total(evaluator, query)
+    assert (total.added, total.numbers()) == (3, frozenset({0, 1}))
+    for answers in (total, database.search(evaluator, query)):
+        found = index.found(client, answers)
+        assert found.rows is not None
+        assert found.payloads is not None
+        assert found.rows.tolist() == [7, 140, 290]
+        assert (found.payloads.round() == payloads[found.rows]).all()
+    index.keep(client, tmp_path, 1, [*range(128, 140), *range(141, 256)])
+    left = index.found(client, database.total(evaluator, query)).rows
+    assert left is not None
+    assert left.tolist() == [7, 290]
+    with pytest.raises(ValueOutOfRangeError, match="payloads"):
+        index.add(client, tmp_path, rows[:1], [[64]])
+
+
+def test_totals_in_which_rows_are_lost_are_refused(tmp_path: Path) -> None:
+    index = cw.index(np.eye(5)[[0, 1, 0, 2, 0, 3, 4, 0, 1]], **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    total = database.total(evaluator, index.query(client, np.eye(5)[0]))
+    with pytest.raises(InvalidArgumentError, match="answer of each block"):
+        index.found(client, total)
+
+
 def test_rows_are_added_removed_and_counted(tmp_path: Path) -> None:
     rows = np.eye(5)[[0, 1, 0, 2, 0, 3, 4, 0, 1]]
     index = cw.index(rows, threshold=0.5, gap=0.25, count_only=True, **SMALL)
@@ -105,7 +140,7 @@ def test_rows_are_added_removed_and_counted(tmp_path: Path) -> None:
     query = index.query(client, np.eye(5)[0])
 
     def count() -> float:
-        found = index.found(client, database.search(evaluator, query))
+        found = index.found(client, database.total(evaluator, query))
         assert found.count is not None
         return found.count
 
@@ -161,6 +196,7 @@ def test_wrong_use_is_named(tmp_path: Path) -> None:
         (([[0.0, 0.0], [1.0, 1.0]],), {}, ValueOutOfRangeError, "with a direction"),
         ((np.eye(2),), {"metric": "far"}, InvalidArgumentError, "a metric of cosine, dot"),
         ((np.eye(2),), {"count_only": True}, InvalidArgumentError, "expected a threshold"),
+        ((np.eye(2),), {"threshold": 0.5, "at_most": 1}, InvalidArgumentError, "at_most without"),
         ((np.eye(2), np.eye(3)), {"threshold": 0.5}, ShapeMismatchError, "payloads for 2"),
     ],
 )

@@ -60,6 +60,17 @@ class Database:
         for number in self.blocks:
             yield self._answer(evaluator, number, query)
 
+    def total(self, evaluator: Evaluator, query: Encrypted) -> Encrypted:
+        """The sum of the answers of all blocks, as small as one of them.
+
+        It is of an index that counts rows, or has payloads of `at_most` so many: of others the
+        sum of rows of several blocks tells nothing.
+
+        Raises:
+            CloakworkError: What `search` raises.
+        """
+        return evaluator.total(self.search(evaluator, query))
+
     def _answer(self, evaluator: Evaluator, number: int, query: Encrypted) -> Encrypted:
         """That of one block, which is out of memory when this returns."""
         parts = [load(block_path(self.folder, number, kind), Encrypted) for kind in _KINDS]

@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.errors import InvalidArgumentError, NotReplaceableError, ShapeMismatchError
+from cloakwork.base.arguments import integer
+from cloakwork.errors import (
+    InvalidArgumentError,
+    NotReplaceableError,
+    ShapeMismatchError,
+)
+from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction
 from cloakwork.frontends.search.database import Database, block_path
 from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
 from cloakwork.frontends.tensors.compile import compile as compile_function
@@ -25,7 +31,10 @@ from cloakwork.runtime.program import Program
 # Rows of a table that are looked at together.
 _READ = 1 << 14
 # Slots of the rings that are cheapest with a threshold and without.
-_ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 14, 1 << 12
+_ROWS_OF_TOTALS, _ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 15, 1 << 14, 1 << 12
+_FEWEST_ROWS = 1 << 10
+# Bits after the binary point.
+_PRECISION, _PRECISION_OF_TOTALS = 8, 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +67,7 @@ class Index:
         rows_in_block: How many rows a block has.
         threshold: The nearness from which on rows are found; None where all scores are asked for.
         count_only: Whether rows are only counted.
+        compaction: How payloads are added up in a small answer; None where each row has its place.
     """
 
     program: Program
@@ -67,6 +77,7 @@ class Index:
     rows_in_block: int
     threshold: float | None
     count_only: bool
+    compaction: Compaction | None = None
 
     def keygen(self) -> tuple[Client, Evaluator]:
         """The owner's keys, and the evaluator that searches."""
@@ -121,6 +132,7 @@ class Index:
         place.mkdir(parents=True, exist_ok=True)
         first = max((int(path.stem) + 1 for path in place.glob("*.rows")), default=0)
         size = self.rows_in_block
+        self._require_numbers(first - (-len(rows) // size))
         for number, start in enumerate(range(0, len(rows), size), start=first):
             chunk = slice(start, start + size)
             self._write(client, place, number, rows[chunk], None if data is None else data[chunk])
@@ -139,6 +151,7 @@ class Index:
         """
         live = np.zeros(self.rows_in_block)
         live[np.asarray(rows, dtype=np.int64) - block * self.rows_in_block] = 1.0
+        live = live[self._order(block)]
         client.encrypt(live=live).save(block_path(Path(folder), block, "live"))
 
     def query(self, client: Client, vector: ArrayLike) -> Encrypted:
@@ -156,9 +169,23 @@ class Index:
             )
         return client.encrypt(query=self.nearness.query(given))
 
-    def found(self, client: Client, answers: Iterable[Encrypted]) -> Found:
-        """What the answers of all blocks say."""
-        parts = [client.decrypt(each) for each in answers]
+    def found(self, client: Client, answers: Encrypted | Iterable[Encrypted]) -> Found:
+        """What the answers of all blocks say, or their total.
+
+        Raises:
+            InvalidArgumentError: A total is of an index whose rows it does not tell apart.
+            RowsOverlapError: A total has too many rows to be told apart.
+        """
+        given = [answers] if isinstance(answers, Encrypted) else list(answers)
+        if self.compaction is None and not self.count_only and any(a.added > 1 for a in given):
+            raise InvalidArgumentError(
+                "cannot tell what a search found: expected the answer of each block, got a sum of "
+                "several, in which rows cannot be told apart; have it made by Database.search, or "
+                "make the index with at_most or count_only"
+            )
+        parts = [client.decrypt(each) for each in given]
+        if self.compaction is not None:
+            return self._told_apart(parts, [each.added for each in given], self.compaction)
         if self.threshold is None:
             products = np.concatenate([np.ravel(part) for part in parts])
             return Found(scores=self.nearness.of_products(products))
@@ -172,6 +199,42 @@ class Index:
         weighted = np.concatenate([part[1].T for part in parts])[rows]
         payloads = weighted / matches[rows, None]
         return Found(count=float(len(rows)), rows=rows, payloads=payloads)
+
+    def _told_apart(
+        self, parts: Sequence[Any], added: Sequence[int], compaction: Compaction
+    ) -> Found:
+        """The rows of answers in which they are added up."""
+        rows = [
+            row
+            for part, times in zip(parts, added, strict=True)
+            for row in compaction.rows(part, (self.program.error or 0.0) * times)
+            if row.match > 0.5
+        ]
+        numbers = [
+            row.block * self.rows_in_block + self._order(row.block)[row.place] for row in rows
+        ]
+        order = np.argsort(np.array(numbers, dtype=np.int64))
+        payloads = np.array([row.payload for row in rows]).reshape(len(rows), compaction.width)
+        return Found(
+            count=float(len(rows)),
+            rows=np.array(numbers, dtype=np.int64)[order],
+            payloads=payloads[order],
+        )
+
+    def _order(self, block: int) -> NDArray[np.int64]:
+        """For each place of a block its row: any, where rows that lie together share buckets."""
+        places = np.arange(self.rows_in_block)
+        if self.compaction is None:
+            return places
+        return np.random.default_rng(block).permutation(places)
+
+    def _require_numbers(self, blocks: int) -> None:
+        """Refuse more blocks than their numbers tell apart."""
+        if self.compaction is not None and blocks > MOST_BLOCKS:
+            raise InvalidArgumentError(
+                f"cannot add rows: expected {MOST_BLOCKS} blocks at most, got {blocks}; make an "
+                "index of more rows_in_block, or one without at_most"
+            )
 
     @property
     def _has_payloads(self) -> bool:
@@ -187,11 +250,15 @@ class Index:
     ) -> None:
         size = self.rows_in_block
         units = self.nearness.rows(table(rows, "vectors"))
-        given = {"columns": _filled(units.T, size)}
+        order = self._order(number)
+        given = {"columns": _filled(units.T, size)[:, order]}
         if payloads is not None and self._has_payloads:
-            given["payloads"] = _filled(table(payloads, "payloads").T, size)
+            data = _filled(table(payloads, "payloads").T, size)[:, order]
+            given["payloads"] = (
+                data if self.compaction is None else self.compaction.of_block(data, number)
+            )
         client.encrypt(**given).save(block_path(folder, number, "rows"))
-        live = np.arange(size) < len(rows)
+        live = order < len(rows)
         client.encrypt(live=live.astype(np.float64)).save(block_path(folder, number, "live"))
 
 
@@ -203,8 +270,9 @@ def index(
     threshold: float | None = None,
     gap: float | None = None,
     count_only: bool = False,
+    at_most: int | None = None,
     radius: float | None = None,
-    precision: int = 8,
+    precision: int | None = None,
     rows_in_block: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
@@ -225,9 +293,13 @@ def index(
             to be told apart for certain; by default 1/16. Of one that is closer the match, and its
             part of the count, is a number between 0 and 1.
         count_only: Whether a search gives nothing but the number of rows that it finds.
+        at_most: How many rows with payloads a search finds at most: their payloads are added up in
+            an answer that is small however large the table is, and of more rows `found` says that
+            they are too many. By default an answer has a place for every row.
         radius: The largest length of a vector or query, for dot products and distances; by default
             that of the table's longest.
-        precision: Bits after the binary point of scores and matches.
+        precision: Bits after the binary point of scores, matches and payloads; by default 8, and 2
+            with `at_most`, so that payloads which are integers are right when they are rounded.
         rows_in_block: How many rows are searched at once; by default one for each slot.
         log_n: As of `cloakwork.compile`.
         insecure: As of `cloakwork.compile`.
@@ -267,16 +339,28 @@ def index(
         for start in range(0, len(rows), _READ)
     )
     nearness = Nearness(metric, (radius or longest or 1.0) if metric != "cosine" else 1.0)
-    size = rows_in_block or (_ROWS_OF_SCORES if threshold is None else _ROWS_OF_MATCHES)
+    size = rows_in_block or _usual_size(len(rows), threshold, at_most)
+    bound = 1.0 if data is None else float(np.abs(table(data, "payloads")).max()) or 1.0
+    compaction = None
+    if at_most is not None:
+        if data is None or count_only:
+            raise InvalidArgumentError(
+                "cannot search: expected payloads for the rows that are found, got at_most without "
+                "them; leave it out, or give payloads"
+            )
+        most = integer(at_most, "at_most", "search", least=1, most=size)
+        compaction = Compaction(size, data.shape[1], bound, most)
     columns = nearness.width(rows.shape[1])
     specs = [Spec((columns, size)), Spec((size,), low=0.0, high=1.0), Spec((columns,))]
-    bits = precision
-    if data is not None and not count_only:
-        specs.append(
-            Spec((data.shape[1], size), bound=float(np.abs(table(data, "payloads")).max()) or 1.0)
-        )
+    bits = _PRECISION if precision is None else precision
+    if compaction is not None:
+        specs.append(Spec((compaction.columns, size)))
+        bits = compaction.bits(_PRECISION_OF_TOTALS if precision is None else precision)
+        bits += (-(-len(rows) // size) - 1).bit_length()
+    elif data is not None and not count_only:
+        specs.append(Spec((data.shape[1], size), bound=bound))
     program = compile_function(
-        _of_block(nearness, threshold, gap or 1 / 16, count_only, len(specs) > 3),
+        _of_block(nearness, threshold, gap or 1 / 16, count_only, len(specs) > 3, compaction),
         *specs,
         precision=bits,
         log_n=log_n,
@@ -285,11 +369,24 @@ def index(
     # Rows and queries come of `nearness`, whose products are within [-1, 1]; each is encrypted by
     # itself, so that no client could look at both.
     program = replace(program, ranges=())
-    return Index(program, nearness, rows, data, size, threshold, count_only)
+    return Index(program, nearness, rows, data, size, threshold, count_only, compaction)
+
+
+def _usual_size(rows: int, threshold: float | None, at_most: int | None) -> int:
+    """How many rows a block has where nobody says: no more than the table, as a power of two."""
+    if threshold is None:
+        return _ROWS_OF_SCORES
+    most = _ROWS_OF_MATCHES if at_most is None else _ROWS_OF_TOTALS
+    return min(most, max(_FEWEST_ROWS, 1 << (rows - 1).bit_length()))
 
 
 def _of_block(
-    nearness: Nearness, threshold: float | None, gap: float, count_only: bool, has_payloads: bool
+    nearness: Nearness,
+    threshold: float | None,
+    gap: float,
+    count_only: bool,
+    has_payloads: bool,
+    compaction: Compaction | None,
 ) -> Any:
     """The function that searches a block."""
 
@@ -310,8 +407,14 @@ def _of_block(
         which = matches(columns, live, query)
         return which, payloads * which
 
+    def totals(columns: Any, live: Any, query: Any, payloads: Any) -> Any:
+        assert compaction is not None
+        return compaction.tables(matches(columns, live, query), payloads)
+
     if count_only:
         return count
+    if compaction is not None:
+        return totals
     return found if has_payloads else matches
 
 
