@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 import cloakwork as cw
+from cloakwork.frontends.models.answers import Answers
+from cloakwork.frontends.models.coding import Coding
+from cloakwork.frontends.models.features import Condition, Conditions, Scaling, Steps
 from cloakwork.service.run_inputs import RunInputs
 from tests.families import same
 
@@ -178,6 +181,28 @@ def _folder(folder: Path) -> Any:
     return client.decrypt(evaluator.run(_load(folder / "inputs", cw.Encrypted)))
 
 
+def _codings() -> Mapping[str, Coding]:
+    """How features become steps, and how they become conditions."""
+    steps = Steps((0.0, -1.0), (0.5, 0.25), 4)
+    conditions = Conditions((Condition(0, 0.5), Condition(1, 0.0, reaches=True)), single=True)
+    probability = Answers("probability", 8.0, ("no", "yes"), "sigmoid")
+    return {
+        "steps": Coding(2, ("a", "b"), (Scaling("divide", (2.0, 1.0)),), steps, probability),
+        "conditions": Coding(2, (), (), conditions, Answers("class", 1.0, (3, 5), decided=True)),
+    }
+
+
+def _write_coding(folder: Path) -> None:
+    for name, coding in _codings().items():
+        coding.save(folder / name)
+
+
+def _coding(folder: Path) -> Any:
+    read = {name: cw.models.load_coding(folder / name) for name in _codings()}
+    encoded = [read[name].encode([3.0, 0.5])["features"] for name in ("steps", "conditions")]
+    return *encoded, read["steps"].decode([[0]])[0], read["conditions"].decode([[1]])
+
+
 EXCHANGES: Mapping[str, Exchange] = {
     "served": Exchange(_write_served, _served, 2 * _NUMBERS),
     "rekeyed": Exchange(_write_rekeyed, _rekeyed, 2 * _NUMBERS),
@@ -188,4 +213,9 @@ EXCHANGES: Mapping[str, Exchange] = {
     "sealed": Exchange(_write_sealed, _sealed, 2 * _NUMBERS),
     "asked": Exchange(_write_asked, _asked, 2 * _NUMBERS),
     "folder": Exchange(_write_folder, _folder, 2 * _NUMBERS),
+    "coding": Exchange(
+        _write_coding,
+        _coding,
+        (np.array([3, 6]), np.array([1, 1]), np.array([0.5, 0.5]), np.array([5])),
+    ),
 }

@@ -13,14 +13,26 @@ _OBJECTS = (b"CLWK", b"CLWB")
 
 def kind_in(path: Path) -> str:
     """What kind of file it is."""
+    if not zipfile.is_zipfile(path):
+        return _format_in(path)[0]
     with zipfile.ZipFile(path) as file:
         return str(json.loads(file.read(file.namelist()[-1]))["kind"])
 
 
+def _format_in(path: Path) -> tuple[str, int]:
+    """What a file of JSON says that it is, and its version."""
+    kind, version = str(json.loads(path.read_text())["format"]).rsplit(" ", 1)
+    return kind, int(version)
+
+
 def versions_in(paths: Iterable[Path]) -> dict[str, int]:
-    """The version of the container, and of each kind of objects, that files have."""
+    """The version of the container, of each kind of objects and of files of JSON."""
     found: dict[str, set[int]] = {}
     for path in paths:
+        if not zipfile.is_zipfile(path):
+            kind, version = _format_in(path)
+            found.setdefault(kind, set()).add(version)
+            continue
         with zipfile.ZipFile(path) as file:
             *members, header = file.namelist()
             found.setdefault("container", set()).add(json.loads(file.read(header))["version"])

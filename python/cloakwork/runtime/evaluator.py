@@ -428,7 +428,9 @@ class Evaluator(KeyHolder):
         """The evaluator of a program of the row, under the limits of this one."""
         found = self._parts.get(part.fingerprint)
         if found is None:
-            found = self._parts[part.fingerprint] = Evaluator(part, self._key, self._key_id)
+            made = Evaluator(part, self._key, self._key_id)
+            # Of runs side by side, all take the first one's.
+            found = self._parts.setdefault(part.fingerprint, made)
         own, mine = found._runner, self._runner
         own.own_limit = mine.own_limit
         if isinstance(part.body, SlotProgram):

@@ -545,13 +545,14 @@ class Program(Served):
 
     def _unranged(self, seed: int) -> Program:
         """The same program in the clear, for inputs of any size; the one of the last seed stays."""
-        if self._simulated is None or self._simulated[0] != seed:
+        known = self._simulated
+        if known is None or known[0] != seed:
             clear = self.in_clear(seed)
             packing = clear.packing.unranged()
             # A state is an input as any other, as it is in the clear.
             unranged = replace(clear, packing=packing, ranges=(), kept=())
-            self._simulated = seed, unranged
-        return self._simulated[1]
+            self._simulated = known = seed, unranged
+        return known[1]
 
     def in_clear(self, noise_seed: int | None = None) -> Program:
         """The same program without encryption, with keys that hide nothing: for finding mistakes.

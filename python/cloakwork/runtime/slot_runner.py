@@ -63,6 +63,7 @@ class SlotRunner:
     own_limit: int | None = None
     # With what it was made for.
     _backend: tuple[tuple[Any, ...], Any] = field(default=((), None), init=False)
+    _making: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     @property
     def memory_limit(self) -> int:
@@ -80,11 +81,12 @@ class SlotRunner:
     def backend(self, program: SlotProgram | None = None, memory: RunMemory = RunMemory(0)) -> Any:
         """What programs run on, made for the first one within what its memory leaves."""
         settings = self.device, self.own_cache, self.own_limit
-        if self._backend[0] != settings:
-            # What another one has encoded goes first.
-            self._backend = (), None
-            self._backend = settings, self._made(program, memory)
-        return self._backend[1]
+        with self._making:
+            if self._backend[0] != settings:
+                # What another one has encoded goes first.
+                self._backend = (), None
+                self._backend = settings, self._made(program, memory)
+            return self._backend[1]
 
     def _made(self, program: SlotProgram | None, memory: RunMemory) -> Any:
         kept, expansion = self.cache_bytes, None

@@ -7,6 +7,7 @@ ciphertexts and keys, and all run the same program (the Chinese remainder theore
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
@@ -95,6 +96,7 @@ class BgvBackend(Backend[ByPrime]):
         self._cache_bytes = cache_bytes
         self._cached: dict[tuple[Itself[Integers], int], tuple[BgvPlaintext, ...]] = {}
         self._cached_bytes = 0
+        self._caching = threading.Lock()
 
     def extend_keys(self, keys: ByPrime) -> None:
         """Take in further evaluation keys of the same secret keys."""
@@ -220,9 +222,10 @@ class BgvBackend(Backend[ByPrime]):
             return known
         made = tuple(encoded(each, constant, level) for each in self.parameter_sets)
         nbytes = sum(WORD_BYTES * each.n * each.prime_count(level) for each in self.parameter_sets)
-        if self._cached_bytes + nbytes <= self._cache_bytes:
-            self._cached[key] = made
-            self._cached_bytes += nbytes
+        with self._caching:
+            if key not in self._cached and self._cached_bytes + nbytes <= self._cache_bytes:
+                self._cached[key] = made
+                self._cached_bytes += nbytes
         return made
 
 

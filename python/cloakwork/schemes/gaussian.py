@@ -9,6 +9,8 @@ uncorrelated, also where they overlap.
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,9 +35,14 @@ class GaussianDraws:
         self._parts: list[NDArray[np.float64]] = []
         self._count = 0
         self._table: NDArray[np.float64] | None = None
+        self._drawing = threading.Lock()
 
     def vector(self, count: int) -> NDArray[np.float64]:
         """So many numbers."""
+        with self._drawing:
+            return self._next(count)
+
+    def _next(self, count: int) -> NDArray[np.float64]:
         if self._count < _TABLE or count > _TABLE // 2:
             return self._drawn(count)
         if self._table is None:

@@ -16,6 +16,7 @@ from cloakwork.errors import (
     FileMissingError,
     InvalidArgumentError,
     MalformedBytesError,
+    NewerFormatError,
     NotFiniteError,
     ShapeMismatchError,
 )
@@ -274,13 +275,25 @@ def test_codings_are_files_without_the_model(tmp_path: Path) -> None:
         assert (found == model.predict(others[:4])).all()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "cloakwork coding 2"}'])
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "cloakwork coding 1"}'])
 def test_damaged_codings_are_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "coding.json").write_text(text)
     with pytest.raises(MalformedBytesError):
         cw.models.load_coding(tmp_path / "coding.json")
     with pytest.raises(FileMissingError):
         cw.models.load_coding(tmp_path / "other.json")
+
+
+def test_a_coding_of_a_later_release_is_neither_misread_nor_replaced(tmp_path: Path) -> None:
+    rows, classes, _ = halves(iris())
+    model = tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, classes)
+    path = tmp_path / "coding.json"
+    path.write_text('{"format": "cloakwork coding 2"}')
+    with pytest.raises(NewerFormatError, match=r"expected version 1 .* got 2; use a release"):
+        cw.models.load_coding(path)
+    with pytest.raises(NewerFormatError, match="cannot save a coding"):
+        cw.models.compile(model, rows).coding.save(path)
+    assert path.read_text() == '{"format": "cloakwork coding 2"}'
 
 
 def test_rows_of_other_shapes_are_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import file_path, shown
-from cloakwork.errors import FileAccessError, FileMissingError, MalformedBytesError
+from cloakwork.errors import (
+    FileAccessError,
+    FileMissingError,
+    MalformedBytesError,
+    NewerFormatError,
+)
 from cloakwork.frontends.models.answers import LINKS, Answers
 from cloakwork.frontends.models.features import (
     Condition,
@@ -25,7 +31,9 @@ from cloakwork.frontends.models.features import (
 
 # The name of a program's one input.
 INPUT = "features"
-_FORMAT = "cloakwork coding 1"
+# What a file says of itself, before the number of its version.
+_KIND = "cloakwork coding "
+_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +90,16 @@ class Coding:
         return self.answers.of(made.reshape(-1, made.shape[-1]) if made.ndim else made[None, None])
 
     def save(self, path: str | Path) -> None:
-        """Write it as a file of JSON, for the client."""
+        """Write it as a file of JSON, for the client.
+
+        Raises:
+            FileAccessError: It cannot be written.
+            NewerFormatError: There is a file of a later release, which is not replaced.
+        """
         kind = "conditions" if isinstance(self.quantised, Conditions) else "steps"
-        told = {"format": _FORMAT, "kind": kind, **asdict(self)}
+        told = {"format": f"{_KIND}{_VERSION}", "kind": kind, **asdict(self)}
         target = file_path(path, "save a coding")
+        _require_not_newer(target, "save a coding")
         try:
             target.write_text(json.dumps(told, default=_plain))
         except OSError as error:
@@ -99,8 +113,10 @@ def load_coding(path: str | Path) -> Coding:
         FileMissingError: There is no such file.
         FileAccessError: It cannot be read.
         MalformedBytesError: It is something else.
+        NewerFormatError: A later release wrote it.
     """
     source = file_path(path, "load a coding")
+    _require_not_newer(source, "load a coding")
     try:
         told = json.loads(source.read_text())
         return _coding(told)
@@ -115,8 +131,24 @@ def load_coding(path: str | Path) -> Coding:
         ) from error
 
 
+def _require_not_newer(path: Path, action: str) -> None:
+    version = _version_in(path)
+    if version > _VERSION:
+        raise NewerFormatError(
+            f"cannot {action}: expected version {_VERSION} of the format in {path}, got {version}; "
+            "use a release of Cloakwork as new as the one that wrote it"
+        )
+
+
+def _version_in(path: Path) -> int:
+    """The version of the coding in a file, 0 where there is none."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        return int(json.loads(path.read_text())["format"].removeprefix(_KIND))
+    return 0
+
+
 def _coding(told: Mapping[str, Any]) -> Coding:
-    if told["format"] != _FORMAT:
+    if told["format"] != f"{_KIND}{_VERSION}":
         raise ValueError(f"the format is {shown(told['format'])}")
     own = told["quantised"]
     quantised: Quantised

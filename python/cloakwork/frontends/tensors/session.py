@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 import secrets
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -400,6 +401,7 @@ class Session(_KeyHolder):
         self.bound = bound
         self.key_budget = key_budget
         self._held = KeyRequirements()
+        self._making = threading.Lock()
         self._ledger = Ledger(self._kind, Given(key_id.hex()))
 
     @names_memory("encrypt")
@@ -633,12 +635,14 @@ class Session(_KeyHolder):
         scheme = self._scheme
         if not isinstance(scheme, Ckks):
             return
-        lacking = scheme.required_keys(program).beyond(self._held)
-        with progress_bar("making evaluation keys", total=len(lacking), unit="key") as bar:
-            for part in lacking.parts(max(_KEYS_PER_CALL, _native.threads())):
-                self._backend.extend_keys(scheme.keys_for(self._secret, part))
-                self._held = self._held.joined(part)
-                bar.update(len(part))
+        needed = scheme.required_keys(program)
+        with self._making:
+            lacking = needed.beyond(self._held)
+            with progress_bar("making evaluation keys", total=len(lacking), unit="key") as bar:
+                for part in lacking.parts(max(_KEYS_PER_CALL, _native.threads())):
+                    self._backend.extend_keys(scheme.keys_for(self._secret, part))
+                    self._held = self._held.joined(part)
+                    bar.update(len(part))
 
     def __repr__(self) -> str:
         return f"Session({self._scheme}, bound={self.bound:g})"
