@@ -17,7 +17,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml') Cargo.to
 .PHONY: help demo demo-bits browser test test-slow crates lint stubs health bench docs wheel clean
 
 help:
-	@echo "make demo       classify encrypted handwritten digits"
+	@echo "make demo       classify encrypted handwritten digits, search an encrypted table of them"
 	@echo "make demo-bits  encrypt a block by AES unseen, answer on a record enciphered by AES"
 	@echo "make browser    compile the client's half for browsers, which examples/digit draws on"
 	@echo "make test       check format and types, run all tests but the slow ones"
@@ -33,6 +33,9 @@ help:
 demo: .venv/.native .venv/.demo
 	@echo "== classifying encrypted handwritten digits"
 	@$(BIN)/python examples/digits.py
+	@echo "== searching an encrypted table of them"
+	@$(BIN)/python -m examples.search
+	@cat examples/where-next.txt
 
 demo-bits: .venv/.native .venv/.dev .venv/.clash
 	@echo "== encrypting a block by AES unseen"

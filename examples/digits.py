@@ -21,14 +21,6 @@ import cloakwork as cw
 
 BATCH = 64
 BRIGHTEST = 16.0
-_NEXT = """
-Where to go next
-  docs/first-programs.md    a program of each kind, with client and evaluator apart
-  docs/nn.md                a network of your own, trained with PyTorch
-  docs/circuit.md           Python over integers, exact
-  docs/boolean.md           functions in Haskell and Verilog; make demo-bits runs AES
-  docs/service.md           a server for others; python -m examples.digit has a page to draw on
-  make docs                 all of it as a site, with a reference of every name"""
 
 
 @contextmanager
@@ -76,7 +68,6 @@ def main() -> None:
     print(f"  largest score difference            {np.abs(scores - clear_scores).max():.1e}")
     print(f"  evaluation keys                     {session.key_bytes / 2**20:.1f} MiB")
     print(f"  peak memory                         {peak:.0f} MiB")
-    print(_NEXT)
 
 
 if __name__ == "__main__":
