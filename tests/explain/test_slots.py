@@ -2,6 +2,8 @@
 
 import itertools
 import re
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -212,3 +214,10 @@ def test_a_product_of_many_blocks_is_told_once() -> None:
     told = cw.explain(program)
     assert told.count("switch keys") == 1
     assert "    1 to 2 again" in told
+
+
+@pytest.mark.parametrize("told", [cw.explain, cw.estimate])
+def test_what_has_a_program_is_refused_with_its_place(told: Callable[[Any], Any]) -> None:
+    index = cw.index(np.eye(4), log_n=10, insecure=True)
+    with pytest.raises(InvalidArgumentError, match=r"got an? Index; take its program, \.program"):
+        told(index)

@@ -80,10 +80,10 @@ def explain(
 
 def _planned(x: Any, profile: Profile | None) -> str:
     """What was planned and what it took in one process."""
-    from cloakwork.base.arguments import shown
     from cloakwork.explain.bits import explain_bootstraps, explain_gates
     from cloakwork.explain.layers import explain_layers
     from cloakwork.explain.quantities import error_below
+    from cloakwork.explain.refused import no_program
     from cloakwork.explain.slots import explain_circuit, explain_slots, explain_tensor
     from cloakwork.frontends.boolean.circuit import Circuit
     from cloakwork.frontends.tensors.tensor import Tensor
@@ -122,9 +122,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
                 ranges=x.ranges,
                 way=x.way,
             )
-    raise InvalidArgumentError(
-        f"cannot explain: expected a program, a circuit or an encrypted tensor, got {shown(x)}"
-    )
+    raise no_program("explain", "a program, a circuit or an encrypted tensor", x)
 
 
 def plot(

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from cloakwork._native import Parameters, ntt_seconds, threads
-from cloakwork.base.arguments import integer, shown
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.base.arguments import integer
 from cloakwork.explain.modelled import run_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
+from cloakwork.explain.refused import no_program
 from cloakwork.explain.work_levels_keys import counted_operations
 from cloakwork.plan.analysis.memory import kept_transforms
 from cloakwork.plan.cost.tfhe import data_flow_seconds, measured_set
@@ -112,7 +112,7 @@ def estimate(program: Program, runs: int = 1, memory_limit: int | None = None) -
         [('addition', 6), ('rotation', 6)]
     """
     if not isinstance(program, Program):
-        raise InvalidArgumentError(f"cannot estimate: expected a program, got {shown(program)}")
+        raise no_program("estimate", "a program", program)
     runs = integer(runs, "runs", "estimate", least=1, most=1 << 40)
     if memory_limit is not None:
         memory_limit = integer(
