@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from cloakwork._native import BootstrappingParameters
@@ -18,6 +19,7 @@ from cloakwork.programs.slots import (
     Builder,
     DropLevel,
     Input,
+    Linear,
     Mul,
     Output,
     Polynomial,
@@ -165,6 +167,31 @@ def test_a_value_is_refreshed_once_for_all_that_use_it() -> None:
         square = builder.append(Rescale(builder.append(Mul(branch, branch))))
         builder.append(Output(builder.append(Rescale(builder.append(Mul(square, square))))))
     assert bootstraps(with_bootstraps(builder.finish(), REFRESHING, COSTS)) == 1
+
+
+@pytest.mark.parametrize(("price_of_keys", "refreshed", "level"), [(0.0, 1, 3), (50.0, 3, 2)])
+def test_transforms_stand_lower_where_their_keys_have_a_price(
+    price_of_keys: float, refreshed: int, level: int
+) -> None:
+    """Of one value, which is refreshed, or of several results that are refreshed instead."""
+    builder = Builder("", 4)
+    value = builder.append(Input("x", TOP))
+    for _ in range(2):
+        value = builder.append(Rescale(builder.append(Mul(value, value))))
+    for step in (1, 2, 3):
+        turned = builder.append(Linear(value, {step: np.ones(4)}, 1))
+        made = builder.append(Rescale(turned))
+        for _ in range(2):
+            made = builder.append(Rescale(builder.append(Mul(made, made))))
+        builder.append(Output(made))
+    program = builder.finish()
+    placed = with_bootstraps(program, REFRESHING, COSTS, price_of_keys=price_of_keys)
+    levels = {
+        placed.context(number).level
+        for number, each in enumerate(placed.operations)
+        if isinstance(each, Linear)
+    }
+    assert (bootstraps(placed), levels) == (refreshed, {level})
 
 
 def test_an_operation_deeper_than_a_refreshed_value_is_refused_by_name() -> None:

@@ -36,6 +36,7 @@ from cloakwork.programs.slots import (
     Constant,
     DropLevel,
     Input,
+    Linear,
     Output,
     Rescale,
     Rotate,
@@ -141,15 +142,31 @@ def with_bootstraps(
     floor: int = 0,
     together: Sequence[int] = (),
     among: Collection[int] | None = None,
+    price_of_keys: float = 0.0,
 ) -> SlotProgram:
-    """The same computation on a chain of few levels, with bootstraps where they cost least."""
+    """The same computation on a chain of few levels, with bootstraps where they cost least.
+
+    Args:
+        program: The computation, of any depth.
+        refreshing: What bootstraps do.
+        costs: What operations and bootstraps cost.
+        floor: The level of the results.
+        together: How many inputs in a row stand at one level.
+        among: The values that may be refreshed; None is all.
+        price_of_keys: The part of its time that a transform is dearer for each level that it
+            stands at, as its keys are longer.
+    """
     graph = _graph_of(program)
     sources = sources_of(program)
     allowed = frozenset(sources if among is None else (sources[value] for value in among))
+
+    def placement(steps: _Graph) -> _Placement:
+        return _Placement(program, steps, refreshing, costs, floor, allowed, price_of_keys)
+
     try:
-        uses = _Placement(program, graph, refreshing, costs, floor, allowed).cheapest_uses(_refused)
+        uses = placement(graph).cheapest_uses(_refused)
     except _TooManyError:
-        joined = _Placement(program, _joined(graph, program), refreshing, costs, floor, allowed)
+        joined = placement(_joined(graph, program))
         uses = joined.cheapest_uses(joined.most_promising)
     refreshed = Refreshed(uses, refreshing.input_level, refreshing.output_level)
     return lowest_levels(program, floor=floor, together=together, refreshed=refreshed)
@@ -170,9 +187,7 @@ def within_key_budget_beside(
     key_bytes_at = refreshing.chain.evaluation_key_bytes
     if budget is None or not refreshes(program):
         return within_key_budget(program, key_bytes_at, budget)
-    own = refreshing.key_bytes
-    added = required_keys(program).beyond(refreshing.keys)
-    least = own + added.nbytes(key_bytes_at)
+    own, least = refreshing.key_bytes, key_bytes_beside(program, refreshing)
     if least <= budget:
         return program
     # Some of the keys serve both, which is not counted on.
@@ -189,6 +204,12 @@ def within_key_budget_beside(
         "shallower",
         least,
     )
+
+
+def key_bytes_beside(program: SlotProgram, refreshing: Refreshing) -> int:
+    """Bytes of a program's evaluation keys and of those of bootstraps."""
+    added = required_keys(program).beyond(refreshing.keys)
+    return refreshing.key_bytes + added.nbytes(refreshing.chain.evaluation_key_bytes)
 
 
 class _TooManyError(Exception):
@@ -216,6 +237,7 @@ class _Placement:
         costs: Costs,
         floor: int,
         allowed: Collection[int],
+        price_of_keys: float,
     ) -> None:
         self._program = program
         self._alike = graph.alike
@@ -223,6 +245,7 @@ class _Placement:
         self._costs = costs
         self._floor = floor
         self._allowed = allowed
+        self._price_of_keys = price_of_keys
         self._degrees = degrees(program)
         self._shared = shared_rotations(program)
         self._steps = _users_first(graph)
@@ -358,9 +381,12 @@ class _Placement:
             if isinstance(operation, Rotate) and operation.operand in rotated:
                 seconds += self._costs.at(level).hoisted_rotation
                 continue
-            seconds += operation_seconds(operation, context, self._degrees, number, self._costs)
+            taken = operation_seconds(operation, context, self._degrees, number, self._costs)
             if number in self._shared:
-                seconds -= saved_seconds(self._shared[number], self._costs.at(level))
+                taken -= saved_seconds(self._shared[number], self._costs.at(level))
+            if isinstance(operation, Linear):
+                taken *= 1 + self._price_of_keys * level
+            seconds += taken
             if isinstance(operation, Rotate):
                 rotated.add(operation.operand)
         return seconds

@@ -20,7 +20,11 @@ from cloakwork.plan.parameters.bootstrapping import (
 )
 from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.passes.bootstrap_pairs import with_pairs
-from cloakwork.plan.passes.bootstraps import with_bootstraps, within_key_budget_beside
+from cloakwork.plan.passes.bootstraps import (
+    key_bytes_beside,
+    with_bootstraps,
+    within_key_budget_beside,
+)
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.programs.bounds import largest_bound
@@ -31,6 +35,9 @@ from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Bits that programs lose between a refreshed value and their results, mostly.
 _LOST = 4
+# By how much transforms are taken to be dearer for each level, one after another, until their keys
+# fit the budget.
+_PRICES_OF_KEYS = (0.05, 0.2, 0.8)
 
 
 class Refreshable(Protocol):
@@ -123,7 +130,7 @@ class RefreshingChain:
 
     def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
         """A program with bootstraps where they cost least, two at a time where that is precise."""
-        lowered = self._placed(candidate).changed(self._within_key_budget)
+        lowered = self._placed_within_key_budget(candidate)
         values = candidate.bounds(lowered)
         operations = lowered.program.operations
         spent = (values[each.operand] for each in operations if isinstance(each, Bootstrap))
@@ -133,34 +140,43 @@ class RefreshingChain:
         price = total_seconds(lowered.program, self.costs)
         return RefreshedProgram(lowered, refreshing, values, error, price)
 
-    def _placed(self, candidate: Candidate[L]) -> L:
+    def _placed_within_key_budget(self, candidate: Candidate[L]) -> L:
+        """With bootstraps: transforms stand lower where keys would be more than they may."""
+        lowered = self._placed(candidate, 0.0)
+        budget = self.options.key_budget
+        for price in _PRICES_OF_KEYS:
+            if budget is None or key_bytes_beside(lowered.program, self.refreshing) <= budget:
+                return lowered
+            lowered = self._placed(candidate, price)
+        return lowered.changed(
+            lambda program: within_key_budget_beside(program, self.refreshing, budget)
+        )
+
+    def _placed(self, candidate: Candidate[L], price_of_keys: float) -> L:
         floor = least_level(self.refreshing, largest_bound(candidate.bounds(candidate.lowered)))
         if candidate.is_carried_on:
             floor = max(floor, self.refreshing.input_level)
+
+        def among_these(among: Collection[int] | None) -> L:
+            def placed(program: SlotProgram) -> SlotProgram:
+                found = with_bootstraps(
+                    program,
+                    self.refreshing,
+                    self.costs,
+                    floor=floor,
+                    together=candidate.together,
+                    among=among,
+                    price_of_keys=price_of_keys,
+                )
+                return split_by_cost(found, self.costs)
+
+            return candidate.lowered.changed(placed)
+
         *preferred, last = candidate.among
         for among in preferred:
             with suppress(InvalidParametersError):
-                return self._placed_among(candidate, among, floor)
-        return self._placed_among(candidate, last, floor)
-
-    def _placed_among(
-        self, candidate: Candidate[L], among: Collection[int] | None, floor: int
-    ) -> L:
-        def placed(program: SlotProgram) -> SlotProgram:
-            found = with_bootstraps(
-                program,
-                self.refreshing,
-                self.costs,
-                floor=floor,
-                together=candidate.together,
-                among=among,
-            )
-            return split_by_cost(found, self.costs)
-
-        return candidate.lowered.changed(placed)
-
-    def _within_key_budget(self, program: SlotProgram) -> SlotProgram:
-        return within_key_budget_beside(program, self.refreshing, self.options.key_budget)
+                return among_these(among)
+        return among_these(last)
 
     def _precise(
         self, candidate: Candidate[L], lowered: L, values: Bounds, refreshing: Refreshing
