@@ -16,6 +16,7 @@ import transformers as hf
 from numpy.typing import NDArray
 
 import cloakwork as cw
+from cloakwork.frontends.nn import generation
 from cloakwork.runtime import container
 from tests.thoroughness import slow
 
@@ -161,6 +162,34 @@ def test_the_vocabulary_goes_to_the_client_by_a_file(small: Compiled, tmp_path: 
     )
     with pytest.raises(cw.errors.MalformedBytesError, match="head of finite numbers"):
         cw.load(tmp_path / "damaged", cw.nn.Vocabulary)
+
+
+def test_samples_are_the_same_in_batches_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder_steps = generation._Decoder.of(decoder(), texts(2))
+    samples = decoder_steps.samples(decoder_steps.captured()[1])
+    whole = list(samples)
+    monkeypatch.setattr(generation, "_MOST_BYTES_OF_A_BATCH", 1)
+    single = list(samples)
+    assert (len(whole), len(single)) == (2, 2 * LENGTH)
+    for name, each in whole[0].items():
+        np.testing.assert_array_equal(
+            np.concatenate([step[name] for step in single]),
+            np.concatenate([each, whole[1][name]]),
+        )
+
+
+def test_a_decoder_that_masks_other_words_is_refused() -> None:
+    config = hf.GPTNeoConfig(
+        vocab_size=WORDS,
+        hidden_size=16,
+        num_layers=1,
+        num_heads=2,
+        attention_types=[[["local"], 1]],
+        window_size=2,
+        max_position_embeddings=LENGTH,
+    )
+    with pytest.raises(cw.errors.UnsupportedLayerError, match="makes other numbers"):
+        cw.nn.compile_generation(hf.GPTNeoForCausalLM(config).eval(), texts(2))
 
 
 def test_what_is_no_decoder_is_refused() -> None:

@@ -36,6 +36,8 @@ Array = NDArray[np.float64]
 _ACTION = "compile the steps of a decoder"
 # A model's numbers are those of its steps but for such a part of them.
 _ROUNDING = 1e-3
+# Of the states that go with the steps of a batch.
+_MOST_BYTES_OF_A_BATCH = 1 << 26
 
 
 @names_memory("compile")
@@ -150,12 +152,14 @@ class _Decoder:
         made = cls(model, DecodeStep(model).eval(), words, (), _array(head.weight))
         caches, features = made._of_text(0)
         made = replace(made, caches=tuple(caches))
-        made._require_steps(features)
+        made._require_steps(caches, features)
         return made
 
     def captured(self) -> tuple[g.Graph, Lookup]:
         """The graph of a step, and what looks up its word and position."""
-        graph, look_up = captured_beside_words(self.step, self._inputs(0, [0, -1]))
+        graph, look_up = captured_beside_words(
+            self.step, self._inputs(0, [0, -1], self._of_text(0)[0])
+        )
         if look_up is None:
             raise _unsupported(self.model, "looks words up in an Embedding", "does not")
         nodes = [
@@ -167,14 +171,14 @@ class _Decoder:
         return g.build(nodes, graph.form), look_up
 
     def samples(self, look_up: Lookup) -> _Samples:
-        """The inputs of the steps of all texts, a batch for each."""
+        """The inputs of the steps of all texts, in batches."""
         return _Samples(self, look_up)
 
-    def inputs(self, text: int, steps: Sequence[int], look_up: Lookup) -> dict[str, Array]:
-        """The program's inputs of steps of a text."""
-        given = {name: each.numpy() for name, each in self._inputs(text, steps).items()}
-        embedded = look_up(*(given.pop(name) for name in look_up.inputs))
-        return {look_up.name: embedded, **given}
+    def inputs(self, text: int, look_up: Lookup) -> Iterator[dict[str, Array]]:
+        """The program's inputs of all steps of a text, in batches."""
+        caches, _ = self._of_text(text)
+        for steps in self._batches(caches):
+            yield _looked_up(self._inputs(text, steps, caches), look_up)
 
     def require_agreement(self, program: Program, look_up: Lookup) -> None:
         """Refuse a program that in the clear gives other numbers than the model.
@@ -186,16 +190,19 @@ class _Decoder:
 
         steps = [0, self.words.shape[1] - 1]
         with torch.no_grad():
-            made = [_array(each) for each in self.step(**self._inputs(0, steps)).values()]
+            given = self._inputs(0, steps, self._of_text(0)[0])
+            made = [_array(each) for each in self.step(**given).values()]
         largest = max(float(np.abs(each).max()) for each in made)
         allowed = (program.error or 0.0) + _ROUNDING * largest
-        require_agreement(program, lambda _: made, allowed, [self.inputs(0, steps, look_up)])
+        require_agreement(program, lambda _: made, allowed, [_looked_up(given, look_up)])
 
-    def _inputs(self, text: int, steps: Sequence[int]) -> dict[str, torch.Tensor]:
+    def _inputs(
+        self, text: int, steps: Sequence[int], caches: Mapping[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
         """What the step module takes at steps of a text, a row for each."""
         import torch  # noqa: PLC0415
 
-        caches, features = self._of_text(text)
+        kind = next(iter(caches.values())).dtype
         length = self.words.shape[1]
         places = torch.arange(length)
         own = places[list(steps)]
@@ -204,10 +211,17 @@ class _Decoder:
         return {
             "input_ids": torch.from_numpy(self.words[text])[own][:, None],
             "position_ids": own[:, None],
-            "at": (places[None] == own[:, None]).to(features),
-            "seen": (seen / (own[:, None] + 1.0)).to(features),
+            "at": (places[None] == own[:, None]).to(kind),
+            "seen": (seen / (own[:, None] + 1.0)).to(kind),
             **{name: each * before for name, each in caches.items()},
         }
+
+    def _batches(self, caches: Mapping[str, torch.Tensor]) -> Iterator[range]:
+        """All steps, in batches whose keys and values take little memory."""
+        size = sum(each.numel() for each in caches.values()) * np.dtype(np.float64).itemsize
+        length, count = self.words.shape[1], max(1, _MOST_BYTES_OF_A_BATCH // size)
+        for start in range(0, length, count):
+            yield range(start, min(start + count, length))
 
     def _of_text(self, text: int) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
         """The keys and values of all words of a text by name, and its last features."""
@@ -221,16 +235,19 @@ class _Decoder:
             caches |= {f"keys_{number}": layer.keys, f"values_{number}": layer.values}
         return caches, made.last_hidden_state[0]
 
-    def _require_steps(self, features: torch.Tensor) -> None:
+    def _require_steps(self, caches: Mapping[str, torch.Tensor], features: torch.Tensor) -> None:
         """Refuse a model whose steps or head make other numbers than it makes itself."""
         import torch  # noqa: PLC0415
 
-        steps = range(self.words.shape[1])
         with torch.no_grad():
-            found = _array(self.step(**self._inputs(0, steps))[FEATURES])
+            made = [
+                self.step(**self._inputs(0, steps, caches))[FEATURES]
+                for steps in self._batches(caches)
+            ]
+            found = _array(torch.cat(made))
             logits = _array(self.model(torch.from_numpy(self.words[:1])).logits[0])
-        for made, wanted in ((found, _array(features)), (found @ self.head.T, logits)):
-            if np.abs(made - wanted).max() > _ROUNDING * np.abs(wanted).max():
+        for each, wanted in ((found, _array(features)), (found @ self.head.T, logits)):
+            if np.abs(each - wanted).max() > _ROUNDING * np.abs(wanted).max():
                 raise _unsupported(
                     self.model,
                     "attends to keys by a softmax of products, and has a head without a bias",
@@ -249,9 +266,15 @@ class _Samples:
         return len(self.decoder.words)
 
     def __iter__(self) -> Iterator[dict[str, Array]]:
-        count, length = self.decoder.words.shape
-        for text in range(count):
-            yield self.decoder.inputs(text, range(length), self.look_up)
+        for text in range(len(self.decoder.words)):
+            yield from self.decoder.inputs(text, self.look_up)
+
+
+def _looked_up(given: Mapping[str, torch.Tensor], look_up: Lookup) -> dict[str, Array]:
+    """The inputs of the program, of those of the step module."""
+    arrays = {name: each.numpy() for name, each in given.items()}
+    embedded = look_up(*(arrays.pop(name) for name in look_up.inputs))
+    return {look_up.name: embedded, **arrays}
 
 
 def _array(tensor: torch.Tensor) -> Array:

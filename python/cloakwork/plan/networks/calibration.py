@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cmp_to_key
@@ -20,6 +21,10 @@ from cloakwork.programs.ir.layer_values import Compute, by_parts, computed_layer
 _NEXT_TO_ZERO = 2.0**-40
 # Inputs that are retained, spread evenly over all.
 _MOST_RETAINED = 256
+# What those of either kind take at most: an input of a deep decoder's step has megabytes of state.
+_MOST_BYTES_RETAINED = 1 << 28
+# As few as tell anything of their extremes.
+_LEAST_RETAINED = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,8 +36,9 @@ class Calibration:
         highs: By the nodes' numbers.
         samples: How many inputs were seen.
         outermost: The inputs with the extremes of the operands of layers that are not linear,
-            and of the results, each once, as `joined_rows` makes them.
-        spread: Up to 256 inputs spread evenly over all.
+            and of the results, each once, as `joined_rows` makes them; of large ones those with
+            the most.
+        spread: Up to 256 inputs spread evenly over all, fewer of large ones.
     """
 
     lows: g.Array
@@ -207,9 +213,28 @@ class _Extremes:
         """Extend by what others came to; of equals the first stays."""
         lower, higher = other.lows < self.lows, other.highs > self.highs
         is_farther = {"low": lower, "high": higher}
-        self.rows |= {key: row for key, row in other.rows.items() if is_farther[key[1]][key[0]]}
+        farther = {key: row for key, row in other.rows.items() if is_farther[key[1]][key[0]]}
+        self.rows = _of_most_extremes(self.rows | farther)
         self.lows = np.where(lower, other.lows, self.lows)
         self.highs = np.where(higher, other.highs, self.highs)
+
+
+def _of_most_extremes(rows: dict[tuple[int, str], g.Array]) -> dict[tuple[int, str], g.Array]:
+    """As many of the inputs as are retained, those that are extreme most often."""
+    counts = Counter(map(Itself, rows.values()))
+    most = max((_most_retained(row.nbytes) for row in rows.values()), default=0)
+    kept = {row for row, _ in counts.most_common(most)}
+    return {key: row for key, row in rows.items() if Itself(row) in kept}
+
+
+def _most_retained(row_bytes: int) -> int:
+    """How many inputs are within the bytes that they may take, of those of one.
+
+    Example:
+        >>> _most_retained(1 << 20), _most_retained(1 << 30)
+        (256, 8)
+    """
+    return max(_LEAST_RETAINED, _MOST_BYTES_RETAINED // max(1, row_bytes))
 
 
 def _quiet_values(graph: g.Graph, rows: g.Array, compute: Compute) -> Iterator[g.Array]:
@@ -245,7 +270,8 @@ class _Spread:
         for each in rows[-self.seen % self._stride :: self._stride]:
             self.retained.append(each.copy())
         self.seen += len(rows)
-        while len(self.retained) > _MOST_RETAINED:
+        most = min(_MOST_RETAINED, _most_retained(rows.shape[1] * rows.itemsize))
+        while len(self.retained) > most:
             self.retained = self.retained[::2]
             self._stride *= 2
 
