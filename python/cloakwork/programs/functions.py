@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cloakwork.programs.error_function import erf
 from cloakwork.programs.ir.layers import Array
 from cloakwork.programs.phases import REACH
 
@@ -126,11 +127,8 @@ def _softplus(x: Array, beta: float = 1.0) -> Array:
     return _number(np.logaddexp(0.0, beta * x) / beta)
 
 
-_ERF = np.vectorize(math.erf, otypes=[np.float64])
-
-
 def _gelu(x: Array) -> Array:
-    return _number(0.5 * x * (1.0 + _ERF(x / math.sqrt(2.0))))
+    return _number(0.5 * x * (1.0 + erf(x / math.sqrt(2.0))))
 
 
 def _gelu_tanh(x: Array) -> Array:
@@ -199,7 +197,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "cos": Function(np.cos),
         "cosh": Function(np.cosh, slope=_of_both_sides),
         "elu": Function(_elu),
-        "erf": Function(_ERF),
+        "erf": Function(erf),
         "exp": Function(np.exp, slope=_rising(math.e)),
         "exp2": Function(np.exp2, slope=_rising(2.0)),
         "expm1": Function(np.expm1, slope=_rising(math.e)),

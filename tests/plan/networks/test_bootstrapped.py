@@ -16,6 +16,7 @@ from torch import nn
 import cloakwork as cw
 from cloakwork import errors
 from cloakwork.plan.networks import bootstrapped
+from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -24,9 +25,11 @@ from cloakwork.plan.networks.stages import (
     stages_within_one,
 )
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
+from cloakwork.plan.reals.expected import expected_error
+from cloakwork.plan.reals.refreshed import RefreshingChain
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import evaluate
-from cloakwork.programs.slots import Bootstrap, SlotProgram
+from cloakwork.programs.slots import Bootstrap, PairedBootstrap, SlotProgram
 from tests.plan.networks.refused import one_refused, without_collector
 from tests.thoroughness import slow
 
@@ -303,6 +306,42 @@ def test_a_refusal_without_bootstraps_says_what_would_do() -> None:
     module, x = mlp(20), torch.rand(64, 8)
     with pytest.raises(errors.LevelExhaustedError, match="fewer layers"):
         compiled(module, x, bootstrap=False, insecure=False, log_n=None)
+
+
+def test_pairs_that_are_not_precise_are_not_tried_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[SlotProgram] = []
+
+    def counted(lowered: LoweredNetwork, *rest: Any, **options: Any) -> float:
+        tried.append(lowered.program)
+        return expected_error(lowered, *rest, **options)
+
+    monkeypatch.setattr(bootstrapped, "expected_error", counted)
+    module, x = residual(Block, 3), torch.rand(32, 1, 8, 16)
+    with pytest.raises(errors.InvalidParametersError, match="ask for precision="):
+        compiled(module, x, precision=40)
+    assert len(tried) == 1
+    assert any(isinstance(each, PairedBootstrap) for each in tried[0].operations)
+
+
+def test_networks_are_not_staged_for_rings_of_too_few_levels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rings: list[int] = []
+    in_ring = bootstrapped._in_ring
+
+    def counted(ring: Any, chain: RefreshingChain) -> NetworkPlan:
+        rings.append(chain.log_n)
+        return in_ring(ring, chain)
+
+    monkeypatch.setattr(bootstrapped, "_in_ring", counted)
+    module, x = mlp(4), torch.rand(64, 8)
+    for degree, expected in [(7, [15, 16]), (15, [16])]:
+        rings.clear()
+        options: dict[str, Any] = {"degrees": {"silu": degree}, "precision": 4, "bootstrap": True}
+        cw.nn.compile(module, x[:1], calibration=x, **options)
+        assert rings == expected
 
 
 def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:

@@ -8,7 +8,7 @@ that each level takes as a price of levels.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -29,9 +29,16 @@ from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error
-from cloakwork.plan.reals.refreshed import Bounds, Candidate, RefreshingChain, on_first_chain
+from cloakwork.plan.reals.refreshed import (
+    Bounds,
+    Candidate,
+    RefreshingChain,
+    most_levels,
+    on_first_chain,
+)
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.slots import polynomial_depth
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Errors of one run so many times as large as what was asked need no others beside them.
@@ -53,7 +60,7 @@ def bootstrapped(
     inputs_of = cache(partial(SimulatedInputs.of, graph, calibration, searched))
     tried = [
         (log_n, network, batch)
-        for log_n in options.refreshing_rings
+        for log_n in _deep_enough(graph, options)
         for pairs in options.pairings
         for network in [staged(_of_ring(graph, options, log_n), pairs=pairs)]
         for batch in options.batches(log_n, _largest(network), network.width(1))[-1:]
@@ -69,6 +76,20 @@ def bootstrapped(
         return on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain))
 
     return cheapest_of(tried, attempt, price_of_one)
+
+
+def _deep_enough(graph: g.Graph, options: NetworkOptions) -> Sequence[int]:
+    """The rings whose bootstraps leave levels for every polynomial; all if none does."""
+    deepest = max(
+        (
+            polynomial_depth(node.operation.coefficients)
+            for node in graph.nodes
+            if isinstance(node.operation, g.PolynomialLayer)
+        ),
+        default=0,
+    )
+    rings = options.refreshing_rings
+    return [each for each in rings if most_levels(options, each) >= deepest] or rings
 
 
 def goes_by_distance(graph: g.Graph, options: NetworkOptions) -> bool:

@@ -49,8 +49,15 @@ class Calibration:
 
     @property
     def retained(self) -> g.Array:
-        """All inputs that are retained."""
+        """All inputs that are retained; of few the outermost are among the others."""
+        if self.has_all:
+            return self.spread
         return np.concatenate([self.outermost, self.spread])
+
+    @property
+    def has_all(self) -> bool:
+        """Whether all inputs that were seen are retained."""
+        return self.samples == len(self.spread)
 
     def widened(self, number: int, margin: float) -> tuple[float, float]:
         """A node's range with `margin` times its half width beyond both ends."""
@@ -88,11 +95,11 @@ def calibrate(
     >>> calibrate(g.build(nodes), [np.array([[-2.0], [1.0]])]).highs
     array([1., 4., 4.])
     """
-    seen = _Extremes.of_nothing(graph)
+    seen = Extremes.of_nothing(graph)
     spread = _Spread()
     for rows in batches:
         spread.add(rows)
-        for part in by_parts(graph, lambda part: _Extremes.of(graph, part, compute), rows):
+        for part in by_parts(graph, lambda part: Extremes.of(graph, part, compute), rows):
             seen.take_in(part)
     if not spread.seen:
         raise InvalidArgumentError(
@@ -152,7 +159,7 @@ def _order(row: g.Array, other: g.Array) -> int:
 
 
 @dataclass(slots=True, eq=False)
-class _Extremes:
+class Extremes:
     """The smallest and largest element of every node's results, and inputs with some of them.
 
     Args:
@@ -167,13 +174,13 @@ class _Extremes:
     rows: dict[tuple[int, str], g.Array]
 
     @classmethod
-    def of_nothing(cls, graph: g.Graph) -> _Extremes:
+    def of_nothing(cls, graph: g.Graph) -> Extremes:
         """What any number extends."""
         nothing = np.full(len(graph.nodes), np.inf)
         return cls(nothing, -nothing, {})
 
     @classmethod
-    def of(cls, graph: g.Graph, rows: g.Array, compute: Compute) -> _Extremes:
+    def of(cls, graph: g.Graph, rows: g.Array, compute: Compute) -> Extremes:
         """Those of some inputs."""
         found = cls.of_nothing(graph)
         decisive = _decisive(graph)
@@ -209,7 +216,7 @@ class _Extremes:
             f"{of_exp if is_exp and ranges else 'look at the samples and weights'}"
         )
 
-    def take_in(self, other: _Extremes) -> None:
+    def take_in(self, other: Extremes) -> None:
         """Extend by what others came to; of equals the first stays."""
         lower, higher = other.lows < self.lows, other.highs > self.highs
         is_farther = {"low": lower, "high": higher}

@@ -7,18 +7,18 @@ weights after them multiply, so later layers receive other numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from cloakwork.errors import ActivationFitError
-from cloakwork.plan.networks.calibration import Calibration, calibrate, not_above_zero
+from cloakwork.plan.networks.calibration import Calibration, not_above_zero
 from cloakwork.plan.networks.fit import ActivationFit, Fitted, fit
 from cloakwork.plan.networks.samples import Samples
+from cloakwork.plan.networks.trials import Trial, TriedInputs
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import computed_layers, results
 
 _ROUNDS = 12
 # Rounds after which ranges that still widen do so by errors, of which more bits leave less.
@@ -63,20 +63,18 @@ def refitted(
     fitted = fit_of(precision)
     if not any(each.error for each in fitted.fits):
         return fitted, calibration
-    retained = calibration.retained
-    batches = samples.again(retained)
-    exact = results(graph, retained)
+    others = samples if samples.are_repeatable and not calibration.has_all else ()
+    inputs = TriedInputs.of(graph, calibration.retained, others)
     bits = asked = precision
     valid: Fitted | None = None
     for number in range(_ROUNDS):
-        received = calibrate(fitted.graph, batches, _within_range)
-        if _is_within_ranges(fitted.graph, received):
+        tried = inputs.trial(fitted.graph)
+        if tried.is_within(fitted.graph):
             valid = fitted
-            error = float(np.abs(results(fitted.graph, retained) - exact).max())
-            if degrees or error <= 2.0**-precision or bits < asked:
+            if degrees or tried.error <= 2.0**-precision or bits < asked:
                 break
-            asked = bits + math.ceil(math.log2(error) + precision)
-        elif not_above_zero(graph, joined := _joined(calibration, received, fitted)):
+            asked = bits + math.ceil(math.log2(tried.error) + precision)
+        elif not_above_zero(graph, joined := _joined(calibration, tried, fitted)):
             # Polynomials before it are off by more than all of the number.
             asked = bits + _MORE_BITS
         else:
@@ -91,19 +89,16 @@ def refitted(
     if degrees:
         return valid, calibration
 
-    def is_precise(tried: Fitted) -> bool:
-        error = float(np.abs(results(tried.graph, retained) - exact).max())
-        of_each = min(each.precision for each in tried.fits)
-        return error <= 2.0**-precision and of_each >= precision
-
     def fit_again(
         seen: Calibration, of_nodes: Mapping[int, int]
     ) -> tuple[Fitted, Calibration] | None:
-        def fit_to(ranges: Calibration) -> Fitted:
-            return fit(graph, ranges, bits, margin, of_nodes=of_nodes)
+        def fit_to(ranges: Calibration) -> Fitted | None:
+            made = fit(graph, ranges, bits, margin, of_nodes=of_nodes)
+            return made if min(each.precision for each in made.fits) >= precision else None
 
-        found = _settled(fit_to, graph, seen, batches)
-        return found if found is not None and is_precise(found[0]) else None
+        # Whatever a few refuse is tried on no others.
+        few = _settled(fit_to, graph, seen, inputs.few(), 2.0**-precision)
+        return few and _settled(fit_to, graph, few[1], inputs, 2.0**-precision)
 
     return _shallower(graph, valid, calibration, fit_again)
 
@@ -156,22 +151,28 @@ def _may_be_shallower(fit: ActivationFit) -> bool:
 
 
 def _settled(
-    fit_to: Callable[[Calibration], Fitted],
+    fit_to: Callable[[Calibration], Fitted | None],
     graph: g.Graph,
     calibration: Calibration,
-    batches: Iterable[g.Array],
+    inputs: TriedInputs,
+    allowed: float,
 ) -> tuple[Fitted, Calibration] | None:
-    """A fit within whose ranges all inputs stay, and these ranges; None where none settles."""
+    """A fit within whose ranges inputs stay, and these ranges.
+
+    None where none settles, or none is as precise.
+    """
     for _ in range(_ROUNDS):
         try:
             fitted = fit_to(calibration)
         except ActivationFitError:
             # Its numbers outgrow the ranges that polynomials are near functions on.
             return None
-        received = calibrate(fitted.graph, batches, _within_range)
-        if _is_within_ranges(fitted.graph, received):
-            return fitted, calibration
-        calibration = _joined(calibration, received, fitted)
+        if fitted is None:
+            return None
+        tried = inputs.trial(fitted.graph)
+        if tried.is_within(fitted.graph):
+            return (fitted, calibration) if tried.error <= allowed else None
+        calibration = _joined(calibration, tried, fitted)
         if not_above_zero(graph, calibration):
             return None
     return None
@@ -195,25 +196,11 @@ def _most_precise(fit_of: Callable[[int], Fitted], asked: int, least: int) -> tu
     return bits, fitted
 
 
-def _within_range(node: g.Node, operands: Sequence[g.Array]) -> g.Array:
-    """The operation of a node, its operands clipped to the ranges that it expects."""
-    ranges = g.expected_ranges(node.operation)
-    if ranges:
-        operands = [np.clip(each, *ends) for each, ends in zip(operands, ranges, strict=True)]
-    return computed_layers(node, operands)
-
-
-def _is_within_ranges(graph: g.Graph, received: Calibration) -> bool:
-    """Whether no layer receives numbers outside its range."""
-    lows, highs = np.array(g.operand_ranges(graph)).T
-    return bool((lows <= received.lows).all() and (received.highs <= highs).all())
-
-
-def _joined(calibration: Calibration, received: Calibration, fitted: Fitted) -> Calibration:
+def _joined(calibration: Calibration, tried: Trial, fitted: Fitted) -> Calibration:
     """The ranges of the exact network's numbers and of the fitted one's."""
     numbers = np.array(fitted.numbers)
     return replace(
         calibration,
-        lows=np.minimum(calibration.lows, received.lows[numbers]),
-        highs=np.maximum(calibration.highs, received.highs[numbers]),
+        lows=np.minimum(calibration.lows, tried.lows[numbers]),
+        highs=np.maximum(calibration.highs, tried.highs[numbers]),
     )

@@ -33,6 +33,8 @@ from cloakwork.programs.slots import Bootstrap, SlotProgram
 from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel
 
+# Noise of pairs that is at most so many times that of single ones makes no difference.
+_AS_PRECISE = 1.0625
 # Bits that programs lose between a refreshed value and their results, mostly.
 _LOST = 4
 # By how much transforms are taken to be dearer for each level, one after another, until their keys
@@ -186,8 +188,12 @@ class RefreshingChain:
         paired = lowered.changed(lambda program: with_pairs(program, refreshing, self.costs))
         if paired.program is not lowered.program:
             bounds = candidate.bounds(paired)
-            with suppress(InvalidParametersError):
+            try:
                 return paired, bounds, candidate.precise_error(paired, bounds, noise)
+            except InvalidParametersError:
+                if noise.paired_bootstrapping <= _AS_PRECISE * noise.bootstrapping:
+                    # One after the other they would be refused as well, after as long a simulation.
+                    raise
         return lowered, values, candidate.precise_error(lowered, values, noise)
 
 
@@ -224,3 +230,21 @@ def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain
     for each in filter(is_precise, thin_levels(log_n)):
         yield RefreshingChain.of(options, log_n, each)
     yield RefreshingChain.of(options, log_n)
+
+
+def most_levels(options: RealOptions, log_n: int) -> int:
+    """The most levels that a bootstrap in a ring leaves, 0 where the ring has none.
+
+    Example:
+        >>> most_levels(RealOptions(), 15), most_levels(RealOptions(), 16)
+        (3, 16)
+    """
+
+    def levels(thin: ThinLevels | None) -> int:
+        found = refreshing_for(log_n, bound=1.0, insecure=options.insecure, thin=thin)
+        return found.output_level - found.input_level
+
+    try:
+        return max(map(levels, (None, *thin_levels(log_n))))
+    except InvalidParametersError:
+        return 0

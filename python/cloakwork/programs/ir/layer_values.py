@@ -29,6 +29,7 @@ _NUMBERS_OF_A_PART = 1 << 18
 _NO_ERRORS: Mapping[int, g.Array] = MappingProxyType({})
 
 _Made = TypeVar("_Made")
+_Rows = TypeVar("_Rows", bound=NDArray[Any])
 Compute: TypeAlias = Callable[[g.Node, Sequence[g.Array]], g.Array]
 
 
@@ -90,7 +91,7 @@ def results(graph: g.Graph, rows: g.Array, errors: Mapping[int, g.Array] = _NO_E
     return np.concatenate(by_parts(graph, of, rows))
 
 
-def by_parts(graph: g.Graph, work: Callable[[g.Array], _Made], rows: g.Array) -> list[_Made]:
+def by_parts(graph: g.Graph, work: Callable[[_Rows], _Made], rows: _Rows) -> list[_Made]:
     """What some work makes of the entries of a batch, in parts that fit a cache, side by side."""
     largest = max(prod(node.shape) for node in graph.nodes)
     length = max(1, _NUMBERS_OF_A_PART // max(1, largest))

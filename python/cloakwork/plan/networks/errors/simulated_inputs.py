@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -16,8 +17,9 @@ from cloakwork.plan.reals.expected import ClearRun
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results as layer_results
 
-# Batches of inputs whose errors are simulated.
-_RUNS = 2
+# Batches of inputs whose errors are simulated, and where a batch has so many results.
+_RUNS, _RUNS_OF_MANY = 2, 1
+_MANY_RESULTS = 1 << 13
 
 _Array: TypeAlias = NDArray[np.float64]
 
@@ -67,15 +69,17 @@ class SimulatedInputs:
         cls, graph: g.Graph, calibration: Calibration, searched: WorstCaseInputs, width: int
     ) -> SimulatedInputs:
         """Of a calibration's outermost inputs, some of all kinds, and the first of the worst."""
-        runs = min(_RUNS, -(-len(calibration.spread) // width))
+        results = width * sum(prod(each.shape) for each in graph.outputs)
+        most = _RUNS if results < _MANY_RESULTS else _RUNS_OF_MANY
+        runs = min(most, -(-len(calibration.spread) // width))
         kinds = np.linspace(0, len(calibration.spread) - 1, runs * width).round().astype(np.int64)
         spread = ExactBatch.of(graph, calibration.spread[kinds], width)
         usual = ExactBatch.of(graph, calibration.outermost, width) + spread
         # Errors are largest where numbers are, more often than not; those of a softmax are not.
         usual = sorted(usual, key=lambda each: each.largest)
         growing = ExactBatch.of(graph, searched.usual[:width], width)
-        worst = ExactBatch.of(graph, searched.worst[: _RUNS * width], width)
-        return cls(usual[-_RUNS:] + growing, worst)
+        worst = ExactBatch.of(graph, searched.worst[: most * width], width)
+        return cls(usual[-most:] + growing, worst)
 
     def usual_runs(self, network: LoweredNetwork) -> list[ClearRun]:
         """Runs of a network on the usual inputs."""
