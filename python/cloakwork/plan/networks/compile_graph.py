@@ -60,8 +60,10 @@ _MOST_KEY_BYTES = 8 << 30
 # among the first ones, or as among the calibration's.
 _FIRST_GROWTH_BITS = 2
 _GROWTH_BITS = 1
-# Inputs of either kind that the errors of polynomials are followed along.
-_FOLLOWED = 32
+# Inputs of either kind that the errors of polynomials are followed along, and how many numbers
+# layers may make of them; some are followed even so.
+_FOLLOWED, _FEWEST_FOLLOWED = 32, 3
+_NUMBERS_FOLLOWED = 1 << 27
 # Steps of the work that are announced beside one for each ring.
 STEPS = 6
 
@@ -143,9 +145,7 @@ def compile_graph(
     if kept:
         plan = with_states_carried_on(plan, graph, kept)
     announce("following errors")
-    # Errors of polynomials are followed along some of the calibration's inputs.
-    rows = (calibration.outermost, calibration.spread)
-    followed = np.concatenate([each[:: -(-len(each) // _FOLLOWED)] for each in rows])
+    followed = _followed(graph, calibration)
     program = Program(
         Ckks(plan.parameters, plan.refreshing, public_inputs=options.public_inputs),
         plan.lowered.program,
@@ -165,6 +165,14 @@ def compile_graph(
         error_bound=plan.error + largest if math.isfinite(largest) else None,
         kept=tuple(kept),
     )
+
+
+def _followed(graph: g.Graph, calibration: Calibration) -> g.Array:
+    """Some of the calibration's inputs that errors of polynomials are followed along."""
+    numbers = sum(math.prod(node.shape) for node in graph.nodes)
+    count = max(_FEWEST_FOLLOWED, min(_FOLLOWED, _NUMBERS_FOLLOWED // numbers))
+    kinds = calibration.outermost, calibration.spread
+    return np.concatenate([each[:: -(-len(each) // count)] for each in kinds])
 
 
 def _slots_of_an_input(options: NetworkOptions) -> int:

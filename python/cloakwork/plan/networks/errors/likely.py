@@ -38,7 +38,7 @@ from cloakwork.plan.networks.errors.fitted import errors_after
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import layer_value, results, values
+from cloakwork.programs.ir.layer_values import by_parts, layer_value, results, values
 
 # How likely any result of an input has an error that exceeds the largest to expect.
 _EXCESS = 2.0**-20
@@ -118,21 +118,19 @@ def _largest_errors(
     fits = (each.error for each in fitted.fits if each.function != "polynomial")
     errors = dict(zip(activations, fits, strict=True))
     tail = _tail(math.prod(node.shape) for node in graph.nodes)
-    # A batch of three times as many: numbers, the variances of their errors, and their bounds.
-    wrong = _of_elements(graph, of_inputs, rows)
-    tripled = np.concatenate(
-        [rows, _of_elements(graph, {**of_inputs, **deviations}, rows) ** 2, wrong]
-    )
-    made = enumerate(values(graph, tripled, compute=_Errors(graph, errors, tail).after))
-    found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
-    tail = _tail(math.prod(node.shape) for node in graph.outputs)
-    return tail, np.concatenate(
-        [
-            np.minimum(tail * np.sqrt(variances), bounds).reshape(len(rows), -1)
-            for _, variances, bounds in found
-        ],
-        axis=1,
-    )
+    follow = _Errors(graph, errors, tail).after
+    ends = _tail(math.prod(node.shape) for node in graph.outputs)
+
+    def of_part(part: g.Array) -> g.Array:
+        # A batch of three times as many: numbers, the variances of their errors, and their bounds.
+        wrong = _of_elements(graph, of_inputs, part)
+        amiss = _of_elements(graph, {**of_inputs, **deviations}, part)
+        made = enumerate(values(graph, np.concatenate([part, amiss**2, wrong]), compute=follow))
+        found = [np.split(value, 3) for number, value in made if number in graph.output_numbers]
+        largest = [np.minimum(ends * np.sqrt(each), most) for _, each, most in found]
+        return np.concatenate([each.reshape(len(part), -1) for each in largest], axis=1)
+
+    return ends, np.concatenate(by_parts(graph, of_part, rows))
 
 
 def _of_elements(graph: g.Graph, of_inputs: Mapping[str, float], rows: g.Array) -> g.Array:
