@@ -19,6 +19,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.frontends.search.index import Found
 
 SMALL: dict[str, Any] = {"log_n": 10, "insecure": True, "rows_in_block": 8}
 Array = NDArray[np.float64]
@@ -54,6 +55,26 @@ def test_scores_are_those_of_numpy(metric: Any, tmp_path: Path) -> None:
     least = {"cosine": -1.0, "dot": -36.0, "euclidean": 12.0}[metric]
     assert empty is None or empty[0] < least
     assert np.abs(found.scores[20:] - least).max() < 0.01
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_nearest_rows_of_several_queries_are_those_of_numpy(metric: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    rows, queries = rng.normal(size=(20, 5)), rng.normal(size=(4, 5))
+    index = cw.index(rows, metric=metric, radius=6.0, precision=16, **SMALL)
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path)
+    sent = [index.query(client, query) for query in queries]
+    by_query = zip(*database.search_each(evaluator, sent), strict=True)
+    for query, answers in zip(queries, by_query, strict=True):
+        scores = nearness(metric, rows, query)
+        expected = np.argsort(scores if metric == "euclidean" else -scores)[:5]
+        assert index.found(client, answers).nearest(5).tolist() == expected.tolist()
+
+
+def test_nearest_rows_are_told_of_all_scores_alone() -> None:
+    with pytest.raises(InvalidArgumentError, match="got what lies beyond a threshold"):
+        Found(count=2.0).nearest(1)
 
 
 def middle_of_widest_gap(scores: Array) -> float:

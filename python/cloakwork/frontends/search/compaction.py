@@ -32,6 +32,16 @@ _WHOLE = 0.25
 _BITS_OF_PLACES = 12
 
 
+def least_size(width: int, at_most: int) -> int:
+    """Places in which so many rows with payloads of a width are told apart, as a power of two."""
+    return _segments(width) << (_BUCKETS_OF_ROW * at_most - 1).bit_length()
+
+
+def _segments(width: int) -> int:
+    """The power of two that holds a payload and what stands beside it."""
+    return 1 << (width + _BESIDE - 1).bit_length()
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row that was told from its buckets.
@@ -73,7 +83,7 @@ class Compaction:
     at_most: int
 
     def __post_init__(self) -> None:
-        if self.size & (self.size - 1) or self.buckets < _BUCKETS_OF_ROW * self.at_most:
+        if self.size & (self.size - 1) or self.size < least_size(self.width, self.at_most):
             raise InvalidArgumentError(
                 f"cannot search: expected payloads of few enough numbers for {self.at_most} rows "
                 f"in an answer of {self.size}, a power of two, got {self.width} numbers each; give "
@@ -87,8 +97,8 @@ class Compaction:
 
     @property
     def segments(self) -> int:
-        """The power of two of places that a bucket takes."""
-        return 1 << (self.columns - 1).bit_length()
+        """How many places a bucket takes."""
+        return _segments(self.width)
 
     @property
     def buckets(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cloakwork.errors import FileMissingError
@@ -57,8 +57,8 @@ class Database:
             KeyMismatchError: The query, or the table, is of another key than the evaluator.
             ProgramMismatchError: They are of another program.
         """
-        for number in self.blocks:
-            yield self._answer(evaluator, number, query)
+        for (answer,) in self.search_each(evaluator, [query]):
+            yield answer
 
     def total(self, evaluator: Evaluator, query: Encrypted) -> Encrypted:
         """The sum of the answers of all blocks, as small as one of them.
@@ -71,10 +71,35 @@ class Database:
         """
         return evaluator.total(self.search(evaluator, query))
 
-    def _answer(self, evaluator: Evaluator, number: int, query: Encrypted) -> Encrypted:
-        """That of one block, which is out of memory when this returns."""
+    def search_each(
+        self, evaluator: Evaluator, queries: Sequence[Encrypted]
+    ) -> Iterator[list[Encrypted]]:
+        """For one block after another its encrypted answers to each of several queries.
+
+        Each block is read once for all of them.
+
+        Raises:
+            CloakworkError: What `search` raises.
+
+        Example:
+            >>> import tempfile, numpy as np, cloakwork as cw
+            >>> index = cw.index(np.eye(4), log_n=10, insecure=True, rows_in_block=2)
+            >>> client, evaluator = index.keygen()
+            >>> database = index.encrypt(client, tempfile.mkdtemp())
+            >>> queries = [index.query(client, row) for row in np.eye(4)[[2, 1]]]
+            >>> by_query = zip(*database.search_each(evaluator, queries))
+            >>> [index.found(client, each).nearest(1).tolist() for each in by_query]
+            [[2], [1]]
+        """
+        for number in self.blocks:
+            yield self._answers(evaluator, number, queries)
+
+    def _answers(
+        self, evaluator: Evaluator, number: int, queries: Sequence[Encrypted]
+    ) -> list[Encrypted]:
+        """Those of one block, which is out of memory when this returns."""
         parts = [load(block_path(self.folder, number, kind), Encrypted) for kind in _KINDS]
-        return evaluator.run([*parts, query])
+        return [evaluator.run([*parts, query]) for query in queries]
 
 
 _KINDS = _ROWS, _LIVE

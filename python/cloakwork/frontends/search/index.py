@@ -17,7 +17,7 @@ from cloakwork.errors import (
     NotReplaceableError,
     ShapeMismatchError,
 )
-from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction
+from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction, least_size
 from cloakwork.frontends.search.database import Database, block_path
 from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
 from cloakwork.frontends.tensors.compile import compile as compile_function
@@ -31,8 +31,9 @@ from cloakwork.runtime.program import Program
 # Rows of a table that are looked at together.
 _READ = 1 << 14
 # Slots of the rings that are cheapest with a threshold and without.
-_ROWS_OF_TOTALS, _ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 15, 1 << 14, 1 << 12
+_ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 14, 1 << 12
 _FEWEST_ROWS = 1 << 10
+_MOST_FOUND = 1 << 20
 # Bits after the binary point.
 _PRECISION, _PRECISION_OF_TOTALS = 8, 2
 
@@ -47,12 +48,36 @@ class Found:
         count: How many rows are nearer than the threshold; None without one.
         rows: Their numbers; None without a threshold, or where they are only counted.
         payloads: Their payloads, a row each; None where there are none.
+        metric: What the scores are.
     """
 
     scores: NDArray[np.float64] | None = None
     count: float | None = None
     rows: NDArray[np.int64] | None = None
     payloads: NDArray[np.float64] | None = None
+    metric: Metric = "cosine"
+
+    def nearest(self, count: int) -> NDArray[np.int64]:
+        """The numbers of the rows that are nearest, the nearest first, of all scores.
+
+        Args:
+            count: How many: a table of fewer rows gives places that are empty last.
+
+        Raises:
+            InvalidArgumentError: The index has a threshold, or there are not as many places.
+
+        Example:
+            >>> Found(scores=np.array([0.1, 0.9, 0.5])).nearest(2).tolist()
+            [1, 2]
+        """
+        if self.scores is None:
+            raise InvalidArgumentError(
+                "cannot tell the nearest rows: expected all scores, got what lies beyond a "
+                "threshold; make the index without one"
+            )
+        most = integer(count, "count", "tell the nearest rows", least=1, most=len(self.scores))
+        falling = self.scores if self.metric == "euclidean" else -self.scores
+        return np.argsort(falling, kind="stable")[:most]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +213,7 @@ class Index:
             return self._told_apart(parts, [each.added for each in given], self.compaction)
         if self.threshold is None:
             products = np.concatenate([np.ravel(part) for part in parts])
-            return Found(scores=self.nearness.of_products(products))
+            return Found(scores=self.nearness.of_products(products), metric=self.nearness.metric)
         if self.count_only:
             return Found(count=float(np.sum([np.ravel(part) for part in parts])))
         matches = np.concatenate([part[0] if self._has_payloads else part for part in parts])
@@ -300,6 +325,7 @@ def index(
             that of the table's longest.
         precision: Bits after the binary point of scores, matches and payloads; by default 8, and 2
             with `at_most`, so that payloads which are integers are right when they are rounded.
+            Errors of a total are as many times as large as there are blocks.
         rows_in_block: How many rows are searched at once; by default one for each slot.
         log_n: As of `cloakwork.compile`.
         insecure: As of `cloakwork.compile`.
@@ -339,16 +365,21 @@ def index(
         for start in range(0, len(rows), _READ)
     )
     nearness = Nearness(metric, (radius or longest or 1.0) if metric != "cosine" else 1.0)
-    size = rows_in_block or _usual_size(len(rows), threshold, at_most)
+    most = (
+        None
+        if at_most is None
+        else integer(at_most, "at_most", "search", least=1, most=_MOST_FOUND)
+    )
+    if most is not None and (data is None or count_only):
+        raise InvalidArgumentError(
+            "cannot search: expected payloads for the rows that are found, got at_most without "
+            "them; leave it out, or give payloads"
+        )
+    least = None if most is None or data is None else least_size(data.shape[1], most)
+    size = rows_in_block or _usual_size(len(rows), threshold, least)
     bound = 1.0 if data is None else float(np.abs(table(data, "payloads")).max()) or 1.0
     compaction = None
-    if at_most is not None:
-        if data is None or count_only:
-            raise InvalidArgumentError(
-                "cannot search: expected payloads for the rows that are found, got at_most without "
-                "them; leave it out, or give payloads"
-            )
-        most = integer(at_most, "at_most", "search", least=1, most=size)
+    if most is not None and data is not None:
         compaction = Compaction(size, data.shape[1], bound, most)
     columns = nearness.width(rows.shape[1])
     specs = [Spec((columns, size)), Spec((size,), low=0.0, high=1.0), Spec((columns,))]
@@ -356,7 +387,6 @@ def index(
     if compaction is not None:
         specs.append(Spec((compaction.columns, size)))
         bits = compaction.bits(_PRECISION_OF_TOTALS if precision is None else precision)
-        bits += (-(-len(rows) // size) - 1).bit_length()
     elif data is not None and not count_only:
         specs.append(Spec((data.shape[1], size), bound=bound))
     program = compile_function(
@@ -372,12 +402,18 @@ def index(
     return Index(program, nearness, rows, data, size, threshold, count_only, compaction)
 
 
-def _usual_size(rows: int, threshold: float | None, at_most: int | None) -> int:
-    """How many rows a block has where nobody says: no more than the table, as a power of two."""
+def _usual_size(rows: int, threshold: float | None, least: int | None) -> int:
+    """How many rows a block has where nobody says: with a threshold no more than the table needs.
+
+    Args:
+        rows: How many the table has.
+        threshold: That of the index.
+        least: The places that compaction takes; None where there is no compaction.
+    """
     if threshold is None:
         return _ROWS_OF_SCORES
-    most = _ROWS_OF_MATCHES if at_most is None else _ROWS_OF_TOTALS
-    return min(most, max(_FEWEST_ROWS, 1 << (rows - 1).bit_length()))
+    needed = max(_FEWEST_ROWS, 1 << (rows - 1).bit_length())
+    return max(least or 0, min(_ROWS_OF_MATCHES, needed))
 
 
 def _of_block(
