@@ -48,7 +48,7 @@ from cloakwork.runtime.shared_rotations import shared_rotations
 
 # Frontiers after a step: beyond so many, steps are joined; then so many are kept.
 _MOST_EXACT = 1 << 10
-_MOST_KEPT = 1 << 11
+_MOST_KEPT = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
