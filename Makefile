@@ -27,7 +27,7 @@ help:
 	@echo "make health     count what makes the package hard to change, and compare with main"
 	@echo "make bench      measure the engine, einsum, bits, circuits, networks, clusters, a server"
 	@echo "make docs       make a site of the documents, with a reference of every public name"
-	@echo "make wheel      build a wheel for any Linux and try it without Rust on every Python here"
+	@echo "make wheel      build wheels for any Linux and try them without Rust on every Python here"
 	@echo "make clean      remove what make has made"
 
 demo: .venv/.native .venv/.demo
@@ -129,13 +129,18 @@ docs: .venv/.native .venv/.docs
 	@echo "target/site/index.html"
 
 # The wheel is built of the source archive. Zig links against a glibc of 2014, and nothing is compiled
-# for this processor alone. The kernels of the software device are for tests.
+# for this processor alone. The kernels of the software device are for tests. Neither Python has to be
+# here: one wheel is for the stable interface of 3.11, one for that of 3.15 without a lock.
+WHEEL = env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014
+
 wheel: .venv/.wheel-tools
 	@echo "== building a wheel"
 	@rm -rf target/wheels
-	@env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014 --sdist
-	@tools/try-wheel target/wheels/*.whl
-	@ls -l target/wheels
+	@$(WHEEL) --interpreter 3.11 --sdist
+	@echo "== building a wheel without an interpreter lock"
+	@$(WHEEL) --interpreter 3.15t --out target/wheels/free-threaded
+	@tools/try-wheel target/wheels
+	@ls -l target/wheels target/wheels/free-threaded
 
 .venv/.wheel-tools: .venv/.python
 	@echo "== installing what wheels are built with"

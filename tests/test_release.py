@@ -70,13 +70,14 @@ def test_the_tag_has_the_notes_with_their_headings(root: Path) -> None:
 
 
 def test_what_was_built_is_gathered_with_its_sums(root: Path) -> None:
-    (root / "target" / "wheels").mkdir(parents=True)
+    (root / "target" / "wheels" / "free-threaded").mkdir(parents=True)
+    (root / "target" / "wheels" / "free-threaded" / "cloakwork-t.whl").write_bytes(b"other")
     (root / "target" / "wheels" / "cloakwork.whl").write_bytes(b"wheel")
     (root / "target" / "site").mkdir()
     (root / "target" / "site" / "index.html").write_text("home")
     folder = gather(root, "- New.\n")
     names = {path.name for path in folder.iterdir()}
-    assert names == {"cloakwork.whl", "site.tar.gz", "notes.md", "SHA256SUMS"}
+    assert names == {"cloakwork.whl", "cloakwork-t.whl", "site.tar.gz", "notes.md", "SHA256SUMS"}
     sums = dict(line.split()[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
     assert sums["cloakwork.whl"] == hashlib.sha256(b"wheel").hexdigest()
     assert sums.keys() == names - {"SHA256SUMS"}

@@ -1,7 +1,7 @@
 """Makes a release: checks everything, tags it, builds it, and writes its notes. Publishes nothing.
 
 Run as `python -m tools.release`, in the folder of the repository. What it makes is in
-target/release-VERSION: the wheel, the source archive, the site, the notes, and the sums of them.
+target/release-VERSION: the wheels, the source archive, the site, the notes, and the sums of them.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ def gather(root: Path, notes: str) -> Path:
     folder = root / "target" / f"release-{version_of(root)}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for path in sorted((root / "target" / "wheels").iterdir()):
-        shutil.copy(path, folder)
+    for path in sorted((root / "target" / "wheels").rglob("*")):
+        if path.is_file():
+            shutil.copy(path, folder)
     shutil.make_archive(str(folder / "site"), "gztar", root / "target" / "site")
     (folder / "notes.md").write_text(notes)
     sums = (

@@ -26,7 +26,8 @@ mod threads;
 mod timing;
 
 /// The engines, written in Rust: CKKS and BGV over RNS rings, and TFHE for bits.
-#[pyo3::pymodule]
+// Needs no interpreter lock: nothing here is shared but by locks and atomics of its own.
+#[pyo3::pymodule(gil_used = false)]
 mod _native {
     /// Bytes of a residue.
     #[pymodule_export]

@@ -87,7 +87,8 @@ struct Owned {
     process: u32,
 }
 
-/// Locked only by holders of the interpreter lock, so never at the moment of a fork.
+/// Locked only by threads attached to the interpreter, so never at the moment of a fork: that waits
+/// for all of them, with an interpreter lock and without.
 static OWNED: Mutex<Option<Owned>> = Mutex::new(None);
 
 /// Run the engine on n threads from now on; operations under way end on theirs.
