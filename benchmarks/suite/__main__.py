@@ -1,0 +1,72 @@
+"""Run a workload of HomomorphicEncryption.org's suite by its harness, which says what is right.
+
+python -m benchmarks.suite fetch-by-similarity 0 --harness FOLDER
+
+FOLDER is a checkout of the workload's repository, of which `harness` alone is used. What follows is
+passed on: `--count_only`, `--num_runs 3`, `--seed 1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import benchmarks
+import cloakwork
+
+STAGES = Path(__file__).parent
+# What a submission is built by; there is nothing to build.
+_SCRIPTS = "get_openfhe.sh", "build_task.sh"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the harness on the stages, and return how it exits."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.suite", description=(__doc__ or "").partition("\n")[2]
+    )
+    workloads = [path.name.replace("_", "-") for path in STAGES.iterdir() if path.is_dir()]
+    parser.add_argument("workload", choices=[name for name in workloads if "--" not in name])
+    parser.add_argument("size", help="0 toy, 1 small, 2 medium")
+    parser.add_argument("--harness", required=True, type=Path, help="a checkout of the workload")
+    asked, passed_on = parser.parse_known_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        lay_out(place, asked.harness, asked.workload)
+        run = [sys.executable, "harness/run_submission.py", asked.size, *passed_on]
+        code = subprocess.run(run, cwd=place, check=False).returncode
+        for measured in sorted(place.glob("measurements/*/*.json")):
+            print(f"{measured.parent.name}: {measured.read_text()}")
+    return code
+
+
+def lay_out(place: Path, harness: Path, workload: str) -> None:
+    """Put a harness and the stages of a workload where the harness expects them.
+
+    Args:
+        place: An empty folder.
+        harness: A checkout that has the harness.
+        workload: The name of the workload.
+    """
+    shutil.copytree(harness / "harness", place / "harness")
+    stages = STAGES / workload.replace("-", "_")
+    shutil.copytree(stages, place / "submission", ignore=shutil.ignore_patterns("__pycache__"))
+    (place / "scripts").mkdir()
+    for name in _SCRIPTS:
+        script = place / "scripts" / name
+        script.write_text("#!/bin/sh\n")
+        script.chmod(0o755)
+    # The harness looks for modules of stages in the folder that it runs in.
+    for package in (cloakwork, benchmarks):
+        assert package.__file__ is not None
+        source = Path(package.__file__).parent
+        os.symlink(source, place / source.name, target_is_directory=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

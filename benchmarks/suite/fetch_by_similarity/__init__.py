@@ -1,0 +1,1 @@
+"""Fetch by similarity: the stages, each a process of its own, which meet in files alone."""

@@ -1,0 +1,72 @@
+"""What the stages of fetch-by-similarity share: sizes, files, and how the table is searched."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import cloakwork as cw
+from cloakwork.frontends.search.index import Index
+
+# The rule: rows with a cosine above this, and how many of them are compared with payloads.
+THRESHOLD, MOST, PAYLOAD = 0.8, 32, 7
+_NAMES = "toy", "small", "medium", "large"
+_DIMENSIONS = 128, 128, 256, 512
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One size of the workload, in the folder that the harness runs in.
+
+    Args:
+        size: Its number.
+        count_only: Whether rows are counted, and give no payloads.
+    """
+
+    size: int
+    count_only: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the size."""
+        return _NAMES[self.size]
+
+    def data(self, name: str) -> Path:
+        """A file of the harness's data."""
+        return Path("datasets") / self.name / name
+
+    def file(self, *parts: str) -> Path:
+        """A file by which stages meet, in a folder that is there."""
+        path = Path("io", self.name, *parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    @property
+    def table(self) -> Path:
+        """The folder of the encrypted table."""
+        return self.file("ciphertexts_upload", "table")
+
+    def index(self) -> Index:
+        """How the table is searched; the same in each stage of the client."""
+        numbers = np.memmap(self.data("db.bin"), np.float32, mode="r")
+        vectors = numbers.reshape(-1, _DIMENSIONS[self.size])
+        if self.count_only:
+            return cw.index(vectors, threshold=THRESHOLD, count_only=True)
+        payloads = np.fromfile(self.data("payloads.bin"), np.int16).reshape(-1, PAYLOAD)
+        return cw.index(vectors, payloads, threshold=THRESHOLD, at_most=MOST)
+
+    def client(self) -> cw.Client:
+        """The owner's keys."""
+        return cw.load(self.file("secret_key", "client"), cw.Client)
+
+
+def asked() -> Workload:
+    """The workload that the harness's arguments name."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("size", type=int, choices=range(len(_NAMES)))
+    parser.add_argument("--count_only", action="store_true")
+    known, _ = parser.parse_known_args()
+    return Workload(known.size, known.count_only)
