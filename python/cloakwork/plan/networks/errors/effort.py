@@ -50,8 +50,14 @@ class Effort:
 
 
 # Where one takes too much the next one does.
-_EFFORTS = Effort(32, 3, 10, 4), Effort(16, 2, 8, 3), Effort(8, 2, 8, 2), Effort(4, 1, 6, 2)
-_LEAST = Effort(2, 1, 6, 2)
+_EFFORTS = (
+    Effort(32, 3, 10, 4),
+    Effort(16, 2, 8, 3),
+    Effort(8, 2, 8, 2),
+    Effort(4, 1, 6, 2),
+    Effort(2, 1, 6, 2),
+)
+_LEAST = Effort(1, 1, 4, 1)
 
 
 def effort_for(graph: g.Graph) -> Effort:
