@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
@@ -168,6 +169,18 @@ def next_run(program: Program, backend: Any, made: Mapping[int, Any], action: st
     return taken
 
 
+def _added(deviation: float, before: float) -> float:
+    """The deviation of what was added to numbers of one deviation for them to have another.
+
+    Example:
+        >>> _added(5.0, 3.0), _added(2.0, 3.0), _added(1e300, 1.0)
+        (4.0, 0.0, 1e+300)
+    """
+    if deviation <= before:
+        return 0.0
+    return deviation * math.sqrt(1.0 - (before / deviation) ** 2)
+
+
 def misfit(program: Program) -> str:
     """Why a program cannot keep its state; empty where it can."""
     body = program.body
@@ -312,11 +325,13 @@ def _worst_of_network(
         grown = False
         for number, value in taken.items():
             before = inputs[number].deviation
-            each = max(value.deviation**2 - before**2, 0.0)
-            most = math.sqrt(first[number].deviation ** 2 + steps * each)
+            each = _added(value.deviation, before)
+            most = math.hypot(first[number].deviation, math.sqrt(steps) * each)
             if most > before:
                 grown = grown or most > before * _SETTLED
-                inputs[number] = value.with_deviation(most * _SETTLED)
+                # Estimates of deep networks come to the largest number there is.
+                widened = min(most * _SETTLED, sys.float_info.max)
+                inputs[number] = value.with_deviation(widened)
         if not grown:
             break
     return inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -111,6 +112,22 @@ def test_a_restarted_evaluator_goes_on_from_its_files(small: Compiled, tmp_path:
         # What is state stays with the evaluator.
         assert made.numbers() == {0}
         assert made.nbytes < state.nbytes
+        found = vocabulary.logits(client.decrypt(made)["features"])
+        expected = logits_of(model, words[: step + 1])
+        assert np.abs(found - expected).max() < vocabulary.error
+
+
+@pytest.mark.slow
+def test_several_layers_run_on_ciphertexts_though_estimates_outgrow_all_numbers() -> None:
+    model, program, vocabulary = compiled(decoder(layers=2), samples=8)
+    planned = program.estimated_inputs
+    assert planned is not None
+    assert max(each.deviation for each in planned) == sys.float_info.max
+    client, evaluator = program.keygen()
+    state = client.start()
+    words = texts(8)[0, :2].tolist()
+    for step, word in enumerate(words):
+        made = evaluator.run(client.encrypt(**vocabulary.inputs(word, step)), state=state)
         found = vocabulary.logits(client.decrypt(made)["features"])
         expected = logits_of(model, words[: step + 1])
         assert np.abs(found - expected).max() < vocabulary.error
