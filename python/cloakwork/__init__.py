@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cloakwork.explain.estimate import estimate
     from cloakwork.frontends import boolean, models, nn
     from cloakwork.frontends.circuit.compile_function import circuit
-    from cloakwork.frontends.circuit.inputs import matrix, scalar, vector
+    from cloakwork.frontends.circuit.inputs import fixed, matrix, scalar, vector
+    from cloakwork.frontends.circuit.rounding import rounded
     from cloakwork.frontends.circuit.selection import select
     from cloakwork.frontends.circuit.tables import table
     from cloakwork.frontends.exact.exactly import exactly
@@ -83,6 +84,7 @@ _PLACES = {
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "exactly": "frontends.exact.exactly",
+    "fixed": "frontends.circuit.inputs",
     "gelu": "frontends.tensors.functions",
     "greater": "frontends.tensors.functions",
     "in_a_row": "plan.parameters.together",
@@ -97,6 +99,7 @@ _PLACES = {
     "relu": "frontends.tensors.functions",
     "repeat": "frontends.tensors.repeat",
     "result": "frontends.tensors.result",
+    "rounded": "frontends.circuit.rounding",
     "scalar": "frontends.circuit.inputs",
     "select": "frontends.circuit.selection",
     "sigmoid": "frontends.tensors.functions",
@@ -136,6 +139,7 @@ __all__ = [
     "estimate",
     "exactly",
     "explain",
+    "fixed",
     "gelu",
     "greater",
     "in_a_row",
@@ -151,6 +155,7 @@ __all__ = [
     "relu",
     "repeat",
     "result",
+    "rounded",
     "scalar",
     "select",
     "sigmoid",

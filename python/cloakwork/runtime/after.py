@@ -17,6 +17,8 @@ from cloakwork.programs.bootstraps_in_a_row import Following, whole_program
 from cloakwork.programs.layout import Layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.packing.batch import BatchPacking
+from cloakwork.programs.packing.bit_integers import BitIntegerPacking
+from cloakwork.programs.packing.results import Leaf, integers_of, named_parts
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.places import BatchPlaces, Places, TensorPlace
 from cloakwork.programs.port import Port
@@ -286,7 +288,17 @@ def whole_body(program: Program) -> Any:
 
 
 def _port_of(program: Program, result: str) -> Port:
-    return next(port for port in program.outputs if port.name == result)
+    port = next(port for port in program.outputs if port.name == result)
+    if isinstance(program.packing, BitIntegerPacking):
+        part = named_parts(program.packing.form)[result]
+        fractions = {each.fraction for each in integers_of(part) if isinstance(each, Leaf)}
+        if fractions != {port.fraction}:
+            raise InvalidArgumentError(
+                f"cannot take {result} of {program.name} for another program: expected numbers "
+                f"with as many bits after the point, got {sorted(fractions)}; return them by name "
+                "in a dict"
+            )
+    return port
 
 
 def _kind(port: Port, shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, signed_range
+from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, in_units, signed_range
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
 from cloakwork.programs.ir.circuits import CircuitBuilder, Integer
@@ -116,10 +116,10 @@ def inlined(
             )
         if shape:
             return Vector([shaped(each, shape[1:]) for each in part])
-        return part if isinstance(part, Symbol) else encrypted(part)
+        return part.with_point(declared.fraction) if isinstance(part, Symbol) else encrypted(part)
 
     def encrypted(part: Any) -> Symbol:
-        number = clear_integer(part)
+        number = clear_integer(in_units(name, declared, part))
         if number is None:
             raise NotIntegerError(
                 f"cannot call {title}{at_line()}: expected {name!r} to hold integers, "
@@ -130,6 +130,6 @@ def inlined(
                 f"cannot call {title}{at_line()}: expected {name!r} to hold integers from {low} "
                 f"to {high}, got {shown(number)}"
             )
-        return Symbol(builder, builder.append(Integer(number)))
+        return Symbol(builder, builder.append(Integer(number)), declared.fraction)
 
     return shaped(value, declared.shape)

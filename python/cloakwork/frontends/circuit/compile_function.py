@@ -8,6 +8,7 @@ from functools import update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork._native import (
@@ -24,7 +25,7 @@ from cloakwork.frontends.circuit.engines import (
     without_dead_functions,
 )
 from cloakwork.frontends.circuit.followed import with_conditions
-from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.inputs import Declared, signed_range, with_points
 from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
 from cloakwork.frontends.circuit.results import taking_results
 from cloakwork.frontends.circuit.staging import (
@@ -172,7 +173,7 @@ class CircuitFunction:
         made = staged(self.function, self.declared)
         if bits is not None:
             bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
-        if engine_of(made.circuit, on, after) == "bits":
+        if engine_of(made.circuit, on, after, with_points(self.declared)) == "bits":
             of_slots = {
                 "batch": batch != 1,
                 "log_n": log_n is not None,
@@ -242,7 +243,7 @@ class CircuitFunction:
 
     def _in_python(self, given: Mapping[str, NDArray[Any]]) -> Any:
         """What the function returns for integers."""
-        return self(**{name: each.tolist() for name, each in given.items()})
+        return self(**{name: np.asarray(each).tolist() for name, each in given.items()})
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"

@@ -14,13 +14,16 @@ from cloakwork.runtime.after import Result
 Engine = Literal["slots", "bits"]
 
 
-def engine_of(circuit: ScalarCircuit, on: object, after: object) -> Engine:
+def engine_of(
+    circuit: ScalarCircuit, on: object, after: object, with_points: Sequence[str] = ()
+) -> Engine:
     """What computes a function: slots, where these do, or bits.
 
     Args:
         circuit: What the function does.
         on: What is asked for; None where nothing is.
         after: Results of other programs by the names of inputs.
+        with_points: The inputs whose numbers have bits after the point, which are for bits.
 
     Raises:
         EncryptedConditionError: Slots are asked for, and do not compute it.
@@ -37,12 +40,17 @@ def engine_of(circuit: ScalarCircuit, on: object, after: object) -> Engine:
     if on is None:
         given = [*after.values()] if isinstance(after, Mapping) else []
         is_bits = any(isinstance(each, Result) and each.port.is_bits for each in given)
-        return "slots" if beyond is None and not is_bits else "bits"
+        return "slots" if beyond is None and not is_bits and not with_points else "bits"
     if on == "bits":
         return "bits"
     if on != "slots":
         raise InvalidArgumentError(
             f"cannot compile {circuit.title}: expected on='slots' or on='bits', got {shown(on)}"
+        )
+    if with_points:
+        raise InvalidArgumentError(
+            f"cannot compile {circuit.title} on slots: expected integers, got a fixed point in "
+            f"{', '.join(with_points)}; leave on= out, or say on='bits'"
         )
     if beyond is not None:
         raise EncryptedConditionError(
@@ -52,7 +60,7 @@ def engine_of(circuit: ScalarCircuit, on: object, after: object) -> Engine:
     return "slots"
 
 
-def reason_for_bits(circuit: ScalarCircuit) -> str:
+def reason_for_bits(circuit: ScalarCircuit, with_points: Sequence[str] = ()) -> str:
     """Why a function runs on bits: what in it is neither a sum nor a product, and where.
 
     Example:
@@ -63,6 +71,8 @@ def reason_for_bits(circuit: ScalarCircuit) -> str:
     """
     beyond = beyond_arithmetic(circuit)
     if beyond is None:
+        if with_points:
+            return f"on bits, for the fixed point of {', '.join(with_points)}"
         return "on bits, as compile(on=) or after= says"
     return f"on bits, for {_at_line(circuit, beyond)}; slots add and multiply alone"
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.ir.circuits import CircuitInput
+from cloakwork.programs.packing import object_array
+from cloakwork.programs.packing.fixed_point import scaled_integers
+from cloakwork.programs.port import Port
 
 MAX_BITS = 64
 # Scalars of one input; circuits of more are not planned in any useful time.
@@ -29,6 +32,7 @@ class Declared:
         replicated: Whether a scalar may lie in several slots.
         grouped: Whether all its scalars lie in one ciphertext.
         slots: The slot of every scalar in order; None leaves them to the plan.
+        fraction: Bits after the point: every scalar is an integer divided by 2^fraction.
     """
 
     shape: tuple[int, ...]
@@ -36,6 +40,7 @@ class Declared:
     replicated: bool = field(default=True, kw_only=True)
     grouped: bool = field(default=False, kw_only=True)
     slots: tuple[int, ...] | None = field(default=None, kw_only=True)
+    fraction: int = field(default=0, kw_only=True)
 
     def named(self, name: str) -> CircuitInput:
         """The input under a name.
@@ -139,6 +144,74 @@ def matrix(
             f"cannot declare a matrix: expected up to {_MAX_SCALARS} elements, got {m} x {n}"
         )
     return _declared((m, n), bits, bounds, replicated, grouped, layout)
+
+
+def fixed(
+    integer_bits: int,
+    fraction_bits: int,
+    *,
+    shape: tuple[int, ...] = (),
+    signed: bool = True,
+) -> Declared:
+    """Encrypted numbers with a fixed point as an input of a circuit, which then runs on bits.
+
+    The client takes numbers of any kind and rounds them to the nearest, of two to the even one.
+    Functions are exact: a sum has as many bits after the point as the operand that has more, a
+    product as many as both together; `round(x)` and `cw.rounded(x, bits)` round.
+
+    Args:
+        integer_bits: Bits before the point, the sign among them.
+        fraction_bits: Bits after the point, one or more.
+        shape: Empty for a number, else (n,) or (m, n).
+        signed: Whether numbers may be negative.
+
+    Raises:
+        InvalidArgumentError: An argument is out of range.
+
+    Example:
+        >>> import cloakwork as cw
+        >>> @cw.circuit(price=cw.fixed(8, 2, signed=False), rate=cw.fixed(1, 4))
+        ... def discounted(price, rate):
+        ...     return cw.rounded(price - price * rate, 2)
+        >>> discounted(99.75, 0.25)
+        74.75
+    """
+    action = "declare a number with a fixed point"
+    integer_bits = integer(integer_bits, "integer_bits", action, least=0, most=MAX_BITS)
+    fraction_bits = integer(fraction_bits, "fraction_bits", action, least=1, most=MAX_BITS)
+    width = integer(integer_bits + fraction_bits, "bits in all", action, least=1, most=MAX_BITS)
+    if not isinstance(shape, tuple) or len(shape) > 2 or math.prod(shape) > _MAX_SCALARS:
+        raise InvalidArgumentError(
+            f"cannot {action}: expected a shape of (), (n,) or (m, n) with up to {_MAX_SCALARS} "
+            f"numbers, got {shown(shape)}"
+        )
+    sizes = tuple(integer(each, "a size", action, least=1, most=_MAX_SCALARS) for each in shape)
+    bounds = signed_range(width) if signed else (0, (1 << width) - 1)
+    return Declared(sizes, bounds, fraction=fraction_bits)
+
+
+def with_points(declared: Mapping[str, Declared]) -> list[str]:
+    """The inputs whose numbers have bits after the point.
+
+    Example:
+        >>> with_points({"x": scalar(), "y": fixed(4, 2)})
+        ['y']
+    """
+    return [name for name, each in declared.items() if each.fraction]
+
+
+def in_units(name: str, declared: Declared, value: Any) -> Any:
+    """What is given for an input as integers, where it is declared with a point.
+
+    Example:
+        >>> in_units("x", fixed(4, 2, shape=(2,)), [0.5, 1.0])
+        [2, 4]
+    """
+    if not declared.fraction:
+        return value
+    port = Port(name, "signed", 2 * MAX_BITS, declared.shape, fraction=declared.fraction)
+    array = object_array(value, name, "take a number with a fixed point")
+    return scaled_integers(port, array).tolist()
 
 
 def _declared(

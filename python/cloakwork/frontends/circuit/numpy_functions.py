@@ -110,12 +110,41 @@ def _argsort(a: Any, axis: int = -1, kind: str = "stable") -> Any:
 
 
 def _partition(a: Any, kth: int, axis: int = -1) -> Any:
+    place = _clear_place(kth)
+    return _along(lambda items: ordering.parted([*items], place), flat=False)(a, axis)
+
+
+def _clear_place(kth: Any) -> int:
     place = clear_integer(kth)
     if place is None:
         raise InvalidArgumentError(
             f"cannot part integers{at_line()}: expected a clear integer as kth, got {shown(kth)}"
         )
-    return _along(lambda items: ordering.parted([*items], place), flat=False)(a, axis)
+    return place
+
+
+def _argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    place = _clear_place(kth)
+    return _along(
+        lambda items: ordering.parted_by([*items], [*range(len(items))], place), flat=False
+    )(a, axis)
+
+
+def _bincount(x: Any, minlength: int = 0) -> Any:
+    items, bins = _elements(operand(x)), clear_integer(minlength)
+    if not bins or bins < 1:
+        raise InvalidArgumentError(
+            f"cannot count by number{at_line()}: expected a clear minlength that is more than any "
+            f"of the numbers, got {shown(minlength)}; how long the counts are would else depend on "
+            "encrypted values"
+        )
+    for item in items:
+        if isinstance(item, Symbol):
+            # Refuses numbers that may be beyond the counts; nothing is computed with it.
+            item.item_of([0] * bins)
+    # Refuses those below 0.
+    bits = [1 << item for item in items]
+    return Vector([sum(bit >> place & 1 for bit in bits) for place in range(bins)])
 
 
 def _searchsorted(a: Any, v: Any, side: str = "left") -> Any:
@@ -152,6 +181,8 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.sort: _along(ordering.rising, flat=False),
     np.argsort: _argsort,
     np.partition: _partition,
+    np.argpartition: _argpartition,
+    np.bincount: _bincount,
     np.where: _where,
     np.clip: _clip,
     np.isin: _isin,

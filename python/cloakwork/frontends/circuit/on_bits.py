@@ -10,7 +10,7 @@ from typing import Any
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError
 from cloakwork.frontends.circuit.engines import reason_for_bits
-from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.inputs import Declared, signed_range, with_points
 from cloakwork.frontends.circuit.staging import Staged
 from cloakwork.plan.boolean.to_program import program_of_gates
 from cloakwork.plan.circuits.function_ranges import Range
@@ -21,6 +21,7 @@ from cloakwork.programs.packing.bit_integers import (
     BitIntegerPacking,
     output_ports,
     port_within,
+    with_bits_after_point,
 )
 from cloakwork.programs.packing.scalar import fits_signed
 from cloakwork.programs.port import Port
@@ -56,7 +57,8 @@ def compiled_on_bits(
     gates = gates_of_function(made, declared, bits, after)
     program = program_of_gates(gates, after=after, **options)
     packing = BitIntegerPacking(program.inputs, program.outputs, made.form)
-    return replace(program, packing=packing, way=reason_for_bits(made.circuit))
+    way = reason_for_bits(made.circuit, with_points(declared))
+    return replace(program, packing=packing, way=way)
 
 
 def gates_of_function(
@@ -90,13 +92,16 @@ def gates_of_function(
 
 
 def integer_ports(inputs: Sequence[Port]) -> list[Port]:
-    """Inputs over bits as the integers that they hold.
+    """Inputs over bits as the integers that they hold, and those with a point as they are.
 
     Example:
         >>> print(*integer_ports([Port("x", "signed", 4)]))
         x: one, integers from -8 to 7
     """
-    return [Port(each.name, "integer", 0, each.shape, *_bounds(each)) for each in inputs]
+    return [
+        each if each.fraction else Port(each.name, "integer", 0, each.shape, *_bounds(each))
+        for each in inputs
+    ]
 
 
 def _input(name: str, declared: Declared, bits: int | None, result: ResultOf | None) -> Port:
@@ -104,6 +109,11 @@ def _input(name: str, declared: Declared, bits: int | None, result: ResultOf | N
     if result is not None:
         assert result.program is not None
         given = next(each for each in result.program.outputs if each.name == result.result)
+        if given.fraction != declared.fraction:
+            raise InvalidArgumentError(
+                f"cannot {_ACTION}: expected {name!r} with {given.fraction} bits after the point, "
+                f"as {result.result} of {result.program.name} has, got {declared.fraction}"
+            )
         if given.is_bits and given.shape == declared.shape:
             return replace(given, name=name)
     bounds = declared.bounds or (None if bits is None else signed_range(bits))
@@ -114,6 +124,8 @@ def _input(name: str, declared: Declared, bits: int | None, result: ResultOf | N
             "cw.scalar(bounds=(0, 100)), or compile with bits="
         )
     port = port_within(name, declared.shape, *bounds)
+    if declared.fraction:
+        return with_bits_after_point(port, declared.fraction)
     # What leaves slots may be anywhere within the bits.
     return port if result is not None else replace(port, low=bounds[0], high=bounds[1])
 
@@ -123,7 +135,7 @@ def _bounds(port: Port) -> Range:
         return int(port.low), int(port.high)
     if port.kind == "signed":
         return signed_range(port.width)
-    if port.kind != "unsigned" or port.fraction:
+    if port.kind != "unsigned":
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected an integer as the input {port.name!r}, got {shown(port)}"
         )

@@ -8,6 +8,7 @@ from typing import Any
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import one_or_other
+from cloakwork.frontends.circuit.symbols import Symbol
 from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of
 from cloakwork.programs.sorting_networks import ordering
 
@@ -111,16 +112,21 @@ def parted(items: Sequence[Any], place: int) -> list[Any]:
         [1, 2, 3]
     """
     count = len(items)
+    place = _place_among(count, place)
+    if 2 * place < count:
+        # The least are the greatest of the opposite order.
+        return _last_rising(items, place + 1, lesser_of, greater_of)[::-1]
+    return _last_rising(items, count - place, greater_of, lesser_of)
+
+
+def _place_among(count: int, place: int) -> int:
+    """A place of so many, counted from the first."""
     if not -count <= place < count:
         raise InvalidArgumentError(
             f"cannot part integers{at_line()}: expected a place from {-count} to {count - 1}, "
             f"got {place}"
         )
-    place %= count
-    if 2 * place < count:
-        # The least are the greatest of the opposite order.
-        return _last_rising(items, place + 1, lesser_of, greater_of)[::-1]
-    return _last_rising(items, count - place, greater_of, lesser_of)
+    return place % count
 
 
 def _last_rising(
@@ -146,31 +152,61 @@ def rising_by(keys: Sequence[Any], items: Sequence[Any]) -> list[Any]:
         >>> rising_by([3, 1, 3], [5, 6, 7])
         [6, 5, 7]
     """
+    return _last_rising_by(keys, items, len(items))
+
+
+def parted_by(keys: Sequence[Any], items: Sequence[Any], place: int) -> list[Any]:
+    """Several as `parted` leaves their keys; of one key later ones count as greater.
+
+    Raises:
+        InvalidArgumentError: There is no such place.
+
+    Example:
+        >>> parted_by([3, 1, 2], ["a", "b", "c"], -1)[-1]
+        'a'
+    """
+    place = _place_among(len(items), place)
+    if 2 * place < len(items):
+        opposite = [-key for key in keys]
+        return _last_rising_by(opposite[::-1], items[::-1], place + 1)[::-1]
+    return _last_rising_by(keys, items, len(items) - place)
+
+
+def _last_rising_by(keys: Sequence[Any], items: Sequence[Any], kept: int) -> list[Any]:
+    """Several, so many of which are at the end in the order of their keys."""
     places = (len(keys) - 1).bit_length()
     # With its place behind its bits, no key is equal to another.
     rows = [
         (key * (1 << places) + at, item)
         for at, (key, item) in enumerate(zip(keys, items, strict=True))
     ]
-    exchanges, order = ordering(len(rows), len(rows))
+    exchanges, order = ordering(len(rows), kept)
     for first, second in exchanges:
         (one, item), (two, other) = rows[first], rows[second]
         bit = one < two
         rows[first] = greater_of(one, two), one_or_other(bit, other, item)
         rows[second] = lesser_of(one, two), one_or_other(bit, item, other)
-    return [rows[place][1] for place in order][::-1]
+    others = [item for place, (_, item) in enumerate(rows) if place not in order]
+    return [*others, *(rows[place][1] for place in order[::-1])]
 
 
 def middle(items: Sequence[Any]) -> Any:
-    """The median of an odd number of integers.
+    """The median: of an even number the mean of the two in the middle, with a bit after the point.
 
     Raises:
-        InvalidArgumentError: Their number is even, so that it may be none of them.
+        InvalidArgumentError: There are none.
+
+    Example:
+        >>> middle([5, 1, 2])
+        2
     """
-    if len(items) % 2 == 0:
+    if not items:
         raise InvalidArgumentError(
-            f"cannot compute a median{at_line()}: expected an odd number of integers, got "
-            f"{len(items)}, whose median may be no integer; take sorted(v)[{len(items) // 2}], or "
-            "the sum of the two in the middle"
+            f"cannot compute a median{at_line()}: expected one number or more, got none"
         )
-    return rising(items)[len(items) // 2]
+    half = len(items) // 2
+    rows = _last_rising(items, len(items) - (len(items) - 1) // 2, greater_of, lesser_of)
+    if len(items) % 2:
+        return rows[half]
+    total = rows[half - 1] + rows[half]
+    return total.halved() if isinstance(total, Symbol) else total / 2

@@ -8,6 +8,7 @@ import numpy as np
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.circuit.points import is_fraction
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import (
     Symbol,
@@ -72,6 +73,8 @@ def one_or_other(bit: Any, one: Any, zero: Any) -> Any:
         return made([one_or_other(bit, *pair) for pair in zip(one, zero, strict=True)])
     if isinstance(one, dict) and isinstance(zero, dict) and one.keys() == zero.keys():
         return {name: one_or_other(bit, each, zero[name]) for name, each in one.items()}
+    if _are_numbers_with_point(one, zero):
+        return _selected(bit if bit.is_boolean else bit != 0, one, zero)
     kind = python_type(one)
     if kind is not python_type(zero) or kind not in (int, list, tuple):
         raise InvalidArgumentError(
@@ -80,6 +83,12 @@ def one_or_other(bit: Any, one: Any, zero: Any) -> Any:
             f"got {type(one).__name__} and {type(zero).__name__}"
         )
     return select(bit if bit.is_boolean else bit != 0, one, zero)
+
+
+def _are_numbers_with_point(one: Any, zero: Any) -> bool:
+    """Whether both are numbers, and an encrypted one of them has a fixed point."""
+    numbers = all(isinstance(each, Symbol | int) or is_fraction(each) for each in (one, zero))
+    return numbers and any(isinstance(each, Symbol) and each.fraction for each in (one, zero))
 
 
 def python_type(value: Any) -> type:
@@ -110,7 +119,7 @@ def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
     if isinstance(bit, Symbol) and bit.is_boolean and _is_boolean(x) and _is_boolean(y):
         one, zero = (bit.boolean(each) for each in (x, y))
         return zero ^ (bit & (one ^ zero))
-    x, y = operand(x), operand(y)
+    x, y = (each if is_fraction(each) else operand(each) for each in (x, y))
     if shape_of_vector(x) and shape_of_vector(y):
         require_same_shape("select", x, y)
     if isinstance(bit, Symbol) and bit.is_boolean and shape_of_vector(x) and shape_of_vector(y):

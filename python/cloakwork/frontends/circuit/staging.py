@@ -21,7 +21,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
 )
 from cloakwork.frontends.circuit.calls import Call, inlined
-from cloakwork.frontends.circuit.inputs import Declared, signed_range
+from cloakwork.frontends.circuit.inputs import Declared, in_units, signed_range
 from cloakwork.frontends.circuit.numpy_functions import of_numpy
 from cloakwork.frontends.circuit.symbols import NUMPY_FUNCTIONS, Symbol, Vector, clear_integer
 from cloakwork.programs.ir.circuits import CircuitBuilder, ScalarCircuit, evaluate
@@ -134,7 +134,8 @@ def called(
     inputs: dict[str, list[int]] = {}
     for name, each in declared.items():
         port = Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
-        inputs[name] = one_evaluation(port, call.inputs[name], f"call {title}")
+        value = in_units(name, each, call.inputs[name])
+        inputs[name] = one_evaluation(port, value, f"call {title}")
     made = _staged(function, declared, call.run)
     if isinstance(made, Staged):
         return filled(made.form, evaluate(made.circuit, inputs)[RESULTS])
@@ -150,7 +151,9 @@ def _staged(
     builder = CircuitBuilder(title_of(function))
     inputs: dict[str, Any] = {}
     for name, each in declared.items():
-        symbols = [Symbol(builder, number) for number in builder.input(each.named(name))]
+        symbols = [
+            Symbol(builder, number, each.fraction) for number in builder.input(each.named(name))
+        ]
         inputs[name] = _shaped(symbols, each.shape)
     form, results = form_of_returned(_ran(title_of(function), run, inputs, builder))
     if any(result.builder is not builder for result in results):
@@ -282,7 +285,7 @@ def _form(part: Any, symbols: list[Symbol], nesting: int) -> Form:
         _refuse(f"at most {MAX_NESTING} lists in one another")
     if isinstance(part, Symbol):
         symbols.append(part)
-        return Leaf(len(symbols) - 1, part.is_boolean)
+        return Leaf(len(symbols) - 1, part.is_boolean, part.fraction)
     if isinstance(part, np.ndarray) and part.ndim:
         part = list(part)
     if isinstance(part, Vector | list | tuple):

@@ -11,7 +11,7 @@ import numpy as np
 from cloakwork.base.arguments import shown
 from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.circuit import refusals
+from cloakwork.frontends.circuit import points, refusals
 from cloakwork.frontends.circuit.indexing import taken
 from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of, operator_of
 from cloakwork.programs.ir.circuits import (
@@ -41,6 +41,7 @@ class Symbol:
     Args:
         builder: The circuit that is being made.
         number: The number of the value in it.
+        fraction: Its bits after the point: it stands for that value divided by 2^fraction.
 
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitInput
@@ -58,31 +59,32 @@ class Symbol:
           output y: scalar = %4
     """
 
-    __slots__ = ("builder", "number")
+    __slots__ = ("builder", "fraction", "number")
 
-    def __init__(self, builder: CircuitBuilder, number: int) -> None:
+    def __init__(self, builder: CircuitBuilder, number: int, fraction: int = 0) -> None:
         self.builder = builder
         self.number = number
+        self.fraction = fraction
 
     def __add__(self, other: Any) -> Any:
-        return self._joined(other, Sum)
+        return self._joined(other, Sum, points.aligned)
 
     def __sub__(self, other: Any) -> Any:
-        return self._joined(other, Difference)
+        return self._joined(other, Difference, points.aligned)
 
     def __mul__(self, other: Any) -> Any:
-        return self._joined(other, ScalarProduct)
+        return self._joined(other, ScalarProduct, points.multiplied)
 
     def __radd__(self, other: Any) -> Any:
         # sum() starts from a clear 0.
         is_start = type(other) is int and other == 0
-        return self if is_start else self._joined(other, lambda a, b: Sum(b, a))
+        return self if is_start else self._joined(other, _swapped(Sum), points.aligned)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._joined(other, lambda a, b: Difference(b, a))
+        return self._joined(other, _swapped(Difference), points.aligned)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._joined(other, lambda a, b: ScalarProduct(b, a))
+        return self._joined(other, _swapped(ScalarProduct), points.multiplied)
 
     def __matmul__(self, other: Any) -> Any:
         return _product(self, operand(other))
@@ -91,7 +93,7 @@ class Symbol:
         return _product(operand(other), self)
 
     def __neg__(self) -> Symbol:
-        return self._made(Negative(self.number))
+        return self._made(Negative(self.number), self.fraction)
 
     def __pos__(self) -> Symbol:
         return self
@@ -119,6 +121,7 @@ class Symbol:
     def __lshift__(self, count: Any) -> Any:
         if is_encrypted(count):
             return self._joined(count, _applying(ExactFunction.LEFT))
+        points.whole(self.fraction, 0)
         return self * _factor_of_shift(count)
 
     def __rlshift__(self, number: Any) -> Any:
@@ -133,20 +136,20 @@ class Symbol:
 
     def __floordiv__(self, other: Any) -> Any:
         _require_divisors(other)
-        return self._joined(other, _applying(ExactFunction.QUOTIENT))
+        return self._joined(other, _applying(ExactFunction.QUOTIENT), points.compared)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return self._joined(other, _swapped(_applying(ExactFunction.QUOTIENT)))
+        return self._joined(other, _swapped(_applying(ExactFunction.QUOTIENT)), points.compared)
 
     def __mod__(self, other: Any) -> Any:
         _require_divisors(other)
-        return self._joined(other, _applying(ExactFunction.REMAINDER))
+        return self._joined(other, _applying(ExactFunction.REMAINDER), points.aligned)
 
     def __rmod__(self, other: Any) -> Any:
         # Text with a place for a number, too.
         if isinstance(other, str):
             refusals.formatted()
-        return self._joined(other, _swapped(_applying(ExactFunction.REMAINDER)))
+        return self._joined(other, _swapped(_applying(ExactFunction.REMAINDER)), points.aligned)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -166,16 +169,17 @@ class Symbol:
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __invert__(self) -> Any:
+        points.whole(self.fraction, 0)
         return self == 0 if self.is_boolean else -1 - self
 
     def __abs__(self) -> Symbol:
-        return self._made(Applied(ExactFunction.ABSOLUTE, (self.number,)))
+        return self._made(Applied(ExactFunction.ABSOLUTE, (self.number,)), self.fraction)
 
     def __lt__(self, other: Any) -> Any:
-        return self._joined(other, _applying(ExactFunction.LESS))
+        return self._joined(other, _applying(ExactFunction.LESS), points.compared)
 
     def __gt__(self, other: Any) -> Any:
-        return self._joined(other, _swapped(_applying(ExactFunction.LESS)))
+        return self._joined(other, _swapped(_applying(ExactFunction.LESS)), points.compared)
 
     def __le__(self, other: Any) -> Any:
         return ~(self > other)
@@ -184,18 +188,18 @@ class Symbol:
         return ~(self < other)
 
     def __eq__(self, other: Any) -> Any:
-        return self._joined(other, _applying(ExactFunction.EQUAL))
+        return self._joined(other, _applying(ExactFunction.EQUAL), points.compared)
 
     def __ne__(self, other: Any) -> Any:
         return ~(self == other)
 
     def least(self, other: Any) -> Any:
         """The lesser of it and another."""
-        return self._joined(other, _applying(ExactFunction.LEAST))
+        return self._joined(other, _applying(ExactFunction.LEAST), points.aligned)
 
     def greatest(self, other: Any) -> Any:
         """The greater of it and another."""
-        return self._joined(other, _applying(ExactFunction.GREATEST))
+        return self._joined(other, _applying(ExactFunction.GREATEST), points.aligned)
 
     def boolean(self, value: Any) -> Symbol:
         """A Boolean of the circuit, encrypted or not, as an encrypted one."""
@@ -206,38 +210,69 @@ class Symbol:
 
     def item_of(self, items: Sequence[Any]) -> Symbol:
         """The one of several integers whose number it is, from the end where it is negative."""
-        numbers = [self._number(each) for each in items]
-        return self._made(Applied(ExactFunction.CHOSEN, (self.number, *numbers)))
+        points.whole(self.fraction, 0)
+        fraction = max((each.fraction for each in items if isinstance(each, Symbol)), default=0)
+        numbers = [self._number(each, fraction) for each in items]
+        return self._made(Applied(ExactFunction.CHOSEN, (self.number, *numbers)), fraction)
 
-    def _number(self, item: Any) -> int:
+    def with_point(self, fraction: int) -> Symbol:
+        """The same number with as many bits after the point, or more."""
+        return Symbol(self.builder, self._shifted(self.number, fraction - self.fraction), fraction)
+
+    def _number(self, item: Any, fraction: int) -> int:
         if isinstance(item, Symbol):
-            return item.number
-        known = clear_integer(item)
-        return (
-            refusals.refuse_number(item) if known is None else self.builder.append(Integer(known))
-        )
+            return item.with_point(fraction).number
+        known = points.integer_and_fraction(item, is_fixed=fraction > 0)
+        if known is None:
+            return refusals.refuse_number(item)
+        return self._shifted(self.builder.append(Integer(known[0])), fraction - known[1])
 
-    def _joined(self, other: Any, make: Callable[[int, int], ScalarOperation]) -> Any:
+    def _shifted(self, number: int, places: int) -> int:
+        """A value times 2^places; of no fewer than 0."""
+        if not places:
+            return number
+        points.require_kept(places)
+        factor = self.builder.append(Integer(1 << places))
+        return self.builder.append(ScalarProduct(number, factor))
+
+    def _joined(
+        self,
+        other: Any,
+        make: Callable[[int, int], ScalarOperation],
+        point: points.Point = points.whole,
+    ) -> Any:
         if isinstance(other, Symbol):
             if other.builder is not self.builder:
                 raise InvalidArgumentError(
                     f"cannot compute{refusals.at_line()}: the encrypted integers belong to two "
                     "different circuits"
                 )
-            return self._made(make(self.number, other.number))
-        value = clear_integer(other)
-        if value is not None:
-            return self._made(make(self.number, self.builder.append(Integer(value))))
+            return self._with(other.number, other.fraction, make, point)
+        known = points.integer_and_fraction(other, is_fixed=self.fraction > 0)
+        if known is not None:
+            return self._with(self.builder.append(Integer(known[0])), known[1], make, point)
         if isinstance(other, Vector | list | tuple):
-            return Vector([self._joined(item, make) for item in operand(other)])
+            return Vector([self._joined(item, make, point) for item in operand(other)])
         # Arrays take it from here.
         if isinstance(other, np.ndarray):
             return NotImplemented
         return refusals.refuse_number(other)
 
-    def _made(self, operation: ScalarOperation) -> Symbol:
+    def _with(
+        self,
+        number: int,
+        fraction: int,
+        make: Callable[[int, int], ScalarOperation],
+        point: points.Point,
+    ) -> Symbol:
+        """What is made of it and of another value, as their points ask for."""
+        own, others, results = point(self.fraction, fraction)
+        operation = make(self._shifted(self.number, own), self._shifted(number, others))
+        return self._made(operation, results)
+
+    def _made(self, operation: ScalarOperation, fraction: int = 0) -> Symbol:
         self.builder.origin = users_origin()
-        return Symbol(self.builder, self.builder.append(operation))
+        return Symbol(self.builder, self.builder.append(operation), fraction)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **settings: Any) -> Any:
         return operator_of(ufunc, method, settings)(*map(operand, operands))
@@ -250,8 +285,34 @@ class Symbol:
     __int__ = __trunc__ = refusals.as_clear_number
     __float__ = __complex__ = refusals.rounded
     __hash__ = refusals.as_key
-    __round__ = __floor__ = __ceil__ = refusals.rounded
     __truediv__ = __rtruediv__ = refusals.divided
+
+    def __floor__(self) -> Any:
+        return self // 1 if self.fraction else refusals.rounded()
+
+    def __ceil__(self) -> Any:
+        return -(-self // 1) if self.fraction else refusals.rounded()
+
+    def __round__(self, digits: Any = None) -> Any:
+        if not self.fraction or digits is not None:
+            refusals.rounded()
+        return self.rounded(0)
+
+    def halved(self) -> Symbol:
+        """Half of it, with one more bit after the point."""
+        return Symbol(self.builder, self.number, self.fraction + 1)
+
+    def rounded(self, fraction: int) -> Symbol:
+        """The nearest number with so many bits after the point; of two the even one."""
+        dropped = self.fraction - fraction
+        if dropped <= 0:
+            return self
+        value = Symbol(self.builder, self.number)
+        up = (value + (1 << dropped - 1)) >> dropped
+        # Half of a step was added to a half, and rounded up to an odd number.
+        is_tie = (value & (1 << dropped) - 1) == 1 << dropped - 1
+        made = up - (is_tie & ((up & 1) == 1))
+        return Symbol(self.builder, made.number, fraction)
 
     def __format__(self, form: str) -> str:
         return refusals.formatted() if form else str(self)
@@ -437,7 +498,7 @@ class Vector(Sequence[Any]):
         return _product(operand(other), self)
 
     def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
-        other = operand(other)
+        other = other if points.is_fraction(other) else operand(other)
         depth, others_depth = len(self.shape), len(shape_of_vector(other))
         if others_depth < depth and (not others_depth or self.shape[1:] == other.shape):
             return Vector([compute(item, other) for item in self.items])
@@ -580,7 +641,7 @@ def _require_divisors(value: Any) -> None:
     if isinstance(value, Vector | list | tuple):
         for each in value:
             _require_divisors(each)
-    elif clear_integer(value) == 0:
+    elif clear_integer(value) == 0 or (points.is_fraction(value) and value == 0):
         raise InvalidArgumentError(
             f"cannot divide{refusals.at_line()}: expected a divisor that is not 0, got 0"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
-from cloakwork.programs.packing.bits import BitPacking, Bits, bits_of
+from cloakwork.programs.packing.bits import BitPacking, Bits, bits_of, results_of_bits
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import (
     Form,
@@ -57,9 +57,11 @@ class BitIntegerPacking(BitPacking):
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> Any:
         """Python's integers in the form in which the function returns them."""
+        bits = np.stack([np.concatenate([*run, np.empty(0, np.uint8)]) for run in runs])
+        integers = [replace(port, fraction=0) for port in self.outputs]
         found: list[NDArray[Any]] = [
             np.asarray(each, object).reshape(len(runs), -1)
-            for each in super().unpack(runs, len(runs)).values()
+            for each in results_of_bits(integers, bits.astype(np.uint8), many=True).values()
         ]
         rows = np.concatenate(found, axis=1).tolist()
         made = [filled(self.form, [int(each) for each in row]) for row in rows]
@@ -75,15 +77,30 @@ def output_ports(form: Form, ranges: Sequence[tuple[int, int]]) -> tuple[Port, .
     """
     ports = []
     for name, part in named_parts(form).items():
-        numbers = [each.number for each in integers_of(part) if isinstance(each, Leaf)]
+        leaves = [each for each in integers_of(part) if isinstance(each, Leaf)]
+        numbers = [each.number for each in leaves]
         if not numbers:
             continue
+        fractions = {each.fraction for each in leaves}
         low = min(ranges[number][0] for number in numbers)
         high = max(ranges[number][1] for number in numbers)
         shape = shape_of_form(part)
         shape = shape if prod(shape) == len(numbers) else (len(numbers),)
-        ports.append(port_within(name, shape, low, high))
+        port = port_within(name, shape, low, high)
+        if len(fractions) == 1:
+            port = with_bits_after_point(port, *fractions)
+        ports.append(port)
     return tuple(ports)
+
+
+def with_bits_after_point(port: Port, fraction: int) -> Port:
+    """A port of integers as one of these divided by 2^fraction.
+
+    Example:
+        >>> print(with_bits_after_point(Port("x", "unsigned", 4), 6))
+        x: unsigned, 6 bits, 6 of them after the point
+    """
+    return replace(port, width=max(port.width, fraction), fraction=fraction)
 
 
 def port_within(name: str, shape: tuple[int, ...], low: int, high: int) -> Port:

@@ -39,6 +39,17 @@ def unscaled(port: Port, numbers: NDArray[Any]) -> NDArray[Any]:
     return np.array(made, dtype=object).reshape(numbers.shape)
 
 
+def with_point(number: int, fraction: int) -> float | Fraction:
+    """An integer divided by 2^fraction: a float, or where that has too few bits a `Fraction`.
+
+    Example:
+        >>> with_point(5, 1), with_point((1 << 60) + 1, 1)
+        (2.5, Fraction(1152921504606846977, 2))
+    """
+    exact = Fraction(number, 1 << fraction)
+    return float(exact) if number.bit_length() <= _FLOAT_BITS else exact
+
+
 def _exact(port: Port, number: Any) -> Fraction:
     if isinstance(number, np.integer | np.bool_):
         number = int(number)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from cloakwork.base.record import added
+from cloakwork.programs.packing.fixed_point import with_point
 from cloakwork.programs.port import Port
 
 # So deep may lists lie in one another.
@@ -24,10 +25,12 @@ class Leaf:
     Args:
         number: The number.
         is_boolean: Whether it is False or True.
+        fraction: Its bits after the point: it is the result divided by 2^fraction.
     """
 
     number: int
     is_boolean: bool = added(False)
+    fraction: int = added(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ def plain_form(count: int) -> Form:
 def filled(form: Form, values: Sequence[Any]) -> Any:
     """The results in their form."""
     match form:
+        case Leaf(number=number, fraction=fraction) if fraction:
+            return with_point(values[number], fraction)
         case Leaf(number=number, is_boolean=is_boolean):
             return bool(values[number]) if is_boolean else values[number]
         case Known(value=value):
@@ -79,8 +84,8 @@ def of_some(form: Form, numbers: Sequence[int]) -> Form:
     """The form of some results, by their numbers: those of a dict of which the others are left out.
 
     Example:
-        >>> of_some(Keyed({"a": Leaf(0), "b": Leaf(1), "c": Leaf(2)}), [0, 2]).parts
-        {'a': Leaf(number=0, is_boolean=False), 'c': Leaf(number=1, is_boolean=False)}
+        >>> list(of_some(Keyed({"a": Leaf(0), "b": Leaf(1), "c": Leaf(2)}), [0, 2]).parts)
+        ['a', 'c']
     """
     assert isinstance(form, Keyed)
     places = {number: place for place, number in enumerate(numbers)}
@@ -143,8 +148,8 @@ def named_parts(form: Form) -> Mapping[str, Form]:
     """The parts of a dict by name, or all as `result`.
 
     Example:
-        >>> named_parts(Leaf(0))
-        {'result': Leaf(number=0, is_boolean=False)}
+        >>> list(named_parts(Leaf(0)))
+        ['result']
     """
     return form.parts if isinstance(form, Keyed) else {"result": form}
 
