@@ -119,7 +119,8 @@ def _selected(bit: Symbol | int, x: Any, y: Any) -> Any:
     if isinstance(bit, Symbol) and bit.is_boolean and _is_boolean(x) and _is_boolean(y):
         one, zero = (bit.boolean(each) for each in (x, y))
         return zero ^ (bit & (one ^ zero))
-    x, y = (each if is_fraction(each) else operand(each) for each in (x, y))
+    if not _are_numbers_with_point(x, y):
+        x, y = operand(x), operand(y)
     if shape_of_vector(x) and shape_of_vector(y):
         require_same_shape("select", x, y)
     if isinstance(bit, Symbol) and bit.is_boolean and shape_of_vector(x) and shape_of_vector(y):
