@@ -82,6 +82,23 @@ def test_elements_in_several_places(
     np.testing.assert_allclose(repeated.applied(vector), each.applied(vector), atol=1e-12)
 
 
+@pytest.mark.parametrize("period", [1, 4, 256, 2048])
+def test_a_matrix_is_applied_to_all_rows_of_a_vector(period: int) -> None:
+    slots, random = 4096, np.random.default_rng(period)
+    elements = 3 * min(period, 300)
+    targets = random.integers(0, period, elements)
+    distances = random.integers(-3, 9, elements)
+    weights = random.normal(size=elements)
+    every = Patterns(np.arange(0, slots, period))
+    repeated = SparseDiagonals.repeated(slots, distances, targets, weights, every)
+    vector = random.normal(size=slots)
+    expected = sum(each * np.roll(vector, -number) for number, each in repeated.items())
+    np.testing.assert_allclose(repeated.applied(vector), expected, atol=1e-12)
+    babies = np.stack([np.roll(vector, -step) for step in range(4)])
+    found = repeated.applied_to_babies(np.arange(4), babies, 4)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
 @given(entries, st.sampled_from([1, 2, 8]), st.integers(0, 1 << 32))
 def test_they_apply_as_the_matrix_does(
     entries: list[tuple[int, int, float]], baby_steps: int, seed: int

@@ -5,12 +5,16 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::clear_repeated::RepeatedDiagonals;
 use super::patterns::Patterns;
 use crate::{Error, Result, parallel};
 
 const OPERATION: &str = "transform numbers in the clear";
 /// Sums that are added up at the end, for threads to share.
 const PARTS: usize = 4;
+
+/// Of a period so small a part is worth more elements by themselves, as they are scattered.
+const SPARSE: usize = 4;
 
 /// The elements of diagonals, borrowed from whoever holds them.
 ///
@@ -62,6 +66,11 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
     /// ```
     pub fn applied(&self, vectors: &[f64], of: &[usize]) -> Result<Vec<f64>> {
         self.check(vectors, of)?;
+        if let Some(period) = self.patterns.and_then(|each| each.period(self.slots))
+            && self.targets.len() >= self.counts.len() * period / SPARSE
+        {
+            return Ok(self.by_rows(period).applied(vectors, of));
+        }
         if let Some(patterns) = self.patterns {
             let terms = self.terms(of);
             let groups: Vec<&[Term]> = terms.chunk_by(Term::stands_with).collect();
@@ -122,6 +131,19 @@ impl<T: Copy + Into<u32> + Sync, P: Copy + Into<u32> + Sync> ClearDiagonals<'_, 
             }
         }
         sums
+    }
+
+    /// The diagonals with their weights over a period.
+    fn by_rows(&self, period: usize) -> RepeatedDiagonals {
+        let mut rows = RepeatedDiagonals::new(self.slots, period, self.rotations);
+        let mut element = 0;
+        for (diagonal, &count) in self.counts.iter().enumerate() {
+            for _ in 0..count {
+                rows.add(diagonal, self.targets[element].into() as usize, self.weight(element));
+                element += 1;
+            }
+        }
+        rows
     }
 
     /// All elements, those of long patterns side by side that stand in the same slots.
@@ -306,6 +328,39 @@ mod tests {
         };
         let expected = each.applied(&vectors(), &[0, 1, 0]).unwrap();
         assert_eq!(repeated.applied(&vectors(), &[0, 1, 0]).unwrap(), expected);
+    }
+
+    #[test]
+    fn diagonals_that_repeat_are_summed_row_by_row() {
+        let slots = 4096;
+        let steps: Vec<u32> = (0..slots as u32).step_by(4).collect();
+        let patterns = Patterns::new(&steps, &[steps.len()]).unwrap();
+        let repeated = ClearDiagonals::<u16, u16> {
+            slots,
+            rotations: &[0, -3, 4095, 17, 2050],
+            counts: &[3, 1, 2, 4, 2],
+            targets: &[0, 1, 3, 2, 0, 5, 0, 1, 2, 3, 4092, 3],
+            places: None,
+            weights: Some(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0]),
+            patterns: Some(&patterns),
+            pattern_of: None,
+        };
+        let vectors: Vec<f64> = (0..2 * slots).map(|slot| (slot % 251) as f64).collect();
+        let of = [0, 1, 1, 0, 1];
+        let mut expected = vec![0.0; slots];
+        let mut element = 0;
+        for (diagonal, &count) in repeated.counts.iter().enumerate() {
+            for _ in 0..count {
+                for &step in &steps {
+                    let target = (repeated.targets[element] as usize + step as usize) % slots;
+                    let turned = (target as i64 + repeated.rotations[diagonal]) as usize % slots;
+                    let value = vectors[of[diagonal] * slots + turned];
+                    expected[target] += repeated.weight(element) * value;
+                }
+                element += 1;
+            }
+        }
+        assert_eq!(repeated.applied(&vectors, &of).unwrap(), expected);
     }
 
     #[test]

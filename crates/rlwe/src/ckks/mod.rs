@@ -5,6 +5,7 @@
 mod arriving;
 mod bootstrapping;
 mod ciphertext;
+mod clear_repeated;
 mod clear_transform;
 mod coefficients;
 mod combination;

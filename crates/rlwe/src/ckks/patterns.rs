@@ -74,6 +74,14 @@ impl Patterns {
         self.steps.iter().map(Vec::len).sum::<usize>() >= LONG * self.len()
     }
 
+    /// After how many slots elements stand again, where that is all that their one pattern says.
+    pub(super) fn period(&self, slots: usize) -> Option<usize> {
+        let [steps] = &self.steps[..] else { return None };
+        let period = slots.checked_div(steps.len())?;
+        let all = (0..slots).step_by(period.max(1)).map(|step| step as u32);
+        (period.is_power_of_two() && steps.iter().copied().eq(all)).then_some(period)
+    }
+
     /// The steps of a pattern.
     pub(super) fn steps(&self, number: usize) -> &[u32] {
         &self.steps[number]
@@ -106,6 +114,23 @@ mod tests {
         let run = |start, len| Run { start, len };
         assert_eq!(patterns.runs(0), [run(3, 3), run(0, 2)]);
         assert_eq!(patterns.runs(1), [run(9, 1)]);
+    }
+
+    #[test]
+    fn patterns_of_all_copies_have_a_period() {
+        let period =
+            |steps: &[u32], sizes: &[usize]| Patterns::new(steps, sizes).unwrap().period(8);
+        assert_eq!(period(&[0, 4], &[2]), Some(4));
+        assert_eq!(period(&[0], &[1]), Some(8));
+        for (steps, sizes) in [
+            (&[0, 2][..], &[2][..]),
+            (&[4, 0], &[2]),
+            (&[0, 4], &[1, 1]),
+            (&[0, 3, 6], &[3]),
+            (&[], &[0]),
+        ] {
+            assert_eq!(period(steps, sizes), None);
+        }
     }
 
     #[test]
