@@ -157,6 +157,7 @@ def test_an_evaluator_holds_no_secret(family: Family) -> None:
         "save",
         "saved_by",
         "serving",
+        "total",
     ]
 
 

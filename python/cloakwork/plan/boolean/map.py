@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cloakwork.base.itself import Itself
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover, is_also_of
@@ -156,7 +157,7 @@ class _BestSoFar:
 
     def _differing(self, wide: WideNetwork, several: Sequence[Abilities]) -> list[Abilities]:
         """Abilities whose covers are not one another's."""
-        by_cover = {id(self._cover(wide, each, _FEWEST)): each for each in several}
+        by_cover = {Itself(self._cover(wide, each, _FEWEST)): each for each in several}
         return list(by_cover.values())
 
     def _try_cover(

@@ -47,6 +47,7 @@ def refitted(
 
 
     Example:
+        >>> from cloakwork.plan.networks.calibration import calibrate
         >>> nodes = [g.node("x", g.InputLayer((1,)), (), [])]
         >>> for name, layer in [("act", g.Activation("tanh")), ("y", g.OutputLayer())]:
         ...     nodes.append(g.node(name, layer, (len(nodes) - 1,), nodes))
