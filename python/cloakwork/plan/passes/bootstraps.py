@@ -10,7 +10,8 @@ step is placed is, for each value that later steps use, at which levels it is wa
 refreshed: the frontier. Two ways that lead to one frontier differ in nothing but what they cost so
 far, so that of each the cheapest is kept. That is the shortest path through the levels of a chain
 of operations (Ebel, Garimella, Reagen, "Orion", ASPLOS 2025, section 5), and through joins it is
-exact, too, as all values that are alive are in the frontier at once.
+exact, too, as all values that are alive are in the frontier at once. An input leaves it with its
+first use: nothing makes it, so that what it takes is known then.
 
 Where so many values are alive that the frontiers are too many, steps that do the same to values
 made alike, as to the ciphertexts of one tensor, are decided on together; and if there are still too
@@ -249,6 +250,7 @@ class _Placement:
         self._degrees = degrees(program)
         self._shared = shared_rotations(program)
         self._steps = _users_first(graph)
+        self._first_uses = _first_uses(graph, self._steps)
         self._prices: dict[tuple[int, int], float] = {}
         # Frontiers are compared far oftener than there are different wants.
         self._unwanted = _Wanted()
@@ -267,10 +269,9 @@ class _Placement:
                     f"{self._program.line(step.numbers[0])} takes {step.depth} levels, a refreshed "
                     f"value has {self._level - self._least}; ask for parameters with more"
                 )
-        uses = min(
-            ((self._with_inputs(*each), each[1].uses) for each in ways.items()),
-            key=lambda pair: pair[0],
-        )[1]
+        # Nothing is wanted before the first step, as inputs are no longer.
+        [way] = ways.values()
+        uses = way.uses
         return {
             (user, value)
             for number, name in (() if uses is None else uses.all())
@@ -320,6 +321,9 @@ class _Placement:
                     at = self._costs.at(level)
                     taken += at.hoisted_rotation - at.rotation
                 reached[value] = self._with_use(before, level, refreshed, rotates)
+            for value in self._first_uses[number]:
+                of_input = reached.pop(value)
+                taken += self._below(value, of_input, self._level_of(of_input))
             items = reached.items()
             # By value; only those that nothing has used before stand at the end.
             frontier = tuple(items) if is_sorted else tuple(sorted(items, key=itemgetter(0)))
@@ -390,12 +394,6 @@ class _Placement:
             if isinstance(operation, Rotate):
                 rotated.add(operation.operand)
         return seconds
-
-    def _with_inputs(self, frontier: _Frontier, way: _Way) -> float:
-        """The whole cost of a way that has come to the inputs."""
-        return way.cost + sum(
-            self._below(value, wanted, self._level_of(wanted)) for value, wanted in frontier
-        )
 
     def _promise(self, found: tuple[_Frontier, _Way]) -> float:
         """The cost so far, with the part of a bootstrap that the highest level will have taken."""
@@ -470,6 +468,20 @@ def _joined(graph: _Graph, program: SlotProgram) -> _Graph:
     for value, representative in first.items():
         alike.setdefault(representative, []).append(value)
     return _Graph(steps, maker, alike)
+
+
+def _first_uses(graph: _Graph, steps: Sequence[_Step]) -> list[list[int]]:
+    """For each step the inputs that no later one uses, where steps stand with users first."""
+    spent: list[list[int]] = [[] for _ in steps]
+    numbers = {
+        value: number
+        for number, step in enumerate(steps)
+        for value in step.operands
+        if value not in graph.maker
+    }
+    for value, number in numbers.items():
+        spent[number].append(value)
+    return spent
 
 
 def _users_first(graph: _Graph) -> list[_Step]:
