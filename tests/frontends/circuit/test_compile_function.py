@@ -97,6 +97,12 @@ def test_a_batch_shares_a_run() -> None:
     assert program.run_clear(a=a[:2], b=b[:2]) == expected[:2]
 
 
+def test_a_matrix_of_64_rows_times_a_vector_is_planned_in_few_operations() -> None:
+    declared = {"a": cw.matrix(64, 64, bits=8), "v": cw.vector(64, bits=8)}
+    program = cw.circuit(**declared)(lambda a, v: a @ v).compile(effort=0.1)
+    assert len(body_of(program).operations) <= 12
+
+
 def test_results_of_64_bits_take_several_primes() -> None:
     program = small(lambda x: x[0] * x[1] - x[0], cw.vector(2, bits=32), bits=64)
     assert len(program.scheme.parameter_sets) == 3

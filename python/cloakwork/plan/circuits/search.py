@@ -47,6 +47,9 @@ _MOST_CANDIDATES = 3
 _DEAR = 1.5
 # Operations of a circuit as it is written that levels can still decide for.
 _LONGEST_SCALAR = 300
+# Nodes up to which each is also tried in a vector of its own: of more the circuit as it is written
+# costs as much.
+_MOST_ALONE = 1000
 # More steps than this for one node do not pay, and fewer than this in all do nothing.
 _STEPS_PER_NODE = 220
 _LEAST_STEPS = 20
@@ -250,7 +253,7 @@ def _shaped(
             if shape is None:
                 continue
             schedules = [_fitted(forms, shape, most_width)]
-            if shape == Shape():
+            if shape == Shape() and len(forms.live) <= _MOST_ALONE:
                 schedules.append(one_by_one(forms, late=False))
             for schedule, spread in itertools.product(schedules, spreads):
                 key = (number, schedule.packs, tuple(sorted(schedule.lanes.items())), spread)
