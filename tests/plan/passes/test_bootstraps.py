@@ -157,6 +157,25 @@ def test_a_chain_has_no_bootstrap_too_many(times: int, count: int) -> None:
     assert bootstraps(placed) == count
 
 
+def test_each_of_many_like_layers_is_refreshed_alike() -> None:
+    """Layers of three levels, each with a residual join and a result."""
+    layers = 60
+    builder = Builder("layers", 4)
+    value = builder.append(Input("x", TOP * layers))
+    kept = []
+    for _ in range(layers):
+        branch = value
+        for _ in range(3):
+            branch = builder.append(Rescale(builder.append(Mul(branch, branch))))
+        kept.append(branch)
+        through = builder.append(DropLevel(value, builder.level(branch)))
+        value = builder.append(Add(branch, through))
+    for each in (*kept, value):
+        builder.append(Output(each))
+    placed = with_bootstraps(builder.finish(), REFRESHING, COSTS)
+    assert bootstraps(placed) == layers - 1
+
+
 def test_a_value_is_refreshed_once_for_all_that_use_it() -> None:
     builder = Builder("", 4)
     value = builder.append(Input("x", TOP))
