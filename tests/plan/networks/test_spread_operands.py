@@ -12,14 +12,17 @@ from cloakwork.plan.networks.diagonals import diagonals_between
 from cloakwork.plan.networks.matrix import Matrix
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.convolution import plain
-from cloakwork.plan.networks.spread_operands import TurnedCopies, with_operands_spread
+from cloakwork.plan.networks.packings.product_prices import ProductDiagonals, ProductPrices
+from cloakwork.plan.networks.spread_operands import with_operands_spread
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import DistanceProduct, stages_within_one
+from cloakwork.plan.networks.turned_copies import TurnedCopies
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.distances import Distances
 from cloakwork.programs.ir.layer_values import evaluate
 from cloakwork.programs.places import Places
 from cloakwork.programs.slots import Linear, SlotProgram
+from cloakwork.runtime.costs import modelled
 from tests.thoroughness import part
 
 
@@ -56,11 +59,13 @@ def test_products_of_copies_are_those_of_the_vector(seed: int) -> None:
         assert copies.step == operand.period * plain(results[0], slots).period // slots
 
 
-@pytest.mark.parametrize(
-    ("size", "results", "slots"), [(16, [16], 4096), (512, [512], 512), (300, [9000], 8192)]
-)
-def test_what_does_not_pay_stays(size: int, results: list[int], slots: int) -> None:
+@pytest.mark.parametrize(("size", "results", "slots"), [(512, [512], 512), (300, [9000], 8192)])
+def test_copies_that_do_not_fit_are_not_made(size: int, results: list[int], slots: int) -> None:
     assert TurnedCopies.of(size, results, slots) is None
+
+
+def prices() -> ProductPrices:
+    return ProductPrices(modelled([1, 2], 1), ProductDiagonals())
 
 
 def dense(size: int, seed: int) -> g.Graph:
@@ -84,9 +89,17 @@ def dense(size: int, seed: int) -> g.Graph:
 
 def test_all_matrices_of_one_operand_share_its_copies() -> None:
     network = StagedNetwork.of(dense(128, 0), stages_within_one, pairs=False)
-    spread = with_operands_spread(network, 2048)
+    spread = with_operands_spread(network, 2048, prices(), 0.0)
     assert len(spread.stages) == len(network.stages) + 2
-    assert with_operands_spread(network, 128) is network
+    assert with_operands_spread(network, 128, prices(), 0.0) is network
+
+
+def test_what_does_not_pay_stays() -> None:
+    small = StagedNetwork.of(dense(4, 0), stages_within_one, pairs=False)
+    assert with_operands_spread(small, 2048, prices(), 0.0) is small
+    network = StagedNetwork.of(dense(128, 0), stages_within_one, pairs=False)
+    expensive = modelled([1, 2], 1).at(1).rotation * 1000
+    assert with_operands_spread(network, 2048, prices(), expensive) is network
 
 
 def test_products_by_distance_behind_copies_keep_their_operands() -> None:
@@ -106,7 +119,7 @@ def test_products_by_distance_behind_copies_keep_their_operands() -> None:
     for layer, operands in layers:
         nodes.append(g.node(f"layer {len(nodes)}", layer, operands, nodes))
     network = StagedNetwork.of(g.build(nodes), stages_within_one, pairs=False)
-    spread = with_operands_spread(network, 2048)
+    spread = with_operands_spread(network, 2048, prices(), 0.0)
     assert len(spread.stages) > len(network.stages)
     for each in (network, spread):
         [product] = [stage for stage in each.stages if isinstance(stage, DistanceProduct)]

@@ -21,7 +21,7 @@ from cloakwork.plan.networks.errors.worst_case_inputs import WorstCaseInputs
 from cloakwork.plan.networks.lower import LoweredNetwork, NetworkPlan, lowered
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.packings.cheapest import chosen_packings
-from cloakwork.plan.networks.packings.product_prices import ProductDiagonals
+from cloakwork.plan.networks.packings.product_prices import ProductDiagonals, ProductPrices
 from cloakwork.plan.networks.pipeline import batch_refusal, price_of_one
 from cloakwork.plan.networks.spread_operands import with_operands_spread
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
@@ -146,17 +146,18 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     """The plan for one ring, of some levels."""
     options = ring.options
     lanes = ring.network.lanes(ring.batch)
-    network = with_operands_spread(ring.network, chain.refreshing.chain.slots // lanes)
-    width = network.width(lanes)
-    inputs = ring.inputs_of(width)
     costs, refreshing = chain.costs, chain.refreshing
-    _require_shallow(network, refreshing, options)
+    slots = refreshing.chain.slots
+    own = slots // lanes
     # Of a program of any depth: every level costs what the one in the middle does.
     middle = costs.at((refreshing.input_level + refreshing.output_level) // 2)
-    typical = replace(costs, levels=(middle,) * (network.depth + 1))
-    slots = refreshing.chain.slots
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
-    own = slots // lanes
+    prices = ProductPrices(replace(costs, levels=(middle, middle)), ring.diagonals)
+    network = with_operands_spread(ring.network, own, prices, level_price)
+    typical = replace(costs, levels=(middle,) * (network.depth + 1))
+    width = network.width(lanes)
+    inputs = ring.inputs_of(width)
+    _require_shallow(network, refreshing, options)
     packings, _ = chosen_packings(network, own, typical, level_price, ring.diagonals)
     whole, refreshable = lowered(options.title, network, packings, slots, typical)
     bounds = whole.value_bounds(network.graph, width)

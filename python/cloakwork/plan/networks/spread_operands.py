@@ -16,14 +16,15 @@ HElib", CRYPTO 2014) on as many blocks of diagonals as there are copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cloakwork.plan.networks.matrix import Elements, Matrix, Sparse
+from cloakwork.plan.networks.matrix import Matrix
+from cloakwork.plan.networks.packings.convolution import image_grids, plain
+from cloakwork.plan.networks.packings.product_prices import ProductPrices
 from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import (
     ActivationStage,
@@ -33,132 +34,140 @@ from cloakwork.plan.networks.stages import (
     MatrixProduct,
     Stage,
 )
-from cloakwork.programs.layout import power_of_two
-
-# A matrix with fewer of its elements has fewer diagonals, too.
-_FILLED = 0.25
-# Diagonals that a level takes as long as.
-_OF_A_LEVEL = 64
+from cloakwork.plan.networks.turned_copies import FILLED, TurnedCopies
+from cloakwork.plan.networks.turned_images import ImageProduct, TurnedImages, best_grid
+from cloakwork.programs.places import Places
 
 
 @dataclass(frozen=True, slots=True)
-class TurnedCopies:
-    """Copies of a vector over all slots, of which so many are turned by one and the same number.
+class _Spread:
+    """Copies of an operand.
 
     Args:
-        size: Elements of the vector.
-        period: Slots of a copy.
-        count: How many copies there are.
-        alike: How many in a row are turned alike.
-        step: By how many more elements the next ones are turned.
-
-    Example:
-        >>> copies = TurnedCopies(size=4, period=4, count=2, alike=1, step=2)
-        >>> copies.places.reshape(2, 4).tolist()
-        [[0, 1, 2, 3], [6, 7, 4, 5]]
+        copies: The copies.
+        into: The stages that multiply them.
+        saved: What these take less, turning included.
     """
 
-    size: int
-    period: int
-    count: int
-    alike: int
-    step: int
-
-    @classmethod
-    def of(cls, size: int, results: Sequence[int], slots: int) -> TurnedCopies | None:
-        """Those for matrices between such a vector and some results; None where they do not pay.
-
-        Args:
-            size: Elements of the vector.
-            results: Elements of each result.
-            slots: Slots of a ciphertext.
-        """
-        period = power_of_two(size)
-        periods = [power_of_two(each) for each in results]
-        alike = max(1, *(each // period for each in periods))
-        shorter = [min(period, each) for each in periods]
-        count = slots // period
-        if max(periods) > slots or count < 2 * alike:
-            return None
-        step = max(1, max(shorter) * alike // count)
-        turns = max(shorter) // step
-        saved = sum(shorter) - step * len(shorter) - turns
-        return cls(size, period, count, alike, step) if saved > _OF_A_LEVEL else None
-
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """The place of each element of each copy."""
-        copies, elements = np.indices((self.count, self.size))
-        turned = (elements - copies // self.alike * self.step) % self.period
-        return np.asarray(copies * self.period + turned).ravel()
-
-    @property
-    def matrix(self) -> Matrix:
-        """What makes the copies."""
-        columns = np.tile(np.arange(self.size), self.count)
-        ones = np.ones(len(columns)), (np.arange(len(columns)), columns)
-        return Matrix.of(Sparse(ones, shape=(len(columns), self.size)))
-
-    def spread(self, matrix: Matrix) -> Matrix:
-        """A matrix of the vector as one of its copies, each element in the copy that has it."""
-        found = matrix.elements()
-        copies = self._copies_of(found, power_of_two(matrix.shape[0]))
-        columns = copies * self.size + found.columns
-        shape = matrix.shape[0], self.count * self.size
-        return Matrix.of(Sparse((found.weights, (found.rows, columns)), shape=shape))
-
-    def _copies_of(self, elements: Elements, period: int) -> NDArray[np.int64]:
-        """The copy in which each element of a matrix is less than a step from its row."""
-        rows, columns = (np.asarray(each, np.int64) for each in (elements.rows, elements.columns))
-        distances = (columns - rows) % min(self.period, period)
-        turns, rest = np.divmod(distances, self.step)
-        # Where the result is longer, its row says which of the copies that are turned alike.
-        return turns * self.alike + (rows + rest) % period // self.period
+    copies: TurnedCopies | TurnedImages
+    into: frozenset[int]
+    saved: float
 
 
-def with_operands_spread(network: StagedNetwork, slots: int) -> StagedNetwork:
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """A product with a large matrix.
+
+    Args:
+        number: The stage that it is.
+        matrix: The matrix.
+        result: The result, where its operand is copied.
+        price: What it takes of an operand as it is.
+    """
+
+    number: int
+    matrix: Matrix
+    result: Places
+    price: float
+
+
+def with_operands_spread(
+    network: StagedNetwork, slots: int, prices: ProductPrices, level_price: float
+) -> StagedNetwork:
     """The same network, with operands of large matrices as turned copies where that pays.
 
     Args:
         network: The network.
         slots: Slots of an input in a ciphertext.
+        prices: What products cost at level 1, where all are taken to be.
+        level_price: What a level of a ciphertext costs.
     """
-    copies = _copies(network, slots)
-    if not copies:
+    found = _of_images(network, slots, prices) | _of_vectors(network, slots, prices)
+    spreads = {operand: each for operand, each in found.items() if each.saved > level_price}
+    if not spreads:
         return network
     stages: list[Stage] = []
     renamed: list[int] = []
-    spread: dict[int, int] = {}
+    copied: dict[int, int] = {}
     for number, stage in enumerate(network.stages):
-        stages.append(_moved(network, number, renamed, copies, spread))
+        stages.append(_moved(network, number, renamed, spreads, copied))
         renamed.append(len(stages) - 1)
-        if number in copies:
-            stages.append(_copied(stage, renamed[-1], copies[number]))
-            spread[number] = len(stages) - 1
+        if number in spreads:
+            stages.append(_copied(stage, renamed[-1], spreads[number]))
+            copied[number] = len(stages) - 1
     outputs = tuple(renamed[number] for number in network.outputs)
     return replace(network, stages=tuple(stages), outputs=outputs)
 
 
-def _copies(network: StagedNetwork, slots: int) -> dict[int, TurnedCopies]:
-    """The copies of each stage that are worth it."""
-    results: dict[int, list[int]] = {}
+def _of_vectors(network: StagedNetwork, slots: int, prices: ProductPrices) -> dict[int, _Spread]:
+    """Copies of the operands of large matrices without structure."""
+    large: dict[int, list[int]] = {}
     for number, operand in network.products:
-        if _is_large(network.matrix(number, operand)):
-            results.setdefault(operand, []).append(network.matrix(number, operand).shape[0])
-    found = {
-        operand: TurnedCopies.of(prod(network.stages[operand].shape), sizes, slots)
-        for operand, sizes in results.items()
-    }
-    return {operand: each for operand, each in found.items() if each is not None}
+        matrix = network.matrix(number, operand)
+        if not matrix.is_structured and matrix.nnz >= FILLED * prod(matrix.shape):
+            large.setdefault(operand, []).append(number)
+    found: dict[int, _Spread] = {}
+    for operand, into in large.items():
+        size, *results = (prod(network.stages[each].shape) for each in (operand, *into))
+        copies = TurnedCopies.of(size, results, slots)
+        if copies is not None:
+            packing = plain(size, slots)
+            products: list[_Product] = []
+            for number, rows in zip(into, results, strict=True):
+                matrix, result = network.matrix(number, operand), plain(rows, slots)
+                price = prices.price(matrix, packing, result, 1)
+                products.append(_Product(number, matrix, result, price))
+            found[operand] = _spread(copies, packing, products, prices)
+    return found
 
 
-def _is_large(matrix: Matrix) -> bool:
-    return not matrix.is_structured and matrix.nnz >= _FILLED * prod(matrix.shape)
+def _of_images(network: StagedNetwork, slots: int, prices: ProductPrices) -> dict[int, _Spread]:
+    """Copies of the operands of large convolutions."""
+    between: dict[tuple[int, int], ImageProduct] = {}
+    for number, operand in network.products:
+        images = network.images[operand], network.images[number]
+        if all(len(each.shape) == 3 and each.strides is not None for each in images):
+            between[number, operand] = ImageProduct(network.matrix(number, operand), *images)
+    large: dict[int, dict[int, ImageProduct]] = {}
+    for (number, operand), each in between.items():
+        if each.is_large:
+            large.setdefault(operand, {})[number] = each
+    if not large:
+        return {}
+    grids = image_grids(network.images)
+    grid = best_grid(list(between.values()), grids, slots, prices.known)
+    found: dict[int, _Spread] = {}
+    for operand, into in large.items():
+        copies = TurnedImages.of(list(into.values()), grid, slots)
+        if copies is not None:
+            products: list[_Product] = []
+            for number, each in into.items():
+                packings = [each.packings(other, slots) for other in grids]
+                price = min(prices.price(each.matrix, *pair, 1) for pair in packings if pair)
+                result = grid.packing(each.result, slots)
+                assert result is not None
+                products.append(_Product(number, each.matrix, result, price))
+            found[operand] = _spread(copies, copies.packing, products, prices)
+    return found
 
 
-def _copied(stage: Stage, number: int, copies: TurnedCopies) -> MatrixProduct:
+def _spread(
+    copies: TurnedCopies | TurnedImages,
+    packing: Places,
+    products: Sequence[_Product],
+    prices: ProductPrices,
+) -> _Spread:
+    """Copies of an operand of a packing for some products."""
+    turned = Places(packing.slots, copies.places)
+    saved = -prices.price(copies.matrix, packing, turned, 1)
+    for each in products:
+        saved += each.price - prices.price(copies.spread(each.matrix), turned, each.result, 1)
+    return _Spread(copies, frozenset(each.number for each in products), saved)
+
+
+def _copied(stage: Stage, number: int, spread: _Spread) -> MatrixProduct:
     """The copies of a stage of a number."""
-    matrix = copies.matrix
+    matrix = spread.copies.matrix
     size = matrix.shape[0]
     return MatrixProduct(
         stage.name,
@@ -167,7 +176,7 @@ def _copied(stage: Stage, number: int, copies: TurnedCopies) -> MatrixProduct:
         {number: matrix},
         np.zeros(size),
         stage.node,
-        copies.places,
+        spread.copies.places,
     )
 
 
@@ -175,8 +184,8 @@ def _moved(
     network: StagedNetwork,
     number: int,
     renamed: Sequence[int],
-    copies: dict[int, TurnedCopies],
-    spread: dict[int, int],
+    spreads: Mapping[int, _Spread],
+    copied: Mapping[int, int],
 ) -> Stage:
     """A stage by the new numbers of its operands, large matrices as those of copies."""
     stage = network.stages[number]
@@ -184,8 +193,8 @@ def _moved(
         case MatrixProduct(terms=terms):
             made: dict[int, Matrix] = {}
             for operand, matrix in terms.items():
-                if operand in spread and _is_large(matrix):
-                    made[spread[operand]] = copies[operand].spread(matrix)
+                if operand in spreads and number in spreads[operand].into:
+                    made[copied[operand]] = spreads[operand].copies.spread(matrix)
                 else:
                     made[renamed[operand]] = matrix
             return replace(stage, terms=made)

@@ -14,12 +14,19 @@ from cloakwork.runtime.costs import Costs
 from cloakwork.runtime.transform_groups import TransformSum, transform_sums
 
 
-def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
+def split_by_cost(
+    program: SlotProgram, costs: Costs, baby_step: float | None = None
+) -> SlotProgram:
     """The same program, transforms of reals split where their baby and giant steps cost least.
 
     A baby step is a further hoisted rotation, a giant step a whole one; what the one costs
     in terms of the other differs between machines and between levels. Transforms that are summed
     share giant steps, and have the same split.
+
+    Args:
+        program: The program.
+        costs: What operations cost at each level.
+        baby_step: What a baby step costs, in giant steps; None takes it from the costs.
 
     Example:
         >>> from cloakwork.runtime.costs import modelled
@@ -30,7 +37,7 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
         >>> split_by_cost(program, modelled([1, 2], 1)).operations[1].baby_steps
         4
     """
-    chosen = _splits(program, costs)
+    chosen = _splits(program, costs, baby_step)
     operations = [
         _resplit(operation, chosen[number], program.slots)
         if isinstance(operation, Linear) and number in chosen
@@ -40,7 +47,7 @@ def split_by_cost(program: SlotProgram, costs: Costs) -> SlotProgram:
     return replace(program, operations=tuple(operations))
 
 
-def _splits(program: SlotProgram, costs: Costs) -> dict[int, Split]:
+def _splits(program: SlotProgram, costs: Costs, baby_step: float | None) -> dict[int, Split]:
     """For each transform the split of it, or of all that are summed or have the same operands."""
     by_operands: dict[tuple[int, ...], list[TransformSum]] = {}
     for each in transform_sums(program):
@@ -48,8 +55,8 @@ def _splits(program: SlotProgram, costs: Costs) -> dict[int, Split]:
         by_operands.setdefault(tuple(sorted(operands)), []).append(each)
     chosen: dict[int, Split] = {}
     for sums in by_operands.values():
-        apart = [_common(program, [each], costs) for each in sums]
-        together, cost = _common(program, sums, costs)
+        apart = [_common(program, [each], costs, baby_step) for each in sums]
+        together, cost = _common(program, sums, costs, baby_step)
         same = cost < sum(each for _, each in apart)
         for each, (split, _) in zip(sums, apart, strict=True):
             chosen.update(dict.fromkeys(each.transforms, together if same else split))
@@ -57,7 +64,7 @@ def _splits(program: SlotProgram, costs: Costs) -> dict[int, Split]:
 
 
 def _common(
-    program: SlotProgram, sums: Sequence[TransformSum], costs: Costs
+    program: SlotProgram, sums: Sequence[TransformSum], costs: Costs, baby_step: float | None
 ) -> tuple[Split, float]:
     """The split of least cost for some sums of the same operands, and the cost."""
     blocks: dict[tuple[int, int], list[int]] = {}
@@ -66,7 +73,8 @@ def _common(
             linear = _linear(program, number)
             blocks.setdefault((linear.operand, each.result), []).extend(linear.diagonals)
     level = program.states[sums[0].result].level or 0
-    return cheapest_common_split(blocks, program.slots, costs.hoisted_share(level))
+    share = costs.hoisted_share(level) if baby_step is None else baby_step
+    return cheapest_common_split(blocks, program.slots, share)
 
 
 def _linear(program: SlotProgram, number: int) -> Linear:

@@ -40,6 +40,9 @@ _LOST = 4
 # By how much transforms are taken to be dearer for each level, one after another, until their keys
 # fit the budget.
 _PRICES_OF_KEYS = (0.05, 0.2, 0.8)
+# What a baby step costs, in giant steps. With few of them the engine divides each by the primes of
+# key switching, which the many diagonals of such programs need not be encoded for then.
+_BABY_STEP = 1.25
 
 
 class Refreshable(Protocol):
@@ -170,7 +173,7 @@ class RefreshingChain:
                     among=among,
                     price_of_keys=price_of_keys,
                 )
-                return split_by_cost(found, self.costs)
+                return split_by_cost(found, self.costs, _BABY_STEP)
 
             return candidate.lowered.changed(placed)
 

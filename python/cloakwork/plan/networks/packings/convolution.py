@@ -75,6 +75,19 @@ class ImageGrid:
         parts += [f"stride phases of {phases_y}x{phases_x}"] if phases > 1 else []
         return Places(slots, places.ravel(), ", ".join(parts))
 
+    def unit(self, image: Image) -> int:
+        """Slots of the least channels of an image on the grid that lie in slots of their own.
+
+        Example:
+            >>> grid = ImageGrid((2, 2), 4, 16)
+            >>> [grid.unit(Image((4, 4, 4), (stride, stride))) for stride in (1, 2, 4)]
+            [64, 16, 16]
+        """
+        scaled = _scaled(image, self.resolution)
+        assert scaled is not None, "the image has no packing on the grid"
+        (_, phases_y), (_, phases_x) = scaled
+        return self.block * phases_y * phases_x
+
 
 def _scaled(image: Image, resolution: g.Pair) -> tuple[g.Pair, g.Pair] | None:
     """Gap and phases, down and to the right; None where the strides do not fit."""

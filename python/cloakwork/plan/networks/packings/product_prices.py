@@ -55,6 +55,10 @@ class ProductDiagonals:
             self._diagonals[kind] = diagonals_between(matrix, operand, result)
         return self._diagonals[kind]
 
+    def count(self, matrix: Matrix, operand: Places, result: Places) -> int:
+        """How many diagonals a product takes."""
+        return sum(map(len, self.of(matrix, operand, result).values()))
+
     def _digest(self, of: T, parts: Callable[[T], Iterable[NDArray[Any]]]) -> bytes:
         key = Itself(of)
         if key not in self._digests:
@@ -86,7 +90,7 @@ class ProductPrices:
 
     def __init__(self, costs: Costs, known: ProductDiagonals) -> None:
         self._costs = costs
-        self._known = known
+        self.known = known
         self._prices: dict[tuple[_Kind, LevelCosts, LevelCosts], float] = {}
 
     @property
@@ -96,10 +100,10 @@ class ProductPrices:
 
     def price(self, matrix: Matrix, operand: Places, result: Places, level: int) -> float:
         """The price of a product whose operand stands at a level."""
-        own = self._known.kind(matrix, operand, result)
+        own = self.known.kind(matrix, operand, result)
         kind = own, self._costs.at(level), self._costs.at(level - 1)
         if kind not in self._prices:
-            found = self._known.of(matrix, operand, result)
+            found = self.known.of(matrix, operand, result)
             made = cost_of_diagonals(found, operand, result, self._costs, level)
             self._prices[kind] = made.price
         return self._prices[kind]
