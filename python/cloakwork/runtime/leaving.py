@@ -247,9 +247,10 @@ def slots_of(program: Program, result: str) -> NDArray[np.int64]:
             )
         return np.array([found[each.number] for each in leaves if isinstance(each, Leaf)])
     plain: Any = packing
-    plain = replace(plain, form=plain_form(len(program.outputs)))
     if isinstance(packing, IntegerMatrixPacking):
-        plain = replace(plain, modulus=None)
+        plain = packing.of_slots
+    else:
+        plain = replace(plain, form=plain_form(len(program.outputs)))
     numbers: NDArray[Any] = np.arange(size * count)
     shape: tuple[int, ...] = (count, ROWS, -1)
     if body.numbers == "real":

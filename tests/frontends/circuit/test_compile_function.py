@@ -99,7 +99,8 @@ def test_a_batch_shares_a_run() -> None:
 
 def test_a_matrix_of_64_rows_times_a_vector_is_planned_in_few_operations() -> None:
     declared = {"a": cw.matrix(64, 64, bits=8), "v": cw.vector(64, bits=8)}
-    program = cw.circuit(**declared)(lambda a, v: a @ v).compile(effort=0.1)
+    rows = cw.circuit(**declared)(lambda a, v: [sum(x * v) for x in a])
+    program = rows.compile(effort=0.1)
     assert len(body_of(program).operations) <= 12
 
 

@@ -103,6 +103,8 @@ def inlined(
         >>> inlined(CircuitBuilder("outer"), "inner", "a", vector(2), [1, 2])
         Vector([Symbol(Integer(value=1)), Symbol(Integer(value=2))])
     """
+    if isinstance(value, Vector) and value.whole and value.shape == declared.shape:
+        return value
     low, high = declared.bounds or signed_range(MAX_BITS)
 
     def shaped(part: Any, shape: tuple[int, ...]) -> Symbol | Vector:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -27,6 +27,13 @@ from cloakwork.frontends.circuit.engines import (
 from cloakwork.frontends.circuit.followed import with_conditions
 from cloakwork.frontends.circuit.inputs import Declared, signed_range, with_points
 from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
+from cloakwork.frontends.circuit.on_matrices import large_products
+from cloakwork.frontends.circuit.result_bits import (
+    NO_RANGES,
+    Results,
+    bits_of_ranges,
+    require_declared_bits,
+)
 from cloakwork.frontends.circuit.results import taking_results
 from cloakwork.frontends.circuit.staging import (
     Staged,
@@ -34,10 +41,11 @@ from cloakwork.frontends.circuit.staging import (
     require_parameters,
     staged,
     title_of,
+    traced,
 )
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.following import following_integers, ring_of_integers
-from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range
+from cloakwork.plan.circuits.function_ranges import Range
 from cloakwork.plan.circuits.ranges import result_ranges
 from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
@@ -50,9 +58,7 @@ from cloakwork.programs.packing.scalar import (
     ROWS,
     ScalarPacking,
     ScalarPlaces,
-    bits_of,
     capacity,
-    fits_signed,
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
@@ -60,10 +66,6 @@ from cloakwork.runtime.self_check import drawn, require_agreement
 from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
-_NO_RANGES = (
-    "declare no ranges, so that the client computes results in the clear before it encrypts (in "
-    "ranges, what cancels counts in full), "
-)
 _MAX_BATCH = 1 << 16
 # Slots that are enough for most; more than these ask for larger rings.
 _MOST_WIDTH = 1 << 12
@@ -170,10 +172,13 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
-        made = staged(self.function, self.declared)
+        trace = traced(self.function, self.declared)
         if bits is not None:
             bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
-        if engine_of(made.circuit, on, after, with_points(self.declared)) == "bits":
+        is_alone = on in (None, "slots") and not after and batch == 1 and not wrapping
+        products = large_products(trace.products, self.declared) if is_alone else None
+        made = None if products else trace.staged
+        if made and engine_of(made.circuit, on, after, with_points(self.declared)) == "bits":
             of_slots = {
                 "batch": batch != 1,
                 "log_n": log_n is not None,
@@ -211,19 +216,18 @@ class CircuitFunction:
             rings = range(ring, ring + 1)
             batch = integer(batch, "batch of what follows a program", _ACTION, least=1, most=1)
             made = staged(self.function, inputs)
-        made = replace(made, circuit=without_dead_functions(made.circuit))
+        way = products if made is None else _BySingleNumbers(made, effort, seed)
+        assert way is not None
+        results = way.results
         if bits is None:
-            bits = _bits_of_ranges(made.circuit, inputs)
+            bits = bits_of_ranges(results, inputs)
         bounds = {name: each.bounds or signed_range(bits) for name, each in inputs.items()}
         if not wrapping:
             # Nobody sees inputs of both programs, and computes results in the clear.
             certain = bounds if after else {}
             declared = {name: each.bounds for name, each in inputs.items() if each.bounds}
-            instead = _NO_RANGES if not after else ""
-            _require_declared_bits(made.circuit, {**declared, **certain}, bits, instead)
-        if not insecure:
-            require_depth(made.circuit, bits, rings)
-        lanes = _candidates(made.circuit, effort, seed, 1 << rings[-1] - 1)
+            instead = "" if after else NO_RANGES
+            require_declared_bits(results, {**declared, **certain}, bits, instead)
         key_budget = bytes_limit(key_budget, "key_budget", _ACTION)
         failure_bits = integer(
             failure_bits,
@@ -235,7 +239,7 @@ class CircuitFunction:
         options = IntegerOptions(
             bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
         )
-        program = compiled(lanes, made.circuit, made.form, bounds, options, wrapping=wrapping)
+        program = way.program(bounds, options, wrapping=wrapping)
         if after:
             program = following_integers(program, after, key_budget, insecure=insecure)
         require_agreement(program, self._in_python, error=0.0)
@@ -247,6 +251,38 @@ class CircuitFunction:
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
+
+
+class _BySingleNumbers:
+    """A function that is planned number by number, for slots.
+
+    Args:
+        made: What it does.
+        effort: How long to search.
+        seed: Of the search.
+    """
+
+    def __init__(self, made: Staged, effort: float, seed: int) -> None:
+        self._made = replace(made, circuit=without_dead_functions(made.circuit))
+        self._effort = effort
+        self._seed = seed
+
+    @property
+    def results(self) -> Results:
+        """Its results."""
+        circuit = self._made.circuit
+        names = [each.name for each in circuit.inputs]
+        return Results(circuit.title, names, partial(result_ranges, circuit))
+
+    def program(
+        self, bounds: Mapping[str, Range], options: IntegerOptions, *, wrapping: bool
+    ) -> Program:
+        """Its program, of inputs within bounds."""
+        circuit = self._made.circuit
+        if not options.insecure:
+            require_depth(circuit, options.bits, options.rings)
+        lanes = _candidates(circuit, self._effort, self._seed, 1 << options.rings[-1] - 1)
+        return compiled(lanes, circuit, self._made.form, bounds, options, wrapping=wrapping)
 
 
 def _candidates(circuit: ScalarCircuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
@@ -311,76 +347,6 @@ def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -
             f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
             f"evaluation, got {batch}; compile with a smaller batch and run several"
         )
-
-
-def _clamped(found: Range, within: Range) -> Range:
-    low, high = within
-    return min(max(found[0], low), high), min(max(found[1], low), high)
-
-
-def _bits_of_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Declared]) -> int:
-    """The bits of results by the ranges that inputs declare.
-
-    Raises:
-        InvalidArgumentError: An input declares none.
-    """
-    ranges = {name: each.bounds for name, each in inputs.items() if each.bounds}
-    open_ended = [name for name in inputs if name not in ranges]
-    if open_ended:
-        raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected bits= for the results of {circuit.title}, or a range of "
-            f"each input, from which they follow, got no range of {', '.join(open_ended)}; declare "
-            "it, such as by cw.scalar(bits=8)"
-        )
-    return min(MAX_BITS, max(map(bits_of, result_ranges(circuit, ranges))))
-
-
-def _require_declared_bits(
-    circuit: ScalarCircuit, declared: Mapping[str, Range], bits: int, instead: str
-) -> None:
-    """Refuse results that may have more bits by the ranges that inputs are declared with.
-
-    What an input without a range makes of a result, the client sees in the clear.
-
-    Args:
-        circuit: What computes results.
-        declared: The ranges of inputs that have one.
-        bits: Results have no more.
-        instead: What else will do.
-
-    Raises:
-        ResultOverflowError: There are some.
-    """
-
-    def ranges_within(most: int) -> tuple[Range, ...]:
-        ends = {each.name: declared.get(each.name, (0, 0)) for each in circuit.inputs}
-        return result_ranges(
-            circuit, {name: _clamped(each, signed_range(most)) for name, each in ends.items()}
-        )
-
-    # What is always one number is clear, or an input without a range is in it.
-    needed, number = max(
-        (0 if low == high else bits_of((low, high)), number)
-        for number, (low, high) in enumerate(ranges_within(MAX_BITS))
-    )
-    if needed <= bits:
-        return
-    more = f"compile with bits={needed} or more, " if needed <= MAX_BITS else ""
-    fewer = max(
-        (
-            each
-            for each in range(1, MAX_BITS)
-            if all(fits_signed(r, bits) for r in ranges_within(each))
-        ),
-        default=None,
-    )
-    less = f"declare inputs with bits={fewer} or fewer, " if fewer else ""
-    may_have = f"{needed} bits" if needed <= MOST_BITS else f"more than {MOST_BITS} bits"
-    raise ResultOverflowError(
-        f"cannot compile {circuit.title}: expected results that are signed numbers of {bits} bits, "
-        f"and by the declared ranges of its inputs result {number} may have {may_have}; "
-        f"{more}{less}{instead}or let results wrap around by wrapping=True"
-    )
 
 
 def _require_clear_results(title: str, form: Form, places: ScalarPlaces, bits: int) -> None:

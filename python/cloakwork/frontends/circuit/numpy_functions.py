@@ -166,8 +166,31 @@ def _cumsum(a: Sequence[Any]) -> list[Any]:
     return sums
 
 
+_sum_of_elements = _along(sum)
+
+
+def _sum(a: Any, axis: int | None = None) -> Any:
+    """A sum; of products and sums of matrices that of their parts, which takes fewer products."""
+    value = operand(a)
+    whole = value.whole if isinstance(value, Vector) else None
+    axes = len(shape_of_vector(value))
+    if whole is None or axis not in (None, *range(-axes, axes)):
+        return _sum_of_elements(value, axis)
+    if whole.summands:
+        return sum(sign * _sum(each, axis) for sign, each in whole.summands)
+    if whole.factors is None:
+        return _sum_of_elements(value, axis)
+    left, right = whole.factors
+    is_over = {each for each in range(axes) if axis is None or axis % axes == each}
+    if 0 in is_over and len(left.shape) > 1:
+        left = _sum(left, 0)
+    if axes - 1 in is_over and len(right.shape) > 1:
+        right = _sum(right, 1)
+    return left @ right
+
+
 _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
-    np.sum: _along(sum),
+    np.sum: _sum,
     np.prod: _along(math.prod),
     np.min: _along(ordering.least),
     np.max: _along(ordering.greatest),
@@ -187,6 +210,7 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     np.clip: _clip,
     np.isin: _isin,
     np.searchsorted: _searchsorted,
+    np.transpose: lambda a: operand(a).T,
     np.dot: lambda a, b: operand(a) @ operand(b),
 }
 

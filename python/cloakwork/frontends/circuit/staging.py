@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,9 +23,12 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.circuit.calls import Call, inlined
 from cloakwork.frontends.circuit.inputs import Declared, in_units, signed_range
+from cloakwork.frontends.circuit.matrices import whole_input
 from cloakwork.frontends.circuit.numpy_functions import of_numpy
+from cloakwork.frontends.circuit.products import Products, products_of
 from cloakwork.frontends.circuit.symbols import NUMPY_FUNCTIONS, Symbol, Vector, clear_integer
 from cloakwork.programs.ir.circuits import CircuitBuilder, ScalarCircuit, evaluate
+from cloakwork.programs.ir.tensors import Source
 from cloakwork.programs.packing.results import (
     MAX_NESTING,
     MAX_PARTS,
@@ -62,6 +66,74 @@ class Staged:
     form: Form
 
 
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """What a function has returned for symbols, of which products of matrices are still whole.
+
+    Args:
+        title: The function's name.
+        builder: The circuit so far.
+        returned: What it has returned.
+        inputs: Its inputs as vectors and symbols.
+    """
+
+    title: str
+    builder: CircuitBuilder
+    returned: Any
+    inputs: Mapping[str, Symbol | Vector]
+
+    @cached_property
+    def products(self) -> Products | None:
+        """The results as operations on whole matrices; None where they are anything else."""
+        wholes = {
+            name: each.whole.node
+            for name, each in self.inputs.items()
+            if isinstance(each, Vector) and each.whole is not None
+        }
+        sources = {node: name for name, node in wholes.items() if isinstance(node, Source)}
+        return products_of(self.title, self.returned, sources)
+
+    @cached_property
+    def elements(self) -> Staged | Form:
+        """What it does with single integers; the form alone where no result is encrypted."""
+        form, results = form_of_returned(self.returned)
+        if any(result.builder is not self.builder for result in results):
+            raise InvalidArgumentError(
+                f"cannot make a program of {self.title}: it returns a symbol of another circuit"
+            )
+        if not results:
+            return form
+        self.builder.output(RESULTS, (len(results),), [result.number for result in results])
+        return Staged(self.builder.finish(), form)
+
+    @property
+    def staged(self) -> Staged:
+        """What it does with single integers.
+
+        Raises:
+            InvalidArgumentError: It returns something else than integers in lists, tuples and
+                dicts, or no encrypted one.
+        """
+        made = self.elements
+        if isinstance(made, Staged):
+            return made
+        raise InvalidArgumentError(
+            f"cannot make a program of {self.title}: it returns no encrypted integer"
+        )
+
+
+def traced(function: Callable[..., Any], declared: Mapping[str, Declared]) -> Traced:
+    """Run a function once, on symbols for its inputs; see `staged`.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.inputs import matrix
+        >>> declared = {"a": matrix(2, 3), "b": matrix(3, 2)}
+        >>> traced(lambda a, b: a @ b, declared).products.multiplications
+        12
+    """
+    return _traced(function, declared, lambda inputs: function(**inputs))
+
+
 def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> Staged:
     """Run a function once, on symbols for its inputs.
 
@@ -88,12 +160,7 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
           %4 = %2 + %3
           output results: vector of 1 = %4
     """
-    made = _staged(function, declared, lambda inputs: function(**inputs))
-    if isinstance(made, Staged):
-        return made
-    raise InvalidArgumentError(
-        f"cannot make a program of {title_of(function)}: it returns no encrypted integer"
-    )
+    return traced(function, declared).staged
 
 
 def called(
@@ -136,34 +203,29 @@ def called(
         port = Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
         value = in_units(name, each, call.inputs[name])
         inputs[name] = one_evaluation(port, value, f"call {title}")
-    made = _staged(function, declared, call.run)
+    trace = _traced(function, declared, call.run)
+    if trace.products is not None:
+        return trace.products.in_clear(inputs)
+    made = trace.elements
     if isinstance(made, Staged):
         return filled(made.form, evaluate(made.circuit, inputs)[RESULTS])
     return filled(made, [])
 
 
-def _staged(
+def _traced(
     function: Callable[..., Any],
     declared: Mapping[str, Declared],
     run: Callable[[Mapping[str, Any]], Any],
-) -> Staged | Form:
-    """What a function does; the form alone where nothing in it is encrypted."""
+) -> Traced:
     builder = CircuitBuilder(title_of(function))
     inputs: dict[str, Any] = {}
     for name, each in declared.items():
         symbols = [
             Symbol(builder, number, each.fraction) for number in builder.input(each.named(name))
         ]
-        inputs[name] = _shaped(symbols, each.shape)
-    form, results = form_of_returned(_ran(title_of(function), run, inputs, builder))
-    if any(result.builder is not builder for result in results):
-        raise InvalidArgumentError(
-            f"cannot make a program of {title_of(function)}: it returns a symbol of another circuit"
-        )
-    if not results:
-        return form
-    builder.output(RESULTS, (len(results),), [result.number for result in results])
-    return Staged(builder.finish(), form)
+        inputs[name] = _shaped(name, symbols, each)
+    returned = _ran(title_of(function), run, inputs, builder)
+    return Traced(title_of(function), builder, returned, inputs)
 
 
 def _ran(
@@ -205,16 +267,17 @@ def title_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", "function"))
 
 
-def _shaped(symbols: Sequence[Symbol], shape: tuple[int, ...]) -> Symbol | Vector:
-    match shape:
+def _shaped(name: str, symbols: Sequence[Symbol], declared: Declared) -> Symbol | Vector:
+    whole = None if declared.fraction else whole_input(name, declared.shape)
+    match declared.shape:
         case ():
             return symbols[0]
         case (_,):
-            return Vector(symbols)
+            return Vector(symbols, whole)
         case _:
-            columns = shape[1]
+            columns = declared.shape[1]
             rows = range(0, len(symbols), columns)
-            return Vector([Vector(symbols[start : start + columns]) for start in rows])
+            return Vector([Vector(symbols[start : start + columns]) for start in rows], whole)
 
 
 def require_parameters(function: Callable[..., Any], declared: Mapping[str, Declared]) -> None:

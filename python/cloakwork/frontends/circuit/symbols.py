@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
@@ -13,6 +14,13 @@ from cloakwork.base.source_line import users_origin
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.circuit import points, refusals
 from cloakwork.frontends.circuit.indexing import taken
+from cloakwork.frontends.circuit.matrices import (
+    Whole,
+    multiple_of,
+    product_of,
+    sum_of,
+    transposed_of,
+)
 from cloakwork.frontends.circuit.ufuncs import greater_of, lesser_of, operator_of
 from cloakwork.programs.ir.circuits import (
     Applied,
@@ -28,6 +36,9 @@ from cloakwork.programs.ir.exact_functions import ExactFunction
 
 # A greater power of anything but 0, 1 and -1 fits no result, and no number shifted further does.
 _MAX_POWER = 1 << 12
+
+# Of single integers by one product of matrices, once its elements are asked for.
+_MOST_MULTIPLICATIONS = 1 << 16
 
 # What numpy's functions are of encrypted integers; `numpy_functions` says it.
 NUMPY_FUNCTIONS: list[Callable[..., Any]] = []
@@ -329,7 +340,8 @@ class Vector(Sequence[Any]):
     for each of its rows. `@` is the product of vectors and matrices.
 
     Args:
-        items: The elements, or the rows.
+        items: The elements, or the rows; or what makes them, once something asks for them.
+        whole: What it is of whole inputs, where it is a product of matrices or the like.
 
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitInput
@@ -339,18 +351,46 @@ class Vector(Sequence[Any]):
         (3, 7, 7)
     """
 
-    __slots__ = ("items",)
+    __slots__ = ("_items", "whole")
 
-    def __init__(self, items: Sequence[Any]) -> None:
-        self.items = tuple(items)
+    def __init__(
+        self, items: Sequence[Any] | Callable[[], Sequence[Any]], whole: Whole | None = None
+    ) -> None:
+        self._items = items
+        self.whole = whole
+        if whole is None or not callable(items):
+            _ = self.items
+
+    @property
+    def items(self) -> tuple[Any, ...]:
+        """The elements, or the rows."""
+        if not isinstance(self._items, tuple):
+            self._items = tuple(self._items() if callable(self._items) else self._items)
+        return self._items
 
     @property
     def shape(self) -> tuple[int, ...]:
         """How many elements there are along each axis."""
+        if self.whole is not None:
+            return self.whole.shape
         return (len(self.items), *(shape_of_vector(self.items[0]) if self.items else ()))
 
+    @property
+    def T(self) -> Vector:  # noqa: N802 (numpy's name)
+        """The transpose of a matrix; a vector itself."""
+        if len(self.shape) < 2:
+            return self
+        return Vector(
+            lambda: [Vector(column) for column in zip(*self.items, strict=True)],
+            transposed_of(self),
+        )
+
+    def sum(self, axis: int | None = None) -> Any:
+        """The sum of all elements, or of those along an axis; see `numpy.sum`."""
+        return NUMPY_FUNCTIONS[0](np.sum, (self,), {"axis": axis})
+
     def __len__(self) -> int:
-        return len(self.items)
+        return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items)
@@ -366,22 +406,25 @@ class Vector(Sequence[Any]):
         return Vector(found) if isinstance(found, tuple) else found
 
     def __add__(self, other: Any) -> Any:
-        return self._each(other, operator.add)
+        return self._whole(other, operator.add, sum_of(self, other, 1))
 
     def __sub__(self, other: Any) -> Any:
-        return self._each(other, operator.sub)
+        return self._whole(other, operator.sub, sum_of(self, other, -1))
 
     def __mul__(self, other: Any) -> Any:
-        return self._each(other, operator.mul)
+        return self._whole(other, operator.mul, multiple_of(self, clear_integer(other)))
 
     def __radd__(self, other: Any) -> Any:
-        return self._each(other, lambda a, b: b + a)
+        # sum() starts from a clear 0.
+        is_start = type(other) is int and other == 0
+        return self if is_start else self._each(other, lambda a, b: b + a)
 
     def __rsub__(self, other: Any) -> Any:
         return self._each(other, lambda a, b: b - a)
 
     def __rmul__(self, other: Any) -> Any:
-        return self._each(other, lambda a, b: b * a)
+        whole = multiple_of(self, clear_integer(other))
+        return self._whole(other, lambda a, b: b * a, whole)
 
     def __pow__(self, exponent: Any, modulus: Any = None) -> Any:
         numbers = (exponent,) if modulus is None else (exponent, modulus)
@@ -486,7 +529,7 @@ class Vector(Sequence[Any]):
         return len(self.items) > 0
 
     def __neg__(self) -> Vector:
-        return Vector([-item for item in self.items])
+        return Vector(lambda: [-item for item in self.items], multiple_of(self, -1))
 
     def __pos__(self) -> Vector:
         return self
@@ -496,6 +539,12 @@ class Vector(Sequence[Any]):
 
     def __rmatmul__(self, other: Any) -> Any:
         return _product(operand(other), self)
+
+    def _whole(self, other: Any, compute: Callable[[Any, Any], Any], whole: Whole | None) -> Any:
+        """What is computed element by element, once these are asked for, if it has a whole."""
+        if whole is None:
+            return self._each(other, compute)
+        return Vector(lambda: self._each(other, compute).items, whole)
 
     def _each(self, other: Any, compute: Callable[[Any, Any], Any]) -> Any:
         other = other if points.is_fraction(other) else operand(other)
@@ -672,8 +721,20 @@ def _product(left: Any, right: Any) -> Any:
             f"cannot multiply by @{refusals.at_line()}: expected vectors or matrices with as many "
             f"columns on the left as rows on the right, got {shapes[0]} and {shapes[1]}"
         )
-    if len(shapes[0]) > 1:
-        return Vector([_product(row, right) for row in left])
-    if len(shapes[1]) > 1:
-        return Vector([_product(left, right[:, number]) for number in range(shapes[1][1])])
+    if len(shapes[0]) > 1 or len(shapes[1]) > 1:
+        return Vector(lambda: _elements_of_product(left, right), product_of(left, right))
     return sum(a * b for a, b in zip(left, right, strict=True))
+
+
+def _elements_of_product(left: Vector, right: Vector) -> list[Any]:
+    multiplications = math.prod(left.shape) * math.prod(right.shape[1:])
+    if multiplications > _MOST_MULTIPLICATIONS:
+        raise InvalidArgumentError(
+            f"cannot take elements of a product of {left.shape} and {right.shape}"
+            f"{refusals.at_line()}: expected up to {_MOST_MULTIPLICATIONS} multiplications of "
+            f"single integers, got {multiplications}; return products, sums and transposes of "
+            "inputs as they are, which are planned as matrices, from functions on slots"
+        )
+    if len(left.shape) > 1:
+        return [_product(row, right) for row in left]
+    return [_product(left, right[:, number]) for number in range(right.shape[1])]

@@ -118,7 +118,7 @@ class Ordering:
     def cost(self) -> float:
         """What all operations and the handling of ciphertexts and keys cost; infinite if never."""
         ends: tuple[Digit, Digit] = ("rows", "columns")
-        return self._handled + self.value(self.expression, ends, 0, halves=True)
+        return self._handled + self.value(self.expression, ends, 0, halves=self.lanes.has_halves)
 
     @property
     def least_cost(self) -> float:

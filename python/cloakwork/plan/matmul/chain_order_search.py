@@ -36,6 +36,7 @@ def cheapest_orders(
     costs: Callable[[Parameters], Costs],
     is_possible: Callable[[int], bool] = lambda _: True,
     most_side: int | None = None,
+    slot_rows: int = 1,
 ) -> list[Ordering]:
     """For each number of levels the cheapest order and lanes, the cheapest of them first.
 
@@ -49,7 +50,8 @@ def cheapest_orders(
         '(a b) (c d)'
     """
     slots = 1 << log_n - 1
-    lanes = [each for each in _all_lanes(expression, slots) if each[0].side <= (most_side or slots)]
+    every = _all_lanes(expression, slots, slot_rows)
+    lanes = [each for each in every if each[0].side <= (most_side or slots)]
     if not lanes:
         return []
     found: list[tuple[float, Ordering]] = []
@@ -131,17 +133,17 @@ def _shortest(depths: Sequence[int]) -> int:
     )
 
 
-def _all_lanes(expression: Expression, slots: int) -> Iterator[tuple[Lanes, int]]:
+def _all_lanes(expression: Expression, slots: int, slot_rows: int) -> Iterator[tuple[Lanes, int]]:
     """Ways to share out lanes, and which inner index of outer chains they share out."""
     outer = [expression]
     if isinstance(expression, Combination):
         outer = [each for _, each in expression.terms]
     chains = [each for each in outer if isinstance(each, MatrixChain)]
     most = max((len(each.factors) - 1 for each in chains), default=1)
-    for column_parts in (1, 2) if _is_flat(expression) else (1,):
+    for column_parts in (1, 2) if slot_rows == 1 and _is_flat(expression) else (1,):
         for summed in range(1, most + 1):
             inner = [each.sizes[summed] for each in chains if summed < len(each.factors)] or [1]
-            for each in lane_choices(expression.shape, inner, slots, column_parts):
+            for each in lane_choices(expression.shape, inner, slots, column_parts, slot_rows):
                 # Without shares it does not matter whose they are.
                 is_new = each.shares > 1 or summed == 1
                 if is_new and _vectors(expression, each) <= _MOST_VECTORS:

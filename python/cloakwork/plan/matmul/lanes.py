@@ -36,6 +36,7 @@ class Lanes:
         shares: Shares of one inner index.
         wide: Column blocks of the result in a ciphertext.
         column_parts: Column blocks that share a slot as its real and imaginary part.
+        rows: Rows of slots of a ciphertext: one of complex numbers, or two of integers.
 
     Example:
         >>> lanes = Lanes(64, 4, tall=2, shares=2, wide=4)
@@ -49,6 +50,12 @@ class Lanes:
     shares: int = 1
     wide: int = 1
     column_parts: int = 1
+    rows: int = 1
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether a slot has a real and an imaginary part."""
+        return self.rows == 1
 
     @property
     def sizes(self) -> tuple[int, int, int]:
@@ -127,6 +134,7 @@ class Lanes:
         blocks = Blocks(
             self.slots,
             self.side,
+            self.rows,
             tall=self.size(columns),
             shares=self.size(rows),
             wide=below,
@@ -149,6 +157,7 @@ class Lanes:
         return Blocks(
             self.slots,
             self.side,
+            self.rows,
             tall=tall,
             shares=shares,
             wide=wide,
@@ -159,7 +168,11 @@ class Lanes:
 
 
 def lane_choices(
-    shape: tuple[int, int], inner: Sequence[int], slots: int, column_parts: int = 1
+    shape: tuple[int, int],
+    inner: Sequence[int],
+    slots: int,
+    column_parts: int = 1,
+    slot_rows: int = 1,
 ) -> Iterator[Lanes]:
     """Ways to share out lanes that may be worth taking.
 
@@ -170,7 +183,7 @@ def lane_choices(
     rows, columns = shape
     side = 1
     while side <= min(slots, power_of_two(max(*shape, *inner))):
-        lanes = slots // side
+        lanes = slot_rows * slots // side
         longest = -(-max(inner) // side)
         shares = 1
         while shares <= min(lanes, power_of_two(longest)):
@@ -180,7 +193,10 @@ def lane_choices(
                 # More blocks of rows would lie in lanes that are free.
                 if tall < blocks[0] and 2 * tall * shares * wide <= lanes:
                     continue
-                yield Lanes(slots, side, tall, shares, wide, column_parts)
+                # Shares are summed within a row of slots.
+                if slot_rows > 1 and shares > 1 and slots // side % (shares * wide):
+                    continue
+                yield Lanes(slots, side, tall, shares, wide, column_parts, slot_rows)
             shares *= 2
         side *= 2
 

@@ -53,6 +53,7 @@ from cloakwork.programs.slots import (
     Sub,
     TimesI,
 )
+from cloakwork.programs.slots import Numbers as KindOfNumbers
 
 # Above every level that an expression can end up with; the true ones follow from its depth.
 _TOP = 200
@@ -83,9 +84,11 @@ class Unswitched:
     origin: str
 
 
-def lowered_expressions(title: str, planned: Sequence[tuple[Ordering, Batch]]) -> LoweredChain:
+def lowered_expressions(
+    title: str, planned: Sequence[tuple[Ordering, Batch]], numbers: KindOfNumbers = "real"
+) -> LoweredChain:
     """The program of expressions, one for each result, in the orders and lanes that are chosen."""
-    entered = _Entered(Builder(title, planned[0][0].lanes.slots))
+    entered = _Entered(Builder(title, planned[0][0].lanes.slots, numbers))
     made: list[tuple[Numbers, BlockLayout]] = []
     results: list[MatrixPlace] = []
     for ordering, batch in planned:
@@ -132,7 +135,8 @@ class _TreeWork:
         self._number = number
         self._values.clear()
         ends: _Ends = ("rows", "columns")
-        return self.value(self._ordering.expression, ends, 0, halves=True, flipped=False)
+        halves = self._lanes.has_halves
+        return self.value(self._ordering.expression, ends, 0, halves=halves, flipped=False)
 
     def value(
         self, of: Expression, digits: _Ends, level: int, *, halves: bool, flipped: bool
@@ -328,7 +332,8 @@ class _TreeWork:
         self, values: Numbers, weights: NDArray[np.float64], digits: _Ends, flipped: bool
     ) -> Numbers:
         if (weights == weights.flat[0]).all():
-            number = self.builder.constant(np.full(self._lanes.slots, float(weights.flat[0])))
+            kind = np.float64 if self.builder.numbers == "real" else np.int64
+            number = self.builder.constant(np.full(self._lanes.slots, weights.flat[0], kind))
             made = self._each(lambda value: Mul(value, number), values)
         else:
             made = self._with_constants(Mul, values, weights, digits, flipped)

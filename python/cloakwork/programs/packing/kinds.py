@@ -7,13 +7,17 @@ from cloakwork.programs.packing import Packing
 from cloakwork.programs.packing.batch import BatchPacking
 from cloakwork.programs.packing.bit_integers import BitIntegerPacking
 from cloakwork.programs.packing.bits import BitPacking, DecisionPacking
-from cloakwork.programs.packing.matrix import IntegerMatrixPacking, MatrixPacking
+from cloakwork.programs.packing.matrix import (
+    IntegerMatrixPacking,
+    ListedMatrixPacking,
+    MatrixPacking,
+)
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 
 _OF_REALS = (TensorPacking, MatrixPacking, BatchPacking)
 _OF_BITS = (BitPacking, BitIntegerPacking, DecisionPacking)
-_OF_INTEGERS = (IntegerMatrixPacking, ScalarPacking)
+_OF_INTEGERS = (IntegerMatrixPacking, ListedMatrixPacking, ScalarPacking)
 PACKINGS: Mapping[str, type[Packing]] = {
     each.kind: each for each in (*_OF_REALS, *_OF_INTEGERS, *_OF_BITS)
 }

@@ -18,7 +18,8 @@ from cloakwork.base.record import Limits
 from cloakwork.programs.matrices import BlockLayout, MatrixPlace
 from cloakwork.programs.packing import Allocate, Maker, Packing
 from cloakwork.programs.packing.integers import integer_rows
-from cloakwork.programs.packing.results import Form, filled
+from cloakwork.programs.packing.results import Form, filled, plain_form
+from cloakwork.programs.packing.scalar import MAX_BITS, bits_of, require_bits
 from cloakwork.programs.packing.tensor import RealPacking
 from cloakwork.programs.places import ScatteredPlace
 from cloakwork.programs.port import Port, distinct_ports
@@ -265,3 +266,50 @@ class IntegerMatrixPacking(Packing):
             sum(place.ciphertexts for _, place in self._tensors_in),
             sum(place.ciphertexts for place in self.results),
         )
+
+    @property
+    def of_slots(self) -> IntegerMatrixPacking:
+        """The same whose results are arrays of the integers that slots hold."""
+        form = plain_form(len(self.outputs))
+        return IntegerMatrixPacking(self.inputs, self.outputs, self.placed, self.results, form)
+
+
+@dataclass(frozen=True)
+class ListedMatrixPacking(IntegerMatrixPacking):
+    """How matrices and vectors of a function over integers lie, whose results are lists.
+
+    Args:
+        bits: Results are signed numbers of so many bits.
+        ranges: For each result the least and the greatest value that the ranges of the inputs
+            allow.
+    """
+
+    kind: ClassVar[str] = "listed matrices"
+
+    bits: Annotated[int, Limits(1, MAX_BITS)] = MAX_BITS
+    ranges: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        IntegerMatrixPacking.__post_init__(self)
+        self._require(len(self.ranges) == len(self.results), "a range is missing")
+        object.__setattr__(self, "least_modulus", 1 << self.bits)
+        may_exceed = any(bits_of(each) > self.bits for each in self.ranges)
+        object.__setattr__(self, "is_checked", may_exceed)
+
+    def unpack_parts(
+        self,
+        runs: Sequence[Iterable[Mapping[int, NDArray[Any]]]],
+        count: int | None,
+        allocate: Allocate = np.empty,
+    ) -> Any:
+        """Python's integers in the form in which the function returns them."""
+        arrays = self.of_slots.unpack_parts(runs, count, allocate)
+        arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+        for array in arrays:
+            require_bits((int(array.min()), int(array.max())), self.bits)
+        if count is None:
+            return filled(self.form, [array.tolist() for array in arrays])
+        return [
+            filled(self.form, [array[number].tolist() for array in arrays])
+            for number in range(count)
+        ]

@@ -164,7 +164,7 @@ class ScalarPacking(Packing):
         for vectors in runs:
             found += self.places.unpack(vectors, min(self.batch, left - len(found)))
         for evaluation in found:
-            _require_bits(evaluation, self.bits)
+            require_bits(evaluation, self.bits)
         made = [filled(self.form, values) for values in found]
         return made[0] if count is None else made
 
@@ -218,7 +218,7 @@ def _integers(port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
     return rows.astype(object), many
 
 
-def _require_bits(results: Sequence[int], bits: int) -> None:
+def require_bits(results: Sequence[int], bits: int) -> None:
     """Refuse results that are not signed numbers of so many bits."""
     for number, value in enumerate(results):
         needed = bits_of((value, value))
