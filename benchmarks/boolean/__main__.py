@@ -1,10 +1,10 @@
 """Programs over bits on ciphertexts, measured: python -m benchmarks.boolean
 
-Every program of examples/boolean is mapped, run on one thread and on all, and checked against the
-same gates in the clear; a result that is off makes the run fail. Beside it stand its gates of two
-inputs, run one by one layer by layer on the same keys where that takes less than a minute,
-otherwise their number times the time of a gate. Mapping takes minutes the first time; mappings
-and the costs of operations are kept in the user's cache.
+Every program of examples/boolean, and of examples/circuit/compared.py, is mapped, run on one thread
+and on all, and checked against the same gates in the clear; a result that is off makes the run
+fail. Beside it stand its gates of two inputs, run one by one layer by layer on the same keys where
+that takes less than a minute, otherwise their number times the time of a gate. Mapping takes
+minutes the first time; mappings and the costs of operations are kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def finish(evaluations: Sequence[Evaluation], path: Path | None) -> int:
     """Print the summary, write the figures, and return 1 if any result was wrong, else 0."""
     print(report.paper_table(evaluations))
+    print(report.compared_table(evaluations))
     print(report.schedule_table(evaluations))
     print(target_table("Targets", targets(evaluations)))
     print(f"\nload average {os.getloadavg()[0]:.2f} after the run")

@@ -12,7 +12,10 @@ import numpy as np
 
 import cloakwork as cw
 from cloakwork.frontends.boolean.circuit import Circuit
+from cloakwork.frontends.circuit.compile_function import CircuitFunction
+from cloakwork.frontends.circuit.on_bits import gates_of_function
 from cloakwork.programs.packing.bits import results_of_bits
+from examples.circuit.compared import PROGRAMS
 
 _FOLDER = Path(__file__).parents[2] / "examples" / "boolean"
 _SEED = 20240463
@@ -32,6 +35,28 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """What is known of a program by which compilers are compared.
+
+    The seconds of others are those of the README of Parasol (Sunscreen, 2025), on 64 cores of a
+    Zen 4.
+
+    Args:
+        apart: Bootstraps that its operations take, each mapped by itself.
+        cpu_seconds: What it is to take at most on one thread.
+        parasol: Wall seconds of Parasol.
+        concrete: Of Concrete.
+        transpiler: Of Google's transpiler.
+    """
+
+    apart: int
+    cpu_seconds: float
+    parasol: float
+    concrete: float
+    transpiler: float
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A program and what it is run on.
 
@@ -43,6 +68,7 @@ class Job:
         schedule_threads: Threads that the program is mapped for, besides those of the engine, to
             simulate its schedule.
         paper: What the paper reports.
+        compared: What is known of it elsewhere.
     """
 
     name: str
@@ -51,6 +77,7 @@ class Job:
     below: Mapping[str, int] = field(default_factory=dict)
     schedule_threads: tuple[int, ...] = (64,)
     paper: Paper | None = None
+    compared: Compared | None = None
 
     def arguments(self, program: Circuit) -> dict[str, Any]:
         """Every input of the program, uniform and the same each time."""
@@ -84,6 +111,19 @@ def _retrieval(entries: int, paper: Paper) -> tuple[Job, Job]:
     )
 
 
+def _python(function: CircuitFunction) -> Circuit:
+    return Circuit(gates_of_function(function.staged(), function.declared))
+
+
+def _compared(name: str, top: str, compared: Compared) -> tuple[Job, Job]:
+    """A program by which compilers are compared, in Haskell and in Python."""
+    in_python = partial(_python, PROGRAMS[name])
+    return (
+        Job(name, _haskell("Compared.hs", top), schedule_threads=(), compared=compared),
+        Job(f"{name}-python", in_python, schedule_threads=(), compared=compared),
+    )
+
+
 JOBS = (
     Job(
         "aes-encrypt",
@@ -110,5 +150,9 @@ JOBS = (
         "multiplier-32",
         partial(cw.boolean.from_verilog, _FOLDER / "Multiplier.v", top="multiplier"),
     ),
+    *_compared("chi-squared", "chiSquared", Compared(1041, 15.0, 0.58, 5.3, 13.8)),
+    *_compared("cardio", "cardio", Compared(55, 4.0, 0.44, 2.1, 3.3)),
+    *_compared("auction", "auction", Compared(770, 10.0, 2.7, 1690.0, 68.0)),
+    *_compared("hamming", "hamming", Compared(89, 2.0, 2.7, 24.7, 40.0)),
     Job("adder-32-bristol", partial(cw.boolean.from_bristol, _FOLDER / "adder.txt")),
 )

@@ -71,6 +71,22 @@ def paper_table(evaluations: Sequence[Evaluation]) -> str:
     return "\n".join(lines)
 
 
+def compared_table(evaluations: Sequence[Evaluation]) -> str:
+    """The programs by which compilers are compared, beside others on 64 cores."""
+    columns = ("bootstraps", "apart", "CPU s", "Parasol", "Concrete", "transpiler")
+    lines = ["\nPrograms by which compilers are compared; wall seconds of others on 64 cores"]
+    lines.append(f"{'':<{_NAME}}{''.join(f'{each:>12}' for each in columns)}")
+    found = {each.job: each for each in evaluations}
+    for job in JOBS:
+        if job.compared is None or job.name not in found:
+            continue
+        ours, known = found[job.name], job.compared
+        counts = f"{ours.bootstraps:12}{known.apart:12}{ours.one.cpu_seconds:12.2f}"
+        others = (known.parasol, known.concrete, known.transpiler)
+        lines.append(f"{job.name:<{_NAME}}{counts}{''.join(f'{each:12.2f}' for each in others)}")
+    return "\n".join(lines)
+
+
 def schedule_table(evaluations: Sequence[Evaluation]) -> str:
     """Simulated: the share of all threads' time in which they work, by data flow, by layers."""
     title = "Threads at work, %"

@@ -35,6 +35,9 @@ def targets(evaluations: Sequence[Evaluation]) -> Iterator[Target]:
         yield _of_paper(found[_PIR], _PIR_SHARE)
     for each in evaluations:
         yield _of_own(each, _NO_LONGER)
+        known = _JOBS[each.job].compared
+        if known is not None:
+            yield Target(f"{each.job}, CPU seconds", known.cpu_seconds, each.one.cpu_seconds)
     for name in _SPEED_UP_ON:
         if name in found:
             yield _speed_up(found[name])

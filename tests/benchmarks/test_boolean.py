@@ -54,11 +54,24 @@ MOST = {
     # A bootstrap for each of 3,199 ANDs was twice as many, and gate by gate there are 6,399.
     "pir-100-member": (1009, 6),
     "aes-encrypt": (5126, 167),
+    "chi-squared": (1201, 38),
+    "chi-squared-python": (871, 43),
+    "cardio": (56, 13),
+    "cardio-python": (51, 13),
+    "auction": (1205, 96),
+    "auction-python": (1150, 91),
+    "hamming": (198, 14),
+    "hamming-python": (124, 11),
 }
+
+
+def is_quick(name: str) -> bool:
+    return name == ADDER.name or name.endswith("-python")
+
 
 names_to_map = [
     # Clash and Yosys take seconds for each.
-    pytest.param(name, marks=() if name == ADDER.name else pytest.mark.slow)
+    pytest.param(name, marks=() if is_quick(name) else pytest.mark.slow)
     for name in MOST
 ]
 
