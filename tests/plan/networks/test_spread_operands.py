@@ -128,9 +128,9 @@ def test_products_by_distance_behind_copies_keep_their_operands() -> None:
 
 
 def test_programs_take_fewer_diagonals_and_compute_the_same() -> None:
-    graph = dense(128, 1)
-    x = np.random.default_rng(2).uniform(-1, 1, (50, 128))
-    options = NetworkOptions(precision=10, bootstrap=True, log_n=11, insecure=True)
+    graph = dense(256, 1)
+    x = np.random.default_rng(2).uniform(-1, 1, (50, 256))
+    options = NetworkOptions(precision=10, bootstrap=True, log_n=12, insecure=True)
     program = compile_graph(graph, x, options)
     expected = evaluate(graph, x[:1])[0]
     assert np.abs(program.run(x[0]) - expected).max() < program.error
@@ -138,5 +138,5 @@ def test_programs_take_fewer_diagonals_and_compute_the_same() -> None:
     diagonals = sum(
         len(each.diagonals) for each in program.body.operations if isinstance(each, Linear)
     )
-    # Of 3 * 128: two operands of 8 copies, and three matrices of 16 diagonals.
-    assert diagonals <= 2 * 8 + 3 * 16 + 3
+    # Of 3 * 256: two operands of 8 copies, and three matrices of 32 diagonals.
+    assert diagonals <= 2 * 8 + 3 * 32 + 3

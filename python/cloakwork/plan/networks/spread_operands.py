@@ -38,6 +38,10 @@ from cloakwork.plan.networks.turned_copies import FILLED, TurnedCopies
 from cloakwork.plan.networks.turned_images import ImageProduct, TurnedImages, best_grid
 from cloakwork.programs.places import Places
 
+# What products take of what is counted for them, beside a bootstrap: most of it is steps, which
+# are faster than that (`explain.modelled`).
+_SHARE_OF_PRODUCTS = 0.4
+
 
 @dataclass(frozen=True, slots=True)
 class _Spread:
@@ -83,7 +87,8 @@ def with_operands_spread(
         level_price: What a level of a ciphertext costs.
     """
     found = _of_images(network, slots, prices) | _of_vectors(network, slots, prices)
-    spreads = {operand: each for operand, each in found.items() if each.saved > level_price}
+    least = level_price / _SHARE_OF_PRODUCTS
+    spreads = {operand: each for operand, each in found.items() if each.saved > least}
     if not spreads:
         return network
     stages: list[Stage] = []
