@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cloakwork import cluster
     from cloakwork.explain.estimate import estimate
     from cloakwork.frontends import boolean, models, nn
+    from cloakwork.frontends.circuit.coded_inputs import bytestring, date, text
     from cloakwork.frontends.circuit.compile_function import circuit
     from cloakwork.frontends.circuit.inputs import fixed, matrix, scalar, vector
     from cloakwork.frontends.circuit.rounding import rounded
@@ -77,10 +78,12 @@ _PLACES = {
     "Tensor": "frontends.tensors.tensor",
     "aconnect": "service.client.connecting",
     "boolean": "frontends",
+    "bytestring": "frontends.circuit.coded_inputs",
     "circuit": "frontends.circuit.compile_function",
     "cluster": "cluster",
     "compile": "frontends.tensors.compile",
     "connect": "service.client.connecting",
+    "date": "frontends.circuit.coded_inputs",
     "einsum": "frontends.tensors.einsum",
     "estimate": "explain.estimate",
     "exactly": "frontends.exact.exactly",
@@ -106,6 +109,7 @@ _PLACES = {
     "softmax": "frontends.tensors.functions",
     "state": "frontends.tensors.state",
     "table": "frontends.circuit.tables",
+    "text": "frontends.circuit.coded_inputs",
     "together": "plan.parameters.together",
     "vector": "frontends.circuit.inputs",
     "within": "frontends.tensors.functions",
@@ -130,10 +134,12 @@ __all__ = [
     "Tensor",
     "aconnect",
     "boolean",
+    "bytestring",
     "circuit",
     "cluster",
     "compile",
     "connect",
+    "date",
     "einsum",
     "errors",
     "estimate",
@@ -162,6 +168,7 @@ __all__ = [
     "softmax",
     "state",
     "table",
+    "text",
     "together",
     "vector",
     "within",

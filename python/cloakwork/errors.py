@@ -587,6 +587,35 @@ class NotIntegerError(CloakworkError, TypeError):
     """
 
 
+class NotDateError(CloakworkError, TypeError):
+    """A value is not a date.
+
+    Raised when an input that is declared as a date is given. Give `datetime.date`, or a text such
+    as "2026-11-30".
+    """
+
+
+class NotTextError(CloakworkError, TypeError):
+    """A value is not text, or not bytes.
+
+    Raised when an input that is declared as text or bytes is given.
+    """
+
+
+class TextTooLongError(CloakworkError, ValueError):
+    """A text or bytes are longer than declared, or bytes shorter.
+
+    Raised when an input is given. Declare a longer text, or shorten it.
+    """
+
+
+class CharacterError(CloakworkError, ValueError):
+    """A text has a character that its input does not hold.
+
+    Raised when an input is given: of ASCII, or of Latin-1 where that is declared, without NUL.
+    """
+
+
 class ResultOverflowError(CloakworkError, OverflowError):
     """A result has more bits than its program was compiled for.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
 from cloakwork.base.arguments import printable
 from cloakwork.base.record import Word, added
@@ -13,6 +13,9 @@ from cloakwork.errors import InvalidProgramError
 
 PortKind = Literal["real", "integer", "unsigned", "signed", "bytes", "bits"]
 BIT_KINDS = ("unsigned", "signed", "bytes", "bits")
+
+# What the integers of an input stand for: dates, the characters of texts, or bytes.
+Coding: TypeAlias = Literal["", "date", "ascii", "latin-1", "bytes"]
 
 # Bits of all inputs, and of all outputs, that a program over bits may have.
 MAX_PORT_BITS = 1 << 20
@@ -46,6 +49,7 @@ class Port:
             of the input and the number of its axis; empty where nothing is known.
         missing: Of an input of reals, what stands for missing numbers: one number, or one for each
             element along the last axis; none where they are refused.
+        coding: Of an input of integers over bits, what they stand for; empty for integers.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
@@ -73,6 +77,7 @@ class Port:
     columns: tuple[Word, ...] = added(())
     axes: tuple[tuple[tuple[Word, int], ...], ...] = added(())
     missing: tuple[float, ...] = added(())
+    coding: Coding = added("")  # noqa: RUF009
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -106,6 +111,8 @@ class Port:
             self._refuse(f"expected a name for each column, got {len(self.columns)} names")
         if self.missing and len(self.missing) not in (1, *self.shape[-1:]):
             self._refuse(f"expected one number for missing ones, got {len(self.missing)}")
+        if self.coding not in get_args(Coding) or (self.coding and not self.is_bits):
+            self._refuse(f"expected a coding of integers over bits, got {self.coding!r}")
         if self.axes and len(self.axes) != len(self.shape):
             self._refuse(f"expected the labels of each axis, got those of {len(self.axes)}")
         if self.low is not None and self.high is not None and not self.low <= self.high:

@@ -156,7 +156,7 @@ def test_what_has_no_meaning_with_a_point_is_refused(
 
 
 def test_explanations_say_why_it_runs_on_bits() -> None:
-    assert "on bits, for the fixed point of x" in cw.explain(doubled.compile())
+    assert "on bits, for x, which slots do not hold" in cw.explain(doubled.compile())
 
 
 def test_slots_are_refused() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from cloakwork.errors import (
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
+from cloakwork.frontends.circuit.dates import EncryptedDate, encrypted_date
 from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, in_units, signed_range
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
+from cloakwork.frontends.circuit.texts import EncryptedBytes, EncryptedText
 from cloakwork.programs.ir.circuits import CircuitBuilder, Integer
 
 
@@ -79,9 +81,7 @@ class Call:
         return self._function(*bound.args, **bound.kwargs)
 
 
-def inlined(
-    builder: CircuitBuilder, title: str, name: str, declared: Declared, value: Any
-) -> Symbol | Vector:
+def inlined(builder: CircuitBuilder, title: str, name: str, declared: Declared, value: Any) -> Any:
     """What a circuit within another one is given for an input, in its shape.
 
     Clear integers become encrypted ones, as the input is declared.
@@ -105,6 +105,8 @@ def inlined(
     """
     if isinstance(value, Vector) and value.whole and value.shape == declared.shape:
         return value
+    if declared.coding:
+        return _coded(builder, name, declared, value)
     low, high = declared.bounds or signed_range(MAX_BITS)
 
     def shaped(part: Any, shape: tuple[int, ...]) -> Symbol | Vector:
@@ -135,3 +137,21 @@ def inlined(
         return Symbol(builder, builder.append(Integer(number)), declared.fraction)
 
     return shaped(value, declared.shape)
+
+
+def stand_in(symbols: Sequence[Symbol], declared: Declared) -> Any:
+    """What stands for a date, several, a text or bytes of encrypted integers."""
+    if declared.coding == "date":
+        assert declared.bounds is not None
+        dates = [encrypted_date(each, declared.bounds) for each in symbols]
+        return dates if declared.shape else dates[0]
+    return (EncryptedBytes if declared.coding == "bytes" else EncryptedText)(symbols)
+
+
+def _coded(builder: CircuitBuilder, name: str, declared: Declared, value: Any) -> Any:
+    """A date or a text for a circuit within another one; a clear one becomes an encrypted one."""
+    several = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(each, EncryptedDate | EncryptedText | EncryptedBytes) for each in several):
+        return value
+    numbers = np.ravel(in_units(name, declared, value)).tolist()
+    return stand_in([Symbol(builder, builder.append(Integer(each))) for each in numbers], declared)

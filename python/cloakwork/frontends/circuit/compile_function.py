@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cloakwork._native import (
     BGV_FAILURE_BITS,
@@ -25,8 +24,8 @@ from cloakwork.frontends.circuit.engines import (
     without_dead_functions,
 )
 from cloakwork.frontends.circuit.followed import with_conditions
-from cloakwork.frontends.circuit.inputs import Declared, signed_range, with_points
-from cloakwork.frontends.circuit.on_bits import compiled_on_bits, integer_ports
+from cloakwork.frontends.circuit.inputs import Declared, for_bits, signed_range
+from cloakwork.frontends.circuit.on_bits import compiled_on_bits, values_drawn
 from cloakwork.frontends.circuit.on_matrices import large_products
 from cloakwork.frontends.circuit.result_bits import (
     NO_RANGES,
@@ -62,7 +61,7 @@ from cloakwork.programs.packing.scalar import (
 )
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.self_check import drawn, require_agreement
+from cloakwork.runtime.self_check import require_agreement
 from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
@@ -178,7 +177,7 @@ class CircuitFunction:
         is_alone = on in (None, "slots") and not after and batch == 1 and not wrapping
         products = large_products(trace.products, self.declared) if is_alone else None
         made = None if products else trace.staged
-        if made and engine_of(made.circuit, on, after, with_points(self.declared)) == "bits":
+        if made and engine_of(made.circuit, on, after, for_bits(self.declared)) == "bits":
             of_slots = {
                 "batch": batch != 1,
                 "log_n": log_n is not None,
@@ -197,7 +196,7 @@ class CircuitFunction:
                 insecure=insecure,
             )
             if not after:
-                draws = drawn(integer_ports(program.inputs))
+                draws = values_drawn(program.inputs)
                 require_agreement(program, self._in_python, error=0.0, draws=draws)
             return program
         insecure = truth(insecure, "insecure", _ACTION)
@@ -245,9 +244,14 @@ class CircuitFunction:
         require_agreement(program, self._in_python, error=0.0)
         return program
 
-    def _in_python(self, given: Mapping[str, NDArray[Any]]) -> Any:
-        """What the function returns for integers."""
-        return self(**{name: np.asarray(each).tolist() for name, each in given.items()})
+    def _in_python(self, given: Mapping[str, Any]) -> Any:
+        """What the function returns for integers, dates and texts."""
+        return self(
+            **{
+                name: each.tolist() if isinstance(each, np.ndarray) else each
+                for name, each in given.items()
+            }
+        )
 
     def __repr__(self) -> str:
         return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from cloakwork.frontends.circuit.ordering import all_hold, any_holds
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.selection import one_or_other, python_type
 from cloakwork.frontends.circuit.symbols import Symbol, is_encrypted
+from cloakwork.frontends.circuit.texts import EncryptedBytes, EncryptedText
 
 _Later = Callable[[], Any]
 
@@ -62,6 +63,8 @@ def _not(value: Any) -> Any:
 
 
 def _contains(items: Any, value: Any) -> Any:
+    if isinstance(items, EncryptedText | EncryptedBytes):
+        return items.contains(value)
     if not is_encrypted(value) and not is_encrypted(items):
         return value in items
     if isinstance(items, range) and isinstance(value, Symbol):
@@ -100,13 +103,42 @@ def _same(one: Any, other: Any) -> Any:
     )
 
 
+def _by_parts(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A comparison, of tuples and lists with encrypted integers as Python compares these."""
+
+    def compared(one: Any, other: Any) -> Any:
+        kind = type(one)
+        is_made = kind is type(other) and kind in (tuple, list)
+        if not is_made or not (is_encrypted([*one]) or is_encrypted([*other])):
+            return compare(one, other)
+        if compare in (operator.eq, operator.ne):
+            found = _same([*one], [*other])
+            return found if compare is operator.eq else _not(found)
+        return _ordered([*one], [*other], compare)
+
+    return compared
+
+
+def _ordered(one: Sequence[Any], other: Sequence[Any], compare: Callable[[Any, Any], Any]) -> Any:
+    """The order of the first parts that differ, or of the lengths."""
+    if not one or not other:
+        return compare(len(one), len(other))
+    differs = _strict(compare)(one[0], other[0])
+    rest = _ordered(one[1:], other[1:], compare)
+    return _or(differs, lambda: _and(one[0] == other[0], lambda: rest))
+
+
+def _strict(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return operator.lt if compare in (operator.lt, operator.le) else operator.gt
+
+
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    "==": _by_parts(operator.eq),
+    "!=": _by_parts(operator.ne),
+    "<": _by_parts(operator.lt),
+    "<=": _by_parts(operator.le),
+    ">": _by_parts(operator.gt),
+    ">=": _by_parts(operator.ge),
     "in": lambda value, items: _contains(items, value),
     "not in": lambda value, items: _not(_contains(items, value)),
     "is": operator.is_,

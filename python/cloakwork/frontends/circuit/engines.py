@@ -15,7 +15,7 @@ Engine = Literal["slots", "bits"]
 
 
 def engine_of(
-    circuit: ScalarCircuit, on: object, after: object, with_points: Sequence[str] = ()
+    circuit: ScalarCircuit, on: object, after: object, for_bits: Sequence[str] = ()
 ) -> Engine:
     """What computes a function: slots, where these do, or bits.
 
@@ -23,7 +23,7 @@ def engine_of(
         circuit: What the function does.
         on: What is asked for; None where nothing is.
         after: Results of other programs by the names of inputs.
-        with_points: The inputs whose numbers have bits after the point, which are for bits.
+        for_bits: The inputs that are for bits: numbers with a point, dates and texts.
 
     Raises:
         EncryptedConditionError: Slots are asked for, and do not compute it.
@@ -40,17 +40,17 @@ def engine_of(
     if on is None:
         given = [*after.values()] if isinstance(after, Mapping) else []
         is_bits = any(isinstance(each, Result) and each.port.is_bits for each in given)
-        return "slots" if beyond is None and not is_bits and not with_points else "bits"
+        return "slots" if beyond is None and not is_bits and not for_bits else "bits"
     if on == "bits":
         return "bits"
     if on != "slots":
         raise InvalidArgumentError(
             f"cannot compile {circuit.title}: expected on='slots' or on='bits', got {shown(on)}"
         )
-    if with_points:
+    if for_bits:
         raise InvalidArgumentError(
-            f"cannot compile {circuit.title} on slots: expected integers, got a fixed point in "
-            f"{', '.join(with_points)}; leave on= out, or say on='bits'"
+            f"cannot compile {circuit.title} on slots: expected integers, got a fixed point, a "
+            f"date or text in {', '.join(for_bits)}; leave on= out, or say on='bits'"
         )
     if beyond is not None:
         raise EncryptedConditionError(
@@ -60,7 +60,7 @@ def engine_of(
     return "slots"
 
 
-def reason_for_bits(circuit: ScalarCircuit, with_points: Sequence[str] = ()) -> str:
+def reason_for_bits(circuit: ScalarCircuit, for_bits: Sequence[str] = ()) -> str:
     """Why a function runs on bits: what in it is neither a sum nor a product, and where.
 
     Example:
@@ -71,8 +71,8 @@ def reason_for_bits(circuit: ScalarCircuit, with_points: Sequence[str] = ()) -> 
     """
     beyond = beyond_arithmetic(circuit)
     if beyond is None:
-        if with_points:
-            return f"on bits, for the fixed point of {', '.join(with_points)}"
+        if for_bits:
+            return f"on bits, for {', '.join(for_bits)}, which slots do not hold"
         return "on bits, as compile(on=) or after= says"
     return f"on bits, for {_at_line(circuit, beyond)}; slots add and multiply alone"
 

@@ -11,8 +11,9 @@ from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.ir.circuits import CircuitInput
 from cloakwork.programs.packing import object_array
+from cloakwork.programs.packing.codings import coded
 from cloakwork.programs.packing.fixed_point import scaled_integers
-from cloakwork.programs.port import Port
+from cloakwork.programs.port import Coding, Port
 
 MAX_BITS = 64
 # Scalars of one input; circuits of more are not planned in any useful time.
@@ -33,6 +34,7 @@ class Declared:
         grouped: Whether all its scalars lie in one ciphertext.
         slots: The slot of every scalar in order; None leaves them to the plan.
         fraction: Bits after the point: every scalar is an integer divided by 2^fraction.
+        coding: What its scalars stand for; see `programs.packing.codings`.
     """
 
     shape: tuple[int, ...]
@@ -41,6 +43,19 @@ class Declared:
     grouped: bool = field(default=False, kw_only=True)
     slots: tuple[int, ...] | None = field(default=None, kw_only=True)
     fraction: int = field(default=0, kw_only=True)
+    coding: Coding = field(default="", kw_only=True)
+
+    @property
+    def is_for_bits(self) -> bool:
+        """Whether its numbers have a point, or stand for something else, which is for bits."""
+        return bool(self.fraction or self.coding)
+
+    def coded_port(self, name: str) -> Port:
+        """The port of dates or texts."""
+        assert self.bounds is not None
+        low, high = self.bounds
+        width = high.bit_length()
+        return Port(name, "unsigned", width, self.shape, low, high, coding=self.coding)
 
     def named(self, name: str) -> CircuitInput:
         """The input under a name.
@@ -190,23 +205,25 @@ def fixed(
     return Declared(sizes, bounds, fraction=fraction_bits)
 
 
-def with_points(declared: Mapping[str, Declared]) -> list[str]:
-    """The inputs whose numbers have bits after the point.
+def for_bits(declared: Mapping[str, Declared]) -> list[str]:
+    """The inputs that are for bits: numbers with a point, dates and texts.
 
     Example:
-        >>> with_points({"x": scalar(), "y": fixed(4, 2)})
+        >>> for_bits({"x": scalar(), "y": fixed(4, 2)})
         ['y']
     """
-    return [name for name, each in declared.items() if each.fraction]
+    return [name for name, each in declared.items() if each.is_for_bits]
 
 
 def in_units(name: str, declared: Declared, value: Any) -> Any:
-    """What is given for an input as integers, where it is declared with a point.
+    """What is given for an input as integers, where it is declared with a point or as a coding.
 
     Example:
         >>> in_units("x", fixed(4, 2, shape=(2,)), [0.5, 1.0])
         [2, 4]
     """
+    if declared.coding:
+        return coded(declared.coded_port(name), value, "call a circuit")
     if not declared.fraction:
         return value
     port = Port(name, "signed", 2 * MAX_BITS, declared.shape, fraction=declared.fraction)

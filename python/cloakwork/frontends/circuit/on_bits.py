@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError
 from cloakwork.frontends.circuit.engines import reason_for_bits
-from cloakwork.frontends.circuit.inputs import Declared, signed_range, with_points
+from cloakwork.frontends.circuit.inputs import Declared, for_bits, signed_range
 from cloakwork.frontends.circuit.staging import Staged
 from cloakwork.plan.boolean.to_program import program_of_gates
 from cloakwork.plan.circuits.function_ranges import Range
@@ -23,10 +23,12 @@ from cloakwork.programs.packing.bit_integers import (
     port_within,
     with_bits_after_point,
 )
+from cloakwork.programs.packing.codings import decoded
 from cloakwork.programs.packing.scalar import fits_signed
 from cloakwork.programs.port import Port
 from cloakwork.runtime.after import ResultOf
 from cloakwork.runtime.program import Program
+from cloakwork.runtime.self_check import drawn
 
 _ACTION = "compile a circuit"
 
@@ -57,7 +59,7 @@ def compiled_on_bits(
     gates = gates_of_function(made, declared, bits, after)
     program = program_of_gates(gates, after=after, **options)
     packing = BitIntegerPacking(program.inputs, program.outputs, made.form)
-    way = reason_for_bits(made.circuit, with_points(declared))
+    way = reason_for_bits(made.circuit, for_bits(declared))
     return replace(program, packing=packing, way=way)
 
 
@@ -104,6 +106,14 @@ def integer_ports(inputs: Sequence[Port]) -> list[Port]:
     ]
 
 
+def values_drawn(inputs: Sequence[Port]) -> Iterator[dict[str, Any]]:
+    """What a client may give for inputs over bits: integers, numbers with a point, dates, texts."""
+    codings = {port.name: port for port in inputs if port.coding}
+    for values in drawn(integer_ports(inputs)):
+        own = {name: decoded(port, values[name]) for name, port in codings.items()}
+        yield {**values, **own}
+
+
 def _input(name: str, declared: Declared, bits: int | None, result: ResultOf | None) -> Port:
     """An input as a number of bits, with the bounds that a client holds it to."""
     if result is not None:
@@ -127,7 +137,9 @@ def _input(name: str, declared: Declared, bits: int | None, result: ResultOf | N
     if declared.fraction:
         return with_bits_after_point(port, declared.fraction)
     # What leaves slots may be anywhere within the bits.
-    return port if result is not None else replace(port, low=bounds[0], high=bounds[1])
+    if result is not None:
+        return port
+    return replace(port, low=bounds[0], high=bounds[1], coding=declared.coding)
 
 
 def _bounds(port: Port) -> Range:

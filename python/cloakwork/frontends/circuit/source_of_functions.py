@@ -140,6 +140,10 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from _codes_in(each)
 
 
+# What compares as a whole.
+_MADE = (ast.Tuple, ast.List)
+
+
 class _Rewriting(ast.NodeTransformer):
     """Conditions as calls, whose parts are functions that are called where they are needed."""
 
@@ -176,9 +180,10 @@ class _Rewriting(ast.NodeTransformer):
         return _call(NOT, [node.operand], node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        """`a < b < c`, and `a in b`"""
+        """`a < b < c`, `a in b`, and `(a, b) < (c, d)`"""
+        is_made = any(isinstance(each, _MADE) for each in (node.left, *node.comparators))
         self.generic_visit(node)
-        asks = len(node.ops) > 1 or isinstance(node.ops[0], ast.In | ast.NotIn)
+        asks = len(node.ops) > 1 or isinstance(node.ops[0], ast.In | ast.NotIn) or is_made
         if not asks or _binds(node):
             return node
         pairs: list[ast.expr] = [

@@ -21,7 +21,7 @@ from cloakwork.errors import (
     InputNameError,
     InvalidArgumentError,
 )
-from cloakwork.frontends.circuit.calls import Call, inlined
+from cloakwork.frontends.circuit.calls import Call, inlined, stand_in
 from cloakwork.frontends.circuit.inputs import Declared, in_units, signed_range
 from cloakwork.frontends.circuit.matrices import whole_input
 from cloakwork.frontends.circuit.numpy_functions import of_numpy
@@ -74,13 +74,13 @@ class Traced:
         title: The function's name.
         builder: The circuit so far.
         returned: What it has returned.
-        inputs: Its inputs as vectors and symbols.
+        inputs: Its inputs as symbols, vectors and other stand-ins.
     """
 
     title: str
     builder: CircuitBuilder
     returned: Any
-    inputs: Mapping[str, Symbol | Vector]
+    inputs: Mapping[str, Any]
 
     @cached_property
     def products(self) -> Products | None:
@@ -267,7 +267,9 @@ def title_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", "function"))
 
 
-def _shaped(name: str, symbols: Sequence[Symbol], declared: Declared) -> Symbol | Vector:
+def _shaped(name: str, symbols: Sequence[Symbol], declared: Declared) -> Any:
+    if declared.coding:
+        return stand_in(symbols, declared)
     whole = None if declared.fraction else whole_input(name, declared.shape)
     match declared.shape:
         case ():

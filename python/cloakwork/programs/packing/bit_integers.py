@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.packing.bits import BitPacking, Bits, bits_of, results_of_bits
+from cloakwork.programs.packing.codings import coded
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import (
     Form,
@@ -52,6 +53,8 @@ class BitIntegerPacking(BitPacking):
     def _read(self, port: Port, value: Any, action: str) -> tuple[Bits, bool]:
         if port.low is None:
             return super()._read(port, value, action)
+        if port.coding:
+            value = coded(port, value, action)
         rows, many = integer_rows(port, value, action, wider=_WIDER)
         return bits_of(port, rows)[0], many
 
