@@ -432,7 +432,19 @@ def _summed(
 
 def _sum_of_products(left: Matrix, right: Matrix, terms: _Indices) -> Sparse:
     pairs = (divmod(term, len(right.channels)) for term in terms.tolist())
-    return _sum([Sparse(left.channels[one] @ right.channels[other]) for one, other in pairs])
+    return _sum([_product(left.channels[one], right.channels[other]) for one, other in pairs])
+
+
+def _product(left: Sparse, right: Sparse) -> Sparse:
+    """The product of two matrices, by all their entries where few are zeros."""
+    if _is_dense(left) and _is_dense(right):
+        return Sparse(left.toarray() @ right.toarray())
+    return Sparse(left @ right)
+
+
+def _is_dense(matrix: Sparse) -> bool:
+    """Whether at least half of the entries may be other than zero."""
+    return bool(2 * matrix.nnz >= prod(matrix.shape))
 
 
 def _sum(matrices: Sequence[Sparse]) -> Sparse:
