@@ -160,7 +160,7 @@ def test_explanations_say_why_it_runs_on_bits() -> None:
 
 
 def test_slots_are_refused() -> None:
-    with pytest.raises(InvalidArgumentError, match="got a fixed point in x"):
+    with pytest.raises(InvalidArgumentError, match="got a fixed point, a date or text in x"):
         doubled.compile(on="slots")
 
 
