@@ -624,6 +624,24 @@ class ResultOverflowError(CloakworkError, OverflowError):
     """
 
 
+class ImpreciseError(InvalidParametersError):
+    """Results of a program that bootstraps would be less precise than was asked.
+
+    Raised when it is compiled. Ask for less precision, as the message says.
+
+    Args:
+        message: What was asked, what was reached, and what would do.
+        missing: Bits of the results that lack.
+    """
+
+    def __init__(self, message: str, missing: float) -> None:
+        super().__init__(message)
+        self.missing = missing
+
+    def __reduce__(self) -> tuple[type, tuple[str, float]]:
+        return ImpreciseError, (str(self), self.missing)
+
+
 class CircuitTooDeepError(InvalidParametersError):
     """A circuit multiplies more often in a row than any secure parameters allow.
 

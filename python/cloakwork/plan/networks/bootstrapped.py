@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
-from cloakwork.errors import InvalidParametersError, LevelExhaustedError
+from cloakwork.errors import ImpreciseError, InvalidParametersError, LevelExhaustedError
 from cloakwork.plan.analysis.headroom import require_headroom
 from cloakwork.plan.networks.by_distance.rewritten import with_attentions_by_distance
 from cloakwork.plan.networks.calibration import Calibration
@@ -220,9 +220,11 @@ def _require_precise(error: float, refreshing: Refreshing, options: NetworkOptio
     """Refuse a network whose results are less precise than was asked."""
     if error <= 2.0**-options.precision:
         return
-    reached = math.floor(-math.log2(error)) if math.isfinite(error) else 0
-    raise InvalidParametersError(
+    bits = -math.log2(error)
+    reached = math.floor(bits) if math.isfinite(error) else 0
+    raise ImpreciseError(
         f"cannot compile {options.title} at a precision of {options.precision} bits: bootstrapping "
         f"in a ring of degree {refreshing.chain.n} leaves errors of {error:.2g} in its results; "
-        f"ask for precision={max(0, reached)} or less, or scale weights down"
+        f"ask for precision={max(0, reached)} or less, or scale weights down",
+        options.precision - bits,
     )

@@ -6,12 +6,13 @@ The ring decides on the chain, and all that a program varies is where it is refr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from cloakwork.errors import InvalidParametersError
+from cloakwork.errors import ImpreciseError, InvalidParametersError
 from cloakwork.plan.parameters.bootstrapping import (
     ThinLevels,
     least_level,
@@ -37,6 +38,8 @@ from cloakwork.schemes.ckks_noise import NoiseModel
 _AS_PRECISE = 1.0625
 # Bits that programs lose between a refreshed value and their results, mostly.
 _LOST = 4
+# Errors of results are so many bits from those that other levels let expect, at most.
+_UNLIKE = 2
 # By how much transforms are taken to be dearer for each level, one after another, until their keys
 # fit the budget.
 _PRICES_OF_KEYS = (0.05, 0.2, 0.8)
@@ -75,7 +78,7 @@ class Candidate(Generic[L]):
             with which there is a program. None is all values.
         bounds: Of a program the largest absolute value of each of its values.
         precise_error: How far results of a program of these bounds may be off under some noise;
-            raises InvalidParametersError where that is more than was asked.
+            raises ImpreciseError where that is more than was asked.
         is_carried_on: Whether results are refreshed when they are next arguments.
     """
 
@@ -203,12 +206,31 @@ class RefreshingChain:
 def on_first_chain(options: RealOptions, log_n: int, attempt: Callable[[RefreshingChain], P]) -> P:
     """What is planned on the first chain of a ring on which it can be.
 
+    Errors of results follow those of refreshed values: a chain on which results are far from what
+    was asked tells which others need not be tried.
+
     Args:
         options: What is asked.
         log_n: Base-2 logarithm of the ring degree.
         attempt: Plans on a chain, or raises why it cannot.
     """
-    return cheapest_of(chains_of_ring(options, log_n), attempt, lambda _: 0.0, at_first)
+    needed = 0.0
+
+    def attempted(chain: RefreshingChain) -> P:
+        nonlocal needed
+        try:
+            return attempt(chain)
+        except ImpreciseError as refusal:
+            if math.isfinite(refusal.missing):
+                needed = chain.refreshing.precision + refusal.missing - _UNLIKE
+            raise
+
+    promising = (
+        each
+        for each in chains_of_ring(options, log_n)
+        if each.thin is None or each.refreshing.precision >= needed
+    )
+    return cheapest_of(promising, attempted, lambda _: 0.0, at_first)
 
 
 def chains_of_ring(options: RealOptions, log_n: int) -> Iterator[RefreshingChain]:

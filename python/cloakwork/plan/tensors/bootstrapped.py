@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from cloakwork.base.arrays import MIN_RIGHT_BITS
-from cloakwork.errors import InvalidParametersError
+from cloakwork.errors import ImpreciseError
 from cloakwork.plan.analysis.least_needs import least_needs
 from cloakwork.plan.analysis.precision import predicted_precision
 from cloakwork.plan.parameters.bootstrapping import least_level
@@ -88,7 +88,8 @@ def _require_possible(task: Task, chain: RefreshingChain) -> None:
 
 
 def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> None:
-    if reached < max(task.precision, MIN_RIGHT_BITS):
+    needed = max(task.precision, MIN_RIGHT_BITS)
+    if reached < needed:
         less = math.floor(reached) - task.spare
         advice = (
             f"ask for precision={less} or less, or note that {ADVICE_ON_ERRORS}"
@@ -97,7 +98,8 @@ def _require_reached(reached: float, degree: int, task: Task, leaves: str) -> No
             f"{ADVICE_ON_ERRORS}"
         )
         right = f"{leaves} {reached:.1f} bits" if reached > 0 else "leaves no bit"
-        raise InvalidParametersError(
+        raise ImpreciseError(
             f"cannot compile {task.title} at a precision of {task.options.precision} bits: "
-            f"bootstrapping in a ring of degree {degree} {right} of its results right; {advice}"
+            f"bootstrapping in a ring of degree {degree} {right} of its results right; {advice}",
+            needed - reached,
         )
