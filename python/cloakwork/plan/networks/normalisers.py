@@ -118,10 +118,16 @@ def least_part(spread: float, levels: int) -> float:
     return _LARGEST_PART * (1.0 - wrong) / (1.0 + wrong)
 
 
-def normaliser(low: float, high: float, levels: int) -> g.PolynomialLayer:
+def normaliser(low: float, high: float, levels: int, largest: float = 1.0) -> g.PolynomialLayer:
     """The polynomial of so many levels whose product with sums in a range varies least.
 
     The product less some number is a Chebyshev polynomial that is minus this number at 0.
+
+    Args:
+        low: The least sum.
+        high: The largest.
+        levels: Of the polynomial.
+        largest: What products are below.
 
     Example:
         >>> made, sums = normaliser(1.0, 25.0, 3), np.linspace(1.0, 25.0, 1000)
@@ -134,7 +140,7 @@ def normaliser(low: float, high: float, levels: int) -> g.PolynomialLayer:
     wrong = _wrong(high / low, levels)
     # Of an even degree, so that it is the same at both signs.
     swing = np.polynomial.Chebyshev.basis(degree + 1)
-    top = _LARGEST_PART / (1.0 + wrong)
+    top = largest * _LARGEST_PART / (1.0 + wrong)
 
     def part(t: g.Array) -> g.Array:
         return np.asarray(top * (1.0 - wrong * swing(t)) / (middle + half * t))

@@ -44,8 +44,6 @@ _LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
 # Sums of inputs that errors bring beyond the margin are divided by as well.
 _SLACK = 1.1
 
-# Of what was divided, which needs no scaling.
-_SQUARE = g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -1.0, 1.0)
 
 
 def with_narrower_softmaxes(
@@ -90,14 +88,17 @@ def with_narrower_softmaxes(
 
 @dataclass(frozen=True, slots=True)
 class _Division:
-    """What numbers are multiplied by to be divided by their sum, and squarings after that."""
+    """What numbers are multiplied by to be divided by their sum, and squarings after that.
+
+    Args:
+        reciprocal: What they are multiplied by.
+        squarings: How often.
+        largest: What quotients are at the most.
+    """
 
     reciprocal: g.Activation | g.PolynomialLayer
-    squarings: int
-
-
-# Sums are at most 1, and so these are at least.
-_LAST = _Division(g.Activation("reciprocal", unit=1.0), 0)
+    squarings: int = 0
+    largest: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +171,8 @@ def _narrowed(graph: g.Graph, ways: Mapping[Softmax, _Way]) -> tuple[g.Graph, li
         if number in products:
             softmax = products[number]
             for before, division in pairwise(ways[softmax].divisions):
-                for _ in range(before.squarings):
-                    found = append(node.name, _SQUARE, found)
+                for squaring in range(before.squarings):
+                    found = append(node.name, _square(before.largest ** (2**squaring)), found)
                 sums = append(node.name, softmax.sum, found)
                 reciprocals = append(node.name, division.reciprocal, sums)
                 found = append(node.name, g.Multiply(), found, reciprocals)
@@ -215,17 +216,28 @@ def _divisions(
     found = fewest_levels(widened, terms, halvings, options.precision + 1, options.margin)
     if not halvings:
         # What is wrong by a part of itself stays so, whatever the sum.
-        return (_Division(g.Activation("reciprocal", unit=1.0 / spread), 0),), found.depth
+        return (_Division(g.Activation("reciprocal", unit=1.0 / spread)),), found.depth
     low = 1.0 / (1.0 + options.margin) / _SLACK
     high = low * widened
-    made: list[_Division] = []
+    made, raised = list[_Division](), 1.0
     for each in found.all:
-        made.append(_Division(normaliser(low, high, each.levels), each.squarings))
         # Sums of n squares of numbers whose sum is known; and so of powers.
         power = 2**each.squarings
-        least = least_part(high / low, each.levels) ** power / terms ** (power - 1)
-        low, high = least / _SLACK, _SLACK
-    return (*made, _LAST), found.depth
+        least = least_part(high / low, each.levels) ** power / terms ** (power - 1) / _SLACK
+        # Numbers are rounded to the same digit, whatever their size: quotients are so large that
+        # the next sums and their reciprocals are of one size.
+        raised = 1.0 / math.sqrt(least)
+        largest = raised ** (1.0 / power)
+        reciprocal = normaliser(low, high, each.levels, largest)
+        made.append(_Division(reciprocal, each.squarings, largest))
+        low, high = raised * least, raised * _SLACK
+    # Sums are at most what quotients were raised to, and so these are at least.
+    return (*made, _Division(g.Activation("reciprocal", unit=1.0 / raised))), found.depth
+
+
+def _square(largest: float) -> g.PolynomialLayer:
+    """The square of quotients, which need no scaling."""
+    return g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -largest, largest)
 
 
 def _levels_of_powers(low: float, high: float, terms: int, options: NetworkOptions) -> int:
