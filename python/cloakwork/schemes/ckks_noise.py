@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,20 @@ class NoiseModel:
     paired_bootstrapping: float = 0.0
     special_shares: tuple[float, ...] = ()
     times: float = 1.0
+
+    def of_levels(self, depth: int) -> NoiseModel:
+        """That of a chain of so many levels, those above the last such as it is.
+
+        Example:
+            >>> NoiseModel(1 << 14, (2.0**40, 2.0**30)).of_levels(3).scales[2:] == (2.0**30,) * 2
+            True
+        """
+
+        def lengthened(of_levels: tuple[float, ...]) -> tuple[float, ...]:
+            return of_levels + of_levels[-1:] * (depth + 1 - len(of_levels))
+
+        shares = lengthened(self.special_shares)
+        return replace(self, scales=lengthened(self.scales), special_shares=shares)
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""

@@ -15,7 +15,7 @@ from cloakwork.plan.reals.refreshed import RefreshingChain, on_first_chain
     ("missing", "tried"),
     [
         (1.0, [21, 18, 16, 13, 10]),
-        (6.0, [21, 16, 13, 10]),
+        (5.0, [21, 16, 13, 10]),
         (8.0, [21, 13, 10]),
         (20.0, [21, 10]),
         (math.inf, [21, 18, 16, 13, 10]),

@@ -23,7 +23,7 @@ from cloakwork.programs.ir import layers as g
 _ROUNDS = 12
 # Rounds after which ranges that still widen do so by errors, of which more bits leave less.
 _WIDENED = 4
-# Of precision, where functions of positive numbers receive others.
+# Of precision, where functions of positive numbers receive others, or any too large ones.
 _MORE_BITS = 3
 # Levels of a polynomial of degree 3.
 _LEAST_DEPTH = 2
@@ -66,7 +66,7 @@ def refitted(
         return fitted, calibration
     others = samples if samples.are_repeatable and not calibration.has_all else ()
     inputs = TriedInputs.of(graph, calibration.retained, others)
-    bits = asked = precision
+    exact, bits, asked = calibration, precision, precision
     valid: Fitted | None = None
     for number in range(_ROUNDS):
         tried = inputs.trial(fitted.graph)
@@ -81,7 +81,14 @@ def refitted(
         else:
             calibration = joined
             asked += int(number >= _WIDENED)
-        bits, fitted = _most_precise(fit_of, asked, precision)
+        try:
+            bits, fitted = _most_precise(fit_of, asked, precision)
+        except ActivationFitError:
+            if calibration is exact:
+                raise
+            # What rough polynomials make of numbers is beyond every other polynomial.
+            calibration, asked = exact, asked + _MORE_BITS
+            bits, fitted = _most_precise(fit_of, asked, precision)
     if valid is None:
         raise ActivationFitError(
             "cannot fit the activations: expected that calibration inputs stay in the ranges that "

@@ -39,7 +39,7 @@ _AS_PRECISE = 1.0625
 # Bits that programs lose between a refreshed value and their results, mostly.
 _LOST = 4
 # Errors of results are so many bits from those that other levels let expect, at most.
-_UNLIKE = 2
+_UNLIKE = 1
 # By how much transforms are taken to be dearer for each level, one after another, until their keys
 # fit the budget.
 _PRICES_OF_KEYS = (0.05, 0.2, 0.8)
@@ -136,6 +136,12 @@ class RefreshingChain:
         costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
         return cls(options, log_n, refreshing, costs, thin)
 
+    def bits_beyond(self, other: RefreshingChain) -> float:
+        """By how many bits rounding or bootstraps, whichever gains more, are more precise."""
+        mine, others = self.refreshing, other.refreshing
+        rounding = mine.chain.scale_bits - others.chain.scale_bits
+        return max(rounding, mine.precision - others.precision)
+
     def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
         """A program with bootstraps where they cost least, two at a time where that is precise."""
         lowered = self._placed_within_key_budget(candidate)
@@ -214,21 +220,21 @@ def on_first_chain(options: RealOptions, log_n: int, attempt: Callable[[Refreshi
         log_n: Base-2 logarithm of the ring degree.
         attempt: Plans on a chain, or raises why it cannot.
     """
-    needed = 0.0
+    lacking: list[tuple[RefreshingChain, float]] = []
 
     def attempted(chain: RefreshingChain) -> P:
-        nonlocal needed
         try:
             return attempt(chain)
         except ImpreciseError as refusal:
             if math.isfinite(refusal.missing):
-                needed = chain.refreshing.precision + refusal.missing - _UNLIKE
+                lacking.append((chain, refusal.missing))
             raise
 
     promising = (
         each
         for each in chains_of_ring(options, log_n)
-        if each.thin is None or each.refreshing.precision >= needed
+        if each.thin is None
+        or all(each.bits_beyond(other) > missing - _UNLIKE for other, missing in lacking)
     )
     return cheapest_of(promising, attempted, lambda _: 0.0, at_first)
 
