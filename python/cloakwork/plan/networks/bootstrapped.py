@@ -165,12 +165,9 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     def bounds_of(program: LoweredNetwork) -> Bounds:
         return bounds if program is whole else program.value_bounds(network.graph, width)
 
-    def error_of(program: LoweredNetwork, noise: NoiseModel) -> float:
-        allowed = _BEYOND * 2.0**-options.precision
-        return expected_error(program, inputs.usual_runs(program), noise, enough=allowed)
-
     def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
-        error = error_of(program, noise)
+        allowed = _BEYOND * 2.0**-options.precision
+        error = expected_error(program, inputs.usual_runs(program), noise, enough=allowed)
         _require_precise(error, refreshing, options)
         return error
 
@@ -178,7 +175,8 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
         # Rounding alone shows without bootstraps, which take long to place, about how far results
         # will be off.
         rounding = options.noise(refreshing.chain).of_levels(network.depth)
-        _require_precise(error_of(whole, rounding) / _BEYOND, refreshing, options)
+        first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, 1, enough=0.0)
+        _require_precise(first / _BEYOND, refreshing, options)
     found = chain.refreshed(
         Candidate(
             whole,
