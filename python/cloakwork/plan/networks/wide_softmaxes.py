@@ -45,7 +45,6 @@ _LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
 _SLACK = 1.1
 
 
-
 def with_narrower_softmaxes(
     graph: g.Graph,
     calibration: Calibration,
