@@ -181,6 +181,14 @@ def test_noise_that_outgrows_accepted_inputs_is_refused(
         compile_graph(small(), images(small()), options)
 
 
+def test_errors_of_fits_beyond_every_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("likely_difference", "largest_difference"):
+        monkeypatch.setattr(compile_graph_module, name, lambda *_: math.inf)
+    options = NetworkOptions(insecure=True, log_n=10, precision=12)
+    with pytest.raises(InvalidParametersError, match="ask for precision=14 or more"):
+        compile_graph(small(), images(small()), options)
+
+
 def test_computes_the_same_whatever_stays_encoded(compiled: cw.Program) -> None:
     x = images(small(), 1)
     body = compiled.body

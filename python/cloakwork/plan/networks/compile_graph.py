@@ -159,9 +159,16 @@ def compile_graph(
         errors, deviations = dict(states.largest), states.deviations
     likely = likely_difference(graph, fitted, followed, errors, deviations)
     largest = largest_difference(graph, fitted, errors)
+    error = plan.error + min(likely, largest)
+    if not math.isfinite(error):
+        raise InvalidParametersError(
+            f"cannot compile {options.title}: at a precision of {options.precision} bits errors of "
+            "its layers may grow beyond every number on their way to the results; ask for "
+            f"precision={options.precision + 2} or more, or scale weights down"
+        )
     return replace(
         program,
-        error=plan.error + min(likely, largest),
+        error=error,
         error_bound=plan.error + largest if math.isfinite(largest) else None,
         kept=tuple(kept),
     )

@@ -215,3 +215,15 @@ def test_the_error_of_a_square_is_not_none_where_it_is_flat() -> None:
     fitted = fit(bounded(graph, [1.0]), calibrate(graph, [np.array([[-1.0], [1.0]])]), 8)
     error = fitted.fits[0].error
     assert likely_difference(graph, fitted, rows) == pytest.approx(2 * error**2)
+
+
+def test_errors_beyond_every_number_are_infinite() -> None:
+    """And so is what they are multiplied by 0 to, of which nothing is known."""
+    apart = np.array([[1.0, -1.0], [0.0, 1.0]])
+    grown = [np.diag([1e200, 1.0]), np.diag([1e200, 1.0])]
+    sums = [apart, *grown, np.array([[0.0, 1.0]])]
+    layers = [g.LinearLayer(each, np.zeros(len(each))) for each in sums]
+    graph = network((2,), [g.Activation("tanh"), *layers])
+    rows = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    fitted = fit(bounded(graph, [1.0]), calibrate(graph, [rows]), PRECISION)
+    assert likely_difference(graph, fitted, rows) == np.inf

@@ -164,21 +164,35 @@ class _Errors:
         """The numbers that a node makes, the variances of their errors, and their bounds."""
         thirds = [np.split(each, 3) for each in operands]
         numbers, variances, bounds = zip(*thirds, strict=True)
-        variance = _variances_after(node.operation, numbers, variances)
-        bound = _bounds_after(node.operation, numbers, bounds)
-        if self._is_divided_by_own_squares(node):
-            variance = np.minimum(variance, _variances_of_divided(numbers, variances))
-        sums = self._sums_divided_by(node)
-        if sums is not None:
-            of_divisor = self.fits[self.graph.nodes[node.inputs[1]]]
-            of_shares = _errors_of_shares(sums, of_divisor, numbers[0], variances[0], bounds[0])
-            variance, bound = np.minimum(variance, of_shares[0]), np.minimum(bound, of_shares[1])
-        bound = np.minimum(bound, self.tail * np.sqrt(variance))
-        variance = np.minimum(variance, bound**2)
+        # Errors that outgrow doubles are infinite, of which nothing is known behind.
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance, bound = self._errors_after(node, numbers, variances, bounds)
+            bound = np.minimum(bound, self.tail * np.sqrt(variance))
+            variance = np.minimum(variance, bound**2)
         own = self.fits.get(node, 0.0)
         return np.concatenate(
             [layer_value(node.operation, numbers), variance + own**2, bound + own]
         )
+
+    def _errors_after(
+        self,
+        node: g.Node,
+        numbers: Sequence[g.Array],
+        variances: Sequence[g.Array],
+        bounds: Sequence[g.Array],
+    ) -> tuple[g.Array, g.Array]:
+        """Variances and bounds of what a node makes, without its own: infinite if not known."""
+        variance = _variances_after(node.operation, numbers, variances)
+        bound = _bounds_after(node.operation, numbers, bounds)
+        if self._is_divided_by_own_squares(node):
+            variance = np.fmin(variance, _variances_of_divided(numbers, variances))
+        sums = self._sums_divided_by(node)
+        if sums is not None:
+            of_divisor = self.fits[self.graph.nodes[node.inputs[1]]]
+            of_shares = _errors_of_shares(sums, of_divisor, numbers[0], variances[0], bounds[0])
+            variance, bound = np.fmin(variance, of_shares[0]), np.fmin(bound, of_shares[1])
+        # The smaller of a number and none is the number.
+        return np.fmin(variance, np.inf), np.fmin(bound, np.inf)
 
     def _is_divided_by_own_squares(self, node: g.Node) -> bool:
         """Whether the second factor of a product falls where squares of the first grow."""
