@@ -175,7 +175,7 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
         # Rounding alone shows without bootstraps, which take long to place, about how far results
         # will be off.
         rounding = options.noise(refreshing.chain).of_levels(network.depth)
-        first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, 1, enough=0.0)
+        first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, enough=0.0)
         _require_precise(first / _BEYOND, refreshing, options)
     found = chain.refreshed(
         Candidate(
