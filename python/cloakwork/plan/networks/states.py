@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cloakwork.plan.networks.errors.likely import likely_differences
+from cloakwork.plan.networks.errors.likely import likely_differences, seen_differences
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.programs.ir import layers as g
@@ -88,10 +88,11 @@ class StateErrors:
         noise *= _WRITTEN_AND_ADDED
         added = _with_what_is_added(graph, kept)
         made = replace(fitted, graph=_with_what_is_added(fitted.graph, kept))
+        seen = seen_differences(added, made, rows)
         found = cls({}, {})
         for _ in kept:
             before = found
-            off = likely_differences(added, made, rows, before.largest, before.deviations)
+            off = likely_differences(added, made, rows, seen, before.largest, before.deviations)
             found = cls(
                 {each.input: off[each.result][0] + noise for each in kept},
                 {each.input: off[each.result][1] + noise / _DEVIATIONS for each in kept},

@@ -80,26 +80,32 @@ def likely_difference(
         >>> round(float(found / np.sqrt(64)), 1)
         10.8
     """
-    found = likely_differences(graph, fitted, rows, of_inputs, deviations)
+    seen = seen_differences(graph, fitted, rows)
+    found = likely_differences(graph, fitted, rows, seen, of_inputs, deviations)
     return _UNSEEN * max(each for each, _ in found.values())
+
+
+def seen_differences(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
+    """How far results of the network of polynomials are off on inputs."""
+    return np.asarray(np.abs(results(fitted.graph, rows) - results(graph, rows)))
 
 
 def likely_differences(
     graph: g.Graph,
     fitted: Fitted,
     rows: g.Array,
+    seen: g.Array,
     of_inputs: Mapping[str, float],
     deviations: Mapping[str, float],
 ) -> dict[str, tuple[float, float]]:
     """The largest difference of each result to expect on inputs, by its name, and its deviation.
 
-    See `likely_difference`, which allows for other inputs.
+    See `likely_difference`, which allows for other inputs. What is seen on these is given.
     """
     names = [node.name for node in graph.outputs]
     if not any(each.error for each in fitted.fits) and not any(of_inputs.values()):
         return dict.fromkeys(names, (0.0, 0.0))
     tail, largest = _largest_errors(graph, fitted, rows, of_inputs, deviations)
-    seen = np.abs(results(fitted.graph, rows) - results(graph, rows))
     ends = np.cumsum([math.prod(node.shape) for node in graph.outputs])[:-1]
     parts = np.split(np.maximum(largest, seen), ends, axis=1)
     farthest = {name: float(part.max()) for name, part in zip(names, parts, strict=True)}
