@@ -62,3 +62,9 @@ def test_the_first_run_that_is_off_by_enough_is_the_last(simulated: list[NoiseMo
     simulated.clear()
     assert expected_error(Doubled(), runs, _NOISE, enough=2 * whole) == whole
     assert len(simulated) == 8
+
+
+def test_a_single_draw_is_two(simulated: list[NoiseModel]) -> None:
+    error = expected_error(Doubled(), [run_of(0)], _NOISE, draws=1, enough=0.0)
+    assert 6.0 < error / (2 * _NOISE.encryption(0)) < 10.0
+    assert len(simulated) == 2

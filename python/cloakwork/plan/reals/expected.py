@@ -83,7 +83,7 @@ def expected_error(
         readable: The program.
         runs: Runs in the clear.
         noise: The noise.
-        draws: Errors that are drawn for each result.
+        draws: Errors that are drawn for each result, two at least.
         enough: An error from which on no further runs are looked at: the first that is as large is
             returned.
     """
@@ -109,7 +109,8 @@ def _drawn(readable: Readable, run: ClearRun, noise: NoiseModel, least: int) -> 
     """Errors of the results of a run, one draw in a row."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
     size, copies = run.results.size, run.copies
-    draws = max(min(least, _FEWEST) if size >= _MANY_RESULTS else least, -(-_NOISY_RESULTS // size))
+    least = _FEWEST if size >= _MANY_RESULTS else max(least, _FEWEST)
+    draws = max(least, -(-_NOISY_RESULTS // size))
     repeats = -(-draws // copies)
 
     def errors(seed: int) -> _Array:
