@@ -128,19 +128,26 @@ docs: .venv/.native .venv/.docs
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs . target/site
 	@echo "target/site/index.html"
 
-# The wheel is built of the source archive. Zig links against a glibc of 2014, and nothing is compiled
-# for this processor alone. The kernels of the software device are for tests. Neither Python has to be
-# here: one wheel is for the stable interface of 3.11, one for that of 3.15 without a lock.
-WHEEL = env -u CONDA_PREFIX -u RUSTFLAGS VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014
+# The first wheel is built of the source archive. Zig links against a glibc of 2014, for either
+# processor, and nothing is compiled for this one alone. The kernels of the software device are for
+# tests. No Python has to be here: a wheel is for the stable interface of 3.11, for that of 3.15
+# without a lock, or for 3.14 alone, which has none without it. What does not depend on it is
+# compiled once for each processor.
+ARM := aarch64-unknown-linux-gnu
+WHEELS := target/wheels
+WHEEL = env -u CONDA_PREFIX -u RUSTFLAGS CARGO_TARGET_DIR=$(CURDIR)/target VIRTUAL_ENV=$(CURDIR)/.venv PATH=$(CURDIR)/$(BIN):$$PATH maturin build --release --quiet --no-default-features --zig --compatibility manylinux2014
 
 wheel: .venv/.wheel-tools
 	@echo "== building a wheel"
-	@rm -rf target/wheels
-	@$(WHEEL) --interpreter 3.11 --sdist
-	@echo "== building a wheel without an interpreter lock"
-	@$(WHEEL) --interpreter 3.15t --out target/wheels/free-threaded
-	@tools/try-wheel target/wheels
-	@ls -l target/wheels target/wheels/free-threaded
+	@rm -rf $(WHEELS)
+	@$(WHEEL) --out $(WHEELS) --interpreter 3.11 --sdist
+	@echo "== building wheels without an interpreter lock"
+	@$(WHEEL) --out $(WHEELS)/free-threaded --interpreter 3.14t 3.15t
+	@tools/try-wheel $(WHEELS)
+	@echo "== building a wheel for Arm processors"
+	@rustup target add $(ARM)
+	@$(WHEEL) --out $(WHEELS)/arm --interpreter 3.11 --target $(ARM)
+	@ls -l $(WHEELS)/*
 
 .venv/.wheel-tools: .venv/.python
 	@echo "== installing what wheels are built with"
