@@ -11,19 +11,17 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
 from cloakwork.programs.ir.circuits import (
-    Applied,
     Difference,
     Integer,
     Negative,
     Scalar,
     ScalarCircuit,
-    ScalarOperation,
     ScalarProduct,
     Sum,
     operands_of,
@@ -291,8 +289,8 @@ class _CircuitReader:
                     for operand in operands_of(operation)
                     for factor in factors.get(operand) or [terms[operand]]
                 ]
-            else:
-                terms[number] = self._sum(operation, terms)
+            elif isinstance(operation, Scalar | Integer):
+                terms[number] = self._leaf(operation)
             user = operations[self._users[number][0]] if self._users[number][0] >= 0 else None
             if len(self._users[number]) == 1 and user is not None:
                 # A square is of one value: to write out its factors would double them each time.
@@ -303,7 +301,8 @@ class _CircuitReader:
             if is_product:
                 terms[number] = self._builder.product_of_all(factors.pop(number))
             else:
-                terms[number] = self._finished(terms[number], len(self._users[number]))
+                form = self._sum(number, terms)
+                terms[number] = self._finished(form, len(self._users[number]))
         forms = self._builder.forms
         for output in self._circuit.outputs:
             for value in output.values:
@@ -313,20 +312,36 @@ class _CircuitReader:
                 forms.outputs.append(form)
         return forms
 
-    def _sum(self, operation: ScalarOperation, terms: dict[int, IntegerForm]) -> IntegerForm:
-        match operation:
-            case Scalar(input=name, index=index):
-                return IntegerForm(((self._builder.node(InputNode(name, index)), 1),))
-            case Integer(value=value):
-                return IntegerForm((), value)
-            case Sum(left=left, right=right):
-                return terms[left].plus(terms[right])
-            case Difference(left=left, right=right):
-                return terms[left].plus(terms[right].scaled(-1))
-            case Negative(operand=operand):
-                return terms[operand].scaled(-1)
-            case ScalarProduct() | Applied():
-                raise AssertionError
+    def _leaf(self, operation: Scalar | Integer) -> IntegerForm:
+        if isinstance(operation, Integer):
+            return IntegerForm((), operation.value)
+        node = self._builder.node(InputNode(operation.input, operation.index))
+        return IntegerForm(((node, 1),))
+
+    def _sum(self, number: int, terms: Mapping[int, IntegerForm]) -> IntegerForm:
+        """A value, with the sums written out that are left to it."""
+        total: dict[int, int] = {}
+        constant = 0
+        waiting = [(number, 1)]
+        while waiting:
+            value, sign = waiting.pop()
+            known = terms.get(value)
+            if known is not None:
+                constant += sign * known.constant
+                for node, coefficient in known.terms:
+                    total[node] = total.get(node, 0) + sign * coefficient
+                continue
+            match self._circuit.operations[value]:
+                case Sum(left=left, right=right):
+                    waiting += [(right, sign), (left, sign)]
+                case Difference(left=left, right=right):
+                    waiting += [(right, -sign), (left, sign)]
+                case Negative(operand=operand):
+                    waiting.append((operand, -sign))
+                case _:
+                    raise AssertionError("products and what they are of are known")
+        written = tuple((node, coefficient) for node, coefficient in total.items() if coefficient)
+        return IntegerForm(written, constant)
 
     def _finished(self, form: IntegerForm, users: int) -> IntegerForm:
         if self._factors:
