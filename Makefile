@@ -125,7 +125,7 @@ bench: .venv/.native .venv/.dev .venv/.clash
 # What is installed here has no part in tests; a warning is an error.
 docs: .venv/.native .venv/.docs
 	@echo "== making the site"
-	@$(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs . target/site
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir target/doctrees . target/site
 	@echo "target/site/index.html"
 
 # The first wheel is built of the source archive. Zig links against a glibc of 2014, for either

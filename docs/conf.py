@@ -55,7 +55,8 @@ def _lead_to_the_first_page(app: Sphinx, exception: Exception | None) -> None:
     """Whoever opens the folder of the site comes to its first page."""
     if exception is None and app.builder.format == "html":
         leading = f'<meta http-equiv="refresh" content="0; url={root_doc}.html">\n'
-        (Path(app.outdir) / "index.html").write_text(f"<!doctype html>\n{leading}")
+        link = f'<a href="{root_doc}.html">{project}</a>\n'
+        (Path(app.outdir) / "index.html").write_text(f"<!doctype html>\n{leading}{link}")
 
 
 def _title_links(app: Sphinx, doctree: nodes.document, here: str) -> None:

@@ -40,12 +40,12 @@ def test_requests_are_told_without_what_they_hold(
     told_lines = [each.getMessage() for each in caplog.records if each.name == LOGGER.name]
     lines = [re.sub(r"[\d.]+ ms", "T", line) for line in told_lines]
     assert lines[:6] == [
-        "GET /v1/programs 200 T ada",
-        "GET /v1/programs/{name} 404 T ada",
-        "HEAD /v1/keys/{digest} 200 T ada",
-        "GET /v1/programs 401 T -",
-        "GET other 404 T -",
-        "other /v1/programs 405 T -",
+        "GET /v1/programs 200 T ada 127.0.0.1",
+        "GET /v1/programs/{name} 404 T ada 127.0.0.1 error=NotServedError",
+        "HEAD /v1/keys/{digest} 200 T ada 127.0.0.1",
+        "GET /v1/programs 401 T - 127.0.0.1 error=AccessDeniedError",
+        "GET other 404 T - 127.0.0.1",
+        "other /v1/programs 405 T - 127.0.0.1",
     ]
     for each in (*lines, told):
         assert not re.search(f"secret|{token}|{digest}", each, re.IGNORECASE)
@@ -54,6 +54,27 @@ def test_requests_are_told_without_what_they_hold(
     assert 'cloakwork_request_seconds_bucket{le="+Inf",route="/v1/programs"} 3.0' in told
     assert "cloakwork_queue_seconds 0.0" in told
     assert "cloakwork_key_bytes 0.0" in told
+
+
+def test_a_job_is_told_by_its_name_and_why_it_has_no_results(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path, norm=cw.compile(lambda x: x @ x, (16,), log_n=9, insecure=True))
+    settings = Settings(tmp_path, insecure=True)
+    with (
+        caplog.at_level("INFO", "cloakwork.service"),
+        served(settings) as url,
+        cw.connect(url, insecure=True) as server,
+    ):
+        client = server.interface("norm").client()
+        job = server.evaluator("norm", client).submit(client.encrypt([0.5] * 16))
+        job.results()
+        httpx.delete(f"{url}/v1/jobs/{job.name}")
+        httpx.get(f"{url}/v1/jobs/{job.name}")
+    told = [each.getMessage() for each in caplog.records if each.name == LOGGER.name]
+    of_job = [line for line in told if f"program=norm job={job.name}" in line]
+    assert [line.split()[0] for line in of_job[:1] + of_job[-2:]] == ["POST", "DELETE", "GET"]
+    assert of_job[-1].endswith(" error=RunCancelledError")
 
 
 def test_figures_are_for_one_user_where_the_operator_says_so(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from starlette.routing import Route
 from cloakwork.errors import AccessDeniedError, CloakworkError, NotServedError
 from cloakwork.runtime.program import Program
 from cloakwork.service.hashes import job_name, request_of
-from cloakwork.service.problems import MEDIA_TYPE, problem_of
+from cloakwork.service.names import shown_name
+from cloakwork.service.problems import MEDIA_TYPE, PREFIX, problem_of
 from cloakwork.service.receipts import SignedReceipt
 from cloakwork.service.run_inputs import RunInputs
 from cloakwork.service.server.access import AccessTokens, TokenFile
@@ -188,6 +189,7 @@ class _Server:
                 handler = handlers.get(request.method) or handlers["GET"]
                 return await handler(request, user)
             except CloakworkError as error:
+                request.state.error = type(error).__name__
                 return _problem(problem_of(error))
             except ClientDisconnect:
                 # Nobody reads it.
@@ -258,6 +260,7 @@ class _Server:
         # Nothing of the inputs is in memory while it waits.
         name = await self._accepted(request, user)
         job = await self._after(user, name, wait)
+        _note(request, job)
         if wait and job.is_over:
             return self._ended(job)
         # A job of which its user knows is on the disk.
@@ -296,6 +299,7 @@ class _Server:
     async def answer(self, request: Request, user: str) -> Response:
         """The results of a job, why there are none, or when to ask again."""
         job = await self._after(user, request.path_params["job"], _wait_of(request))
+        _note(request, job)
         return self._ended(job) if job.is_over else self._waiting(job)
 
     async def _after(self, user: str, name: str, wait: float) -> ServedJob:
@@ -320,7 +324,9 @@ class _Server:
 
     async def cancel(self, request: Request, user: str) -> Response:
         """End a job."""
-        await self.runs.cancel(self._job(user, request.path_params["job"]))
+        job = self._job(user, request.path_params["job"])
+        _note(request, job)
+        await self.runs.cancel(job)
         return Response(status_code=204)
 
     def _begins(self, user: str, job: str) -> bool:
@@ -365,6 +371,13 @@ async def _beside(size: int, work: Callable[[], T]) -> T:
 def _wait_of(request: Request) -> float:
     """How many seconds an answer may wait for the end of a job."""
     return min(_LONGEST_WAIT, float(number_said(request, "wait-seconds", absent=0)))
+
+
+def _note(request: Request, job: ServedJob) -> None:
+    """Have the operator's log say which job a request is of, and why there are no results."""
+    request.state.program, request.state.job = shown_name(job.program), job.name
+    if job.state == FAILED:
+        request.state.error = job.problem["type"].removeprefix(PREFIX)
 
 
 def _of(job: ServedJob) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """What a server tells its operator: a line for each request, and figures as Prometheus reads them.
 
-Neither has contents, tokens, or hashes of contents: of a path only the pattern of its route.
+Neither has contents, tokens, or hashes of contents but the names of jobs: of a path only its
+route's pattern.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ LOGGER = logging.getLogger("cloakwork.service")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 # A request for what there is not, or by a method that nothing answers to.
 _OTHER = "other"
+# What a line ends with where an answer is of a job, or refuses.
+_NOTED = ("program", "job", "error")
 
 
 class Figures:
@@ -96,5 +99,7 @@ class Telling:
         method = scope["method"] if scope["method"] in _METHODS else _OTHER
         route = getattr(scope.get("route"), "path", _OTHER)
         self._figures.answered(method, route, status, seconds)
-        user = scope.get("state", {}).get("user", "-")
-        LOGGER.info("%s %s %d %.1f ms %s", method, route, status, 1000 * seconds, user)
+        told, (address, *_) = scope.get("state", {}), scope["client"] or ("-",)
+        words = [told.get("user", "-"), address]
+        words += [f"{name}={told[name]}" for name in _NOTED if name in told]
+        LOGGER.info("%s %s %d %.1f ms %s", method, route, status, 1000 * seconds, " ".join(words))
