@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from jupyter_client.manager import AsyncKernelManager
@@ -22,9 +23,10 @@ _SECONDS = 300
 def run(path: Path) -> None:
     """Run a notebook and keep what its cells print; a cell that fails raises its error."""
     notebook = nbformat.read(path, as_version=4)
-    # Over TCP others on the machine could listen.
-    kernel = AsyncKernelManager(transport="ipc")
-    NotebookClient(notebook, timeout=_SECONDS, km=kernel, record_timing=False).execute()
+    with TemporaryDirectory() as folder:
+        # Over TCP others on the machine could listen. By default sockets would stay where it runs.
+        kernel = AsyncKernelManager(transport="ipc", ip=f"{folder}/kernel")
+        NotebookClient(notebook, timeout=_SECONDS, km=kernel, record_timing=False).execute()
     # The version of Python that it ran on is of no interest.
     notebook.metadata.language_info = {"name": "python"}
     nbformat.write(notebook, path)
