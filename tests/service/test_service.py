@@ -6,10 +6,12 @@ import os
 import random
 import signal
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,7 @@ from cloakwork.errors import (
     AccessDeniedError,
     AnswerMismatchError,
     InvalidArgumentError,
+    NewerFormatError,
     NotServedError,
     ProgramMismatchError,
     QuotaError,
@@ -352,6 +355,17 @@ def test_what_is_kept_of_jobs_is_the_servers_alone(tmp_path: Path) -> None:
     path = tmp_path / "jobs.sqlite"
     Jobs(path, most=2)
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_database_of_a_later_release_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.sqlite"
+    Jobs(path, most=2)
+    Jobs(path, most=2)
+    with closing(sqlite3.connect(path)) as base:
+        ((written,),) = base.execute("pragma user_version")
+        base.execute(f"pragma user_version={written + 1}")
+    with pytest.raises(NewerFormatError, match=f"version {written} of .* got {written + 1}"):
+        Jobs(path, most=2)
 
 
 def test_a_user_has_so_many_jobs(tmp_path: Path) -> None:

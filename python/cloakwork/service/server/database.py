@@ -6,7 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
-from cloakwork.errors import MalformedBytesError
+from cloakwork.errors import MalformedBytesError, NewerFormatError
+
+# Of a server's tables: counted on where they change.
+_VERSION = 1
 
 
 def opened_database(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
@@ -18,6 +21,7 @@ def opened_database(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
 
     Raises:
         MalformedBytesError: It is damaged, or its rows are not a server's.
+        NewerFormatError: A server of a later release has written it.
 
     Example:
         >>> import tempfile
@@ -34,7 +38,16 @@ def opened_database(path: Path, tables: Sequence[str]) -> sqlite3.Connection:
     # The event loop's thread alone asks.
     base = sqlite3.connect(path, isolation_level=None)
     try:
+        ((written,),) = base.execute("pragma user_version")
+        if written > _VERSION:
+            base.close()
+            raise NewerFormatError(
+                f"cannot read {path}: expected version {_VERSION} of a server's database, got "
+                f"{written}; start a release as new as the one that wrote it, or go back to a "
+                "backup of the folder"
+            )
         base.execute("pragma journal_mode=wal")
+        base.execute(f"pragma user_version={_VERSION}")
         for table in tables:
             base.execute(table)
         ((found, *_),) = base.execute("pragma quick_check(1)")
