@@ -50,11 +50,17 @@ def test_scores_are_those_of_numpy(metric: Any, tmp_path: Path) -> None:
     assert database.blocks == (0, 1, 2)
     found = index.found(client, database.search(evaluator, index.query(client, query)))
     assert found.scores is not None
-    assert np.abs(found.scores[:20] - nearness(metric, rows, query)).max() < 0.01
-    empty = nearness(metric, np.zeros((1, 5)) + 1, query) if metric == "euclidean" else None
+    assert found.scores.shape == (20,)
+    assert np.abs(found.scores - nearness(metric, rows, query)).max() < 0.01
+    index.add(client, tmp_path, rows[:2])
+    index.keep(client, tmp_path, 1, range(8, 15))
+    more = index.found(client, database.search(evaluator, index.query(client, query))).scores
+    assert more is not None
+    assert more.shape == (32,)
+    assert np.abs(more[24:26] - found.scores[:2]).max() < 0.01
     least = {"cosine": -1.0, "dot": -36.0, "euclidean": 12.0}[metric]
-    assert empty is None or empty[0] < least
-    assert np.abs(found.scores[20:] - least).max() < 0.01
+    empty = [15, *range(20, 24), *range(26, 32)]
+    assert np.abs(more[empty] - least).max() < 0.01
 
 
 @pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
@@ -70,6 +76,18 @@ def test_nearest_rows_of_several_queries_are_those_of_numpy(metric: Any, tmp_pat
         scores = nearness(metric, rows, query)
         expected = np.argsort(scores if metric == "euclidean" else -scores)[:5]
         assert index.found(client, answers).nearest(5).tolist() == expected.tolist()
+
+
+def test_no_score_is_lost_of_a_table_of_other_rows_than_those_of_the_index(tmp_path: Path) -> None:
+    rows, query = drawn(np.random.default_rng(5))
+    index = cw.index(rows[:5], **SMALL)
+    client, evaluator = index.keygen()
+    index.add(client, tmp_path, rows[:7])
+    database = cw.Database(tmp_path)
+    found = index.found(client, database.search(evaluator, index.query(client, query)))
+    assert found.scores is not None
+    assert found.scores.shape == (8,)
+    assert np.abs(found.scores[:7] - nearness("cosine", rows[:7], query)).max() < 0.01
 
 
 def test_nearest_rows_are_told_of_all_scores_alone() -> None:
@@ -181,7 +199,7 @@ def test_a_table_in_a_file_is_read_block_by_block(tmp_path: Path) -> None:
     database = index.encrypt(client, tmp_path / "blocks")
     found = index.found(client, database.search(evaluator, index.query(client, query)))
     assert found.scores is not None
-    assert np.abs(found.scores[:20] - nearness("cosine", rows, query)).max() < 0.01
+    assert np.abs(found.scores - nearness("cosine", rows, query)).max() < 0.01
 
 
 def test_wrong_use_is_named(tmp_path: Path) -> None:

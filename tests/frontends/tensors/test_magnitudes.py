@@ -99,6 +99,8 @@ def test_a_precision_may_be_more_than_any_scale_has() -> None:
         cw.compile(lambda x: x**2, cw.Spec((1,), bound=1e7), precision=0)
     with pytest.raises(InvalidParametersError, match="relative="):
         cw.compile(lambda x: x * x, cw.Spec((1,), bound=1e15), precision=20)
+    with pytest.raises(InvalidParametersError, match=r"longer scale.* relative="):
+        cw.compile(lambda x: x.var(), cw.Spec((1000,), low=0, high=100))
     with pytest.raises(InvalidParametersError, match="bits of them are right"):
         cw.compile(lambda x: 2 * x, cw.Spec((1,), bound=1e-12))
     with pytest.raises(InvalidArgumentError, match="relative"):

@@ -43,8 +43,10 @@ class Found:
     """What a search found, in the clear.
 
     Args:
-        scores: The nearness of every row of every block, the least there can be of those that are
-            empty or removed; None with a threshold.
+        scores: The nearness of each row, `scores[row]`: cosines, dot products, or distances, not
+            their squares. Rows that were removed have the least there can be: -1, minus the square
+            of the radius, or twice the radius; so have the places behind the rows of a block, where
+            there are more or other blocks than those of the index's table. None with a threshold.
         count: How many rows are nearer than the threshold; None without one.
         rows: Their numbers; None without a threshold, or where they are only counted.
         payloads: Their payloads, a row each; None where there are none.
@@ -61,10 +63,10 @@ class Found:
         """The numbers of the rows that are nearest, the nearest first, of all scores.
 
         Args:
-            count: How many: a table of fewer rows gives places that are empty last.
+            count: How many; rows that were removed come last.
 
         Raises:
-            InvalidArgumentError: The index has a threshold, or there are not as many places.
+            InvalidArgumentError: The index has a threshold, or there are not as many scores.
 
         Example:
             >>> Found(scores=np.array([0.1, 0.9, 0.5])).nearest(2).tolist()
@@ -82,7 +84,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
-    """A plan of searching a table; made by `index`.
+    """A plan of searching a table; made by `cloakwork.index`.
+
+    The owner makes keys, encrypts the table and queries, and reads answers by it. What searches is
+    the `Database` that `encrypt` makes, with the evaluator.
 
     Args:
         program: Searches one block of rows.
@@ -93,6 +98,23 @@ class Index:
         threshold: The nearness from which on rows are found; None where all scores are asked for.
         count_only: Whether rows are only counted.
         compaction: How payloads are added up in a small answer; None where each row has its place.
+
+    Example:
+        >>> import tempfile, numpy as np, cloakwork as cw
+        >>> index = cw.index(np.eye(4)[:3], log_n=10, insecure=True, rows_in_block=4)
+        >>> client, evaluator = index.keygen()
+        >>> folder = tempfile.mkdtemp()
+        >>> database = index.encrypt(client, folder)
+        >>> query = index.query(client, [0.6, 0.8, 0, 0])
+        >>> found = index.found(client, database.search(evaluator, query))
+        >>> found.scores.round(1) + 0.0, found.nearest(1)
+        (array([0.6, 0.8, 0. ]), array([1]))
+        >>> index.add(client, folder, [[0.6, 0.8, 0, 0]])
+        range(4, 5)
+        >>> index.keep(client, folder, 0, [0, 2])
+        >>> found = index.found(client, database.search(evaluator, query))
+        >>> found.scores.round(1) + 0.0
+        array([ 0.6, -1. ,  0. , -1. ,  1. , -1. , -1. , -1. ])
     """
 
     program: Program
@@ -212,7 +234,7 @@ class Index:
         if self.compaction is not None:
             return self._told_apart(parts, [each.added for each in given], self.compaction)
         if self.threshold is None:
-            products = np.concatenate([np.ravel(part) for part in parts])
+            products = self._of_rows(np.concatenate([np.ravel(part) for part in parts]))
             return Found(scores=self.nearness.of_products(products), metric=self.nearness.metric)
         if self.count_only:
             return Found(count=float(np.sum([np.ravel(part) for part in parts])))
@@ -224,6 +246,20 @@ class Index:
         weighted = np.concatenate([part[1].T for part in parts])[rows]
         payloads = weighted / matches[rows, None]
         return Found(count=float(len(rows)), rows=rows, payloads=payloads)
+
+    def _of_rows(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Products of the table's rows, without the empty places behind them.
+
+        All where others were added, or an answer is not that of each block: what lies there then,
+        only whoever added it knows.
+        """
+        rows, size = len(self.vectors), self.rows_in_block
+        if len(products) != -(-rows // size) * size:
+            return products
+        results = self.program.estimated_results
+        assert results is not None, "an index is a program over reals"
+        is_empty = products[rows:] < -1.0 + 2.0 ** -results[0].precision
+        return products[:rows] if is_empty.all() else products
 
     def _told_apart(
         self, parts: Sequence[Any], added: Sequence[int], compaction: Compaction

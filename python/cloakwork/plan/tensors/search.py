@@ -172,7 +172,8 @@ def _require_scale(task: Task, largest: float) -> None:
             f"by the bounds of the inputs numbers on the way may be as large as {largest:.3g}"
             f"{_where(task, largest)}, which takes a longer scale than the longest, of "
             f"{SCALE_BITS[-1]} bits; say by cloakwork.within(x, low, high) how large they are, "
-            f"give inputs tighter bounds{_or_samples(task)}, or ask for less precision"
+            f"give inputs tighter bounds{_or_samples(task)}, or ask for less precision, or by "
+            "relative= for bits of the largest result in place of bits after the point"
         )
 
 
