@@ -6,9 +6,11 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.explain.bits import explain_gates
+from cloakwork.explain.quantities import duration
 from cloakwork.frontends.boolean.circuit import Circuit
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.cost.tfhe import measured_set
+from cloakwork.plan.cost.tfhe import measured_set, node_seconds
+from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.packing.bits import BitPacking
 from cloakwork.programs.port import Port
@@ -99,6 +101,23 @@ def test_what_runs_is_counted() -> None:
     lines = text.split("\n")
     bars = lines[lines.index("  bootstraps per level") + 1 :]
     assert [bar.split() for bar in bars] == [["1", "#" * 40, "4"], ["2", "#" * 10, "1"]]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_cpu_time_is_that_of_all_bootstraps(threads: int) -> None:
+    # A chain, on which a second thread has nothing to do.
+    gates = GateBuilder("row", (Port("a", "bits", 9),))
+    last = 0
+    for each in range(1, 9):
+        last = gates.append(GateKind.AND if each % 2 else GateKind.OR, last, each)
+    gates.output(Port("y", "bits", 1), [last])
+    program = program_of(gates.finish(), "space4", threads)
+    found = cw.estimate(program, runs=3)
+    costs = measured_set("space4", 64)
+    assert isinstance(program.body, BootstrapProgram)
+    assert found.seconds == pytest.approx(3 * sum(node_seconds(program.body, costs)))
+    shown = facts(cw.explain(program))["time"]
+    assert shown.startswith(f"{duration(found.seconds / 3)} on 1 thread,")
 
 
 def test_what_was_measured_is_told() -> None:

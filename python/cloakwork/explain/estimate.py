@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork._native import Parameters, ntt_seconds, threads
+from cloakwork._native import Parameters, ntt_seconds
 from cloakwork.base.arguments import integer
 from cloakwork.explain.modelled import run_seconds, seconds_of_limit
 from cloakwork.explain.quantities import counted, duration, size
@@ -254,7 +254,6 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
     if not isinstance(scheme, Tfhe):
         return Estimate(operations, 0.0, 0, 0, 0, 0, program.log2_failure)
     each, taken = scheme.parameters.lwe_bytes, _taken(program)
-    at_once = max(1, threads())
     costs = measured_set(scheme.parameters.name, scheme.failure_bits)
     leaving = 0.0
     if numbers := numbers_leaving(program):
@@ -265,7 +264,7 @@ def _of_bits(program: Program, body: BootstrapProgram) -> Estimate:
         leaving = numbers * _TRANSFORMS_OF_A_NUMBER * ntt_seconds(ring, _REPETITIONS)
     return Estimate(
         operations,
-        at_once * data_flow_seconds(body, costs, at_once) + leaving,
+        data_flow_seconds(body, costs, 1) + leaving,
         program.key_bytes,
         sum(port.bits * each for own, port in enumerate(body.inputs) if own not in taken),
         len(body.output_signals) * each,
