@@ -265,3 +265,16 @@ def test_a_network_in_a_file_by_itself_is_a_source(command: Cloakwork) -> None:
     assert "there is no file no.onnx" in command.refusal(
         "compile", "no.onnx", "--sample", "x.npy", "-o", "other.cw"
     )
+
+
+def test_how_long_a_synthesis_may_take_is_said(
+    command: Cloakwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = command.folder / "clash"
+    slow.write_text("#!/bin/sh\nsleep 600\n")
+    slow.chmod(0o755)
+    monkeypatch.setenv("CLASH", str(slow))
+    (command.folder / "Slow.hs").write_text("module Slow where\nf = id\n")
+    asked = ("compile", "--haskell", "Slow.hs:f", "--timeout", "0.5", "-o", "slow.cw")
+    told = command.refusal(*asked)
+    assert "Clash took more than 0.5 s for f; give it more by --timeout, or look" in told

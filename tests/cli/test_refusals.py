@@ -115,6 +115,8 @@ COMPILE = (
     ("score.py:distance", "expected bits= for the results"),
     ("net.py:net", "expected --sample"),
     ("--bristol adder.txt --bits 3", "leave --bits out"),
+    ("--bristol adder.txt --timeout 3", "leave --timeout out"),
+    ("--haskell F.hs:f --timeout 3 --bits 3", "expected --timeout, --threads, --failure-bits"),
     ("--bristol score.py", "score.py"),
 )
 # Processes take a second each, and those that load torch several.

@@ -24,6 +24,7 @@ _INSECURE = click.option(
 _WORDS = {
     "read it with insecure=True": "give --insecure",
     "as authority": "by --ca",
+    "by timeout=": "by --timeout",
     "ask for the list": "cloakwork interface --server URL lists what there is",
 }
 _PASSPHRASE_FD = click.option(
@@ -112,6 +113,7 @@ def _shape(text: str) -> tuple[int, ...]:
 @click.option("--precision", type=int, help="Bits after the binary point of real results.")
 @click.option("--key-budget", type=int, help="Bytes for all evaluation keys.")
 @click.option("--threads", type=int, help="Threads that a circuit over bits is to run on.")
+@click.option("--timeout", type=float, hidden=True)  # The help fits a screen.
 @click.option(
     "--failure-bits",
     type=int,

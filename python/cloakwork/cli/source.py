@@ -31,10 +31,14 @@ _WHOLE_FILES: dict[str, Callable[[str], Circuit]] = {
     "bristol": boolean.from_bristol,
 }
 _NAMED_IN_FILES: dict[str, Callable[[str, str], Circuit]] = {
-    "haskell": boolean.from_haskell,
-    "verilog": boolean.from_verilog,
     "yosys-json": boolean.from_yosys_json,
 }
+# Those of which other programs make gates, which takes time.
+_SYNTHESIZED: dict[str, Callable[..., Circuit]] = {
+    "haskell": boolean.from_haskell,
+    "verilog": boolean.from_verilog,
+}
+_OF_CIRCUITS = ("threads", "failure_bits", "insecure")
 # Where lines are not the user's.
 _PACKAGES = (
     Path(cloakwork.__file__).parent,
@@ -55,6 +59,7 @@ class Options:
         precision: Bits after the binary point of results.
         key_budget: Bytes for all evaluation keys.
         threads: Threads that a circuit over bits is to run on.
+        timeout: Seconds that Clash or Yosys may take.
         failure_bits: A bootstrap of a circuit over bits, and a bound on noise of a function of
             integers, fails with a probability of at most 2^-failure_bits.
         public_inputs: Whether a public key may encrypt inputs; those over bits it always may.
@@ -71,6 +76,7 @@ class Options:
     precision: int | None = None
     key_budget: int | None = None
     threads: int | None = None
+    timeout: float | None = None
     failure_bits: int | None = None
     public_inputs: bool = False
     wrapping: bool = False
@@ -119,6 +125,8 @@ def program_of_source(source: str, language: str, options: Options) -> Program:
         raise InvalidArgumentError(
             f"cannot {_ACTION} {source}: expected a file and a name in it, such as score.py:program"
         )
+    if language in _SYNTHESIZED:
+        return _synthesized(_SYNTHESIZED[language], path, name, options)
     if language in _NAMED_IN_FILES:
         return _circuit(_NAMED_IN_FILES[language](path, name), source, options)
     found = getattr(_module(Path(path)), name, None)
@@ -136,8 +144,13 @@ def program_of_source(source: str, language: str, options: Options) -> Program:
 
 
 def _circuit(circuit: Circuit, source: str, options: Options) -> Program:
-    asked = options.taken(source, "a circuit of bits", "threads", "failure_bits", "insecure")
-    return circuit.compile(**asked)
+    return circuit.compile(**options.taken(source, "a circuit of bits", *_OF_CIRCUITS))
+
+
+def _synthesized(read: Callable[..., Circuit], path: str, name: str, options: Options) -> Program:
+    asked = options.taken(f"{path}:{name}", "Haskell and Verilog", "timeout", *_OF_CIRCUITS)
+    limits = {option: asked.pop(option) for option in ("timeout",) if option in asked}
+    return read(path, name, **limits).compile(**asked)
 
 
 def _module(path: Path) -> ModuleType:
