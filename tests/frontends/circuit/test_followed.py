@@ -216,5 +216,15 @@ def test_functions_without_source_are_run_as_they_are() -> None:
     made = eval("lambda x: max(x, 3)")
     assert cw.circuit(x=cw.scalar(bounds=(0, 9)))(made)(1) == 3
     asking = eval("lambda x: 1 if x > 3 else 0")
-    with pytest.raises(EncryptedConditionError, match="as a condition"):
+    with pytest.raises(EncryptedConditionError, match=r"source of <lambda>, .* was not found"):
         cw.circuit(x=cw.scalar(bounds=(0, 9)))(asking)(1)
+
+
+def test_a_missing_source_is_no_cause_of_what_others_ask() -> None:
+    def asks(x: Any) -> int:
+        return 1 if x > 3 else 0
+
+    made = eval("lambda x: asks(x)", {"asks": asks})
+    with pytest.raises(EncryptedConditionError, match="as a condition") as refused:
+        cw.circuit(x=cw.scalar(bounds=(0, 9)))(made)(1)
+    assert "was not found" not in str(refused.value)

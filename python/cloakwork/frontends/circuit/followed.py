@@ -13,7 +13,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import ordering
 from cloakwork.frontends.circuit.branches import BRANCHES, explaining_names
 from cloakwork.frontends.circuit.conditions import CONDITIONS
-from cloakwork.frontends.circuit.refusals import at_line, refuse_number
+from cloakwork.frontends.circuit.refusals import at_line, refuse_number, telling_of_no_source
 from cloakwork.frontends.circuit.selection import python_type
 from cloakwork.frontends.circuit.source_of_functions import rewritten_code
 from cloakwork.frontends.circuit.symbols import Symbol, clear_integer, is_encrypted
@@ -37,11 +37,12 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
         return function
     names = function.__code__.co_freevars
     cells = dict(zip(names, function.__closure__ or (), strict=True))
-    rewritten = cache(lambda: rewritten_code(function) or function.__code__)
+    rewritten = cache(lambda: rewritten_code(function))
 
     @wraps(function)
     def run(*arguments: Any, **named: Any) -> Any:
-        code = rewritten()
+        found = rewritten()
+        code = found or function.__code__
         own = {**vars(builtins), **_FUNCTIONS, **CONDITIONS, **BRANCHES}
         # What the module has by now, and not when the function was made.
         made = FunctionType(
@@ -52,7 +53,7 @@ def with_conditions(function: Callable[..., Any]) -> Callable[..., Any]:
             tuple(cells[name] for name in code.co_freevars),
         )
         made.__kwdefaults__ = function.__kwdefaults__
-        with explaining_names():
+        with explaining_names(), telling_of_no_source(None if found else code):
             return made(*arguments, **named)
 
     return run

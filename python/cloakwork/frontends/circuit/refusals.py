@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CodeType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,6 +15,19 @@ from cloakwork.base.source_line import users_line
 from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, NotIntegerError
 
 _SELECT = "write cw.select(bit, x, y) to choose between two values by an encrypted bit"
+
+# The code of the function that runs, where its source was not found.
+_unread: ContextVar[CodeType | None] = ContextVar("_unread", default=None)
+
+
+@contextmanager
+def telling_of_no_source(code: CodeType | None) -> Iterator[None]:
+    """Say of refused conditions of a function that its source was not found; None of others."""
+    token = _unread.set(code)
+    try:
+        yield
+    finally:
+        _unread.reset(token)
 
 
 def at_line() -> str:
@@ -62,7 +78,24 @@ for_membership = refuses("with in", "write numpy.isin(x, items), or numpy.any(it
 divided = refuses("in a division that has no integers as results", "write x // y")
 rounded = refuses("as a number of another kind", "it is an integer, and exact")
 formatted = refuses("in text with a format", "format what is decrypted")
-as_condition = refuses("as a condition")
+
+
+def as_condition(*_: object) -> NoReturn:
+    """Refuse an encrypted value as a condition, with the cause where the source was not found.
+
+    Raises:
+        EncryptedConditionError: Always.
+    """
+    code = _unread.get()
+    instead = _SELECT
+    if code is not None and users_line().rpartition(":")[0] == code.co_filename:
+        instead = (
+            f"the source of {code.co_name}, by which both sides of a condition are computed, was "
+            f"not found, as of a function that exec makes: define it in a file, or {_SELECT}"
+        )
+    refuses("as a condition", instead)()
+
+
 comparisons_as_condition = refuses(
     "in comparisons of vectors as a condition", "write numpy.all(v == w) or numpy.any(v == w)"
 )
