@@ -430,8 +430,14 @@ def from_haskell(
 
     - `Unsigned n`, `Signed n` and `Index n` are numbers; `Bool` and `Bit` are 0 or 1.
     - `Vec n (BitVector 8)` is n bytes.
-    - `BitVector n` is bits, bit 0 first; other types with `BitPack` are bits as it packs them.
+    - `BitVector n` is bits, bit 0 first.
+    - `UFixed i f` and `SFixed i f` are numbers with f bits after the point.
+    - A record, or another type with one constructor, is one port for each component.
+    - A type with several, as `Maybe` and `Either`, is the number of the constructor, and then the
+      components of all; with an instance of `BitPack` of its own it is bits as that packs them.
     - `Vec n` of others is a vector, `Vec m (Vec n a)` one of m rows after another.
+
+    The guide, "Programs over bits", has the table of all types and the names of their ports.
 
     Takes Clash, as `clash` on PATH or named by the environment variable `CLASH`, the package
     `tree-sitter-haskell` of the extra `boolean`, and Yosys as `from_verilog` does. What Haskell
