@@ -7,7 +7,11 @@ import pytest
 
 from cloakwork.plan.networks.calibration import bounded, calibrate
 from cloakwork.plan.networks.errors.fitted import largest_difference
-from cloakwork.plan.networks.errors.likely import likely_difference
+from cloakwork.plan.networks.errors.likely import (
+    likely_difference,
+    likely_differences,
+    seen_differences,
+)
 from cloakwork.plan.networks.fit import fit
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.layer_values import results
@@ -227,3 +231,21 @@ def test_errors_beyond_every_number_are_infinite() -> None:
     rows = np.array([[-1.0, -1.0], [1.0, 1.0]])
     fitted = fit(bounded(graph, [1.0]), calibrate(graph, [rows]), PRECISION)
     assert likely_difference(graph, fitted, rows) == np.inf
+
+
+def test_errors_that_are_followed_beyond_results_are_those_seen() -> None:
+    """A layer multiplies errors by ten or so, and a tanh makes numbers up to 1 of any."""
+    rng = np.random.default_rng(0)
+    nodes = [g.node("x", g.InputLayer((8,), bound=1.0), (), [])]
+    for _ in range(8):
+        dense = g.LinearLayer(rng.normal(size=(8, 8)), np.zeros(8))
+        for layer in (dense, g.Activation("tanh")):
+            nodes.append(g.node("layer", layer, (len(nodes) - 1,), nodes))
+    nodes.append(g.node("y", g.OutputLayer(), (len(nodes) - 1,), nodes))
+    graph, rows = g.build(nodes), rng.uniform(-1, 1, (64, 8))
+    fitted = fit(graph, calibrate(graph, [rows]), precision=8)
+    seen = seen_differences(graph, fitted, rows)
+    followed = likely_differences(graph, fitted, rows, seen, {}, {})["y"][0]
+    assert followed > 1.5 > np.abs(results(graph, rows)).max()
+    assert likely_difference(graph, fitted, rows) == 4 * seen.max()
+    assert likely_difference(graph, fitted, rows, {"x": 0.01}) >= 2 * followed

@@ -44,6 +44,8 @@ from cloakwork.programs.ir.layer_values import by_parts, layer_value, results, v
 _EXCESS = 2.0**-20
 # How much more errors may grow along other inputs.
 _UNSEEN = 2.0
+# And how much more where they are known by what is seen alone, of so many results at least.
+_UNFOLLOWED, _ENOUGH_SEEN = 4.0, 1 << 8
 # Slopes are those between two points that are no nearer than this part of the numbers.
 _NEAREST = 1e-6
 # Where within its bounds a function is looked at.
@@ -58,6 +60,9 @@ def likely_difference(
     deviations: Mapping[str, float] = MappingProxyType({}),
 ) -> float:
     """The largest difference of any result to expect, for inputs such as the given ones.
+
+    Errors are followed as if they were small. Where they are said to be larger than results are,
+    they are not, and what is seen of many results tells more.
 
     Args:
         graph: The network.
@@ -80,9 +85,15 @@ def likely_difference(
         >>> round(float(found / np.sqrt(64)), 1)
         10.8
     """
-    seen = seen_differences(graph, fitted, rows)
+    exact = results(graph, rows)
+    seen = np.asarray(np.abs(results(fitted.graph, rows) - exact))
     found = likely_differences(graph, fitted, rows, seen, of_inputs, deviations)
-    return _UNSEEN * max(each for each, _ in found.values())
+    expected = max(each for each, _ in found.values())
+    # What inputs are off by is not seen.
+    tells = seen.size >= _ENOUGH_SEEN and not any(of_inputs.values())
+    if tells and not expected <= np.abs(exact).max(initial=1.0):
+        return _UNFOLLOWED * float(seen.max())
+    return _UNSEEN * expected
 
 
 def seen_differences(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
