@@ -130,3 +130,33 @@ def test_ranges_of_all_samples_stay() -> None:
     assert (found.lows[0], found.highs[0]) == (seen.lows[0], seen.highs[0])
     # Powers are of halved scores.
     assert found.highs.max() < seen.highs.max()
+
+
+@pytest.mark.parametrize(("terms", "is_raised"), [(16, False), (64, True), (128, True)])
+def test_quotients_of_many_terms_are_raised(terms: int, is_raised: bool) -> None:
+    """Sums of their squares and the reciprocals of these are of one size then."""
+    nodes = [g.node("x", g.InputLayer((terms,)), (), [])]
+    total = g.LinearLayer(np.ones((terms, terms)), np.zeros(terms))
+    softmax_layers: list[tuple[g.Operation, tuple[int, ...]]] = [
+        (g.Activation("exp", unit=1.0), (0,)),
+        (total, (1,)),
+        (g.Activation("reciprocal"), (2,)),
+        (g.Multiply(), (1, 3)),
+        (g.OutputLayer(), (4,)),
+    ]
+    for layer, operands in softmax_layers:
+        nodes.append(g.node("softmax", layer, operands, nodes))
+    graph = g.build(nodes)
+    # Rows of which one number is far above the others, and of which all are alike.
+    rows = np.zeros((2, terms))
+    rows[0, 0] = 14.0
+    narrower = narrowed(graph, rows)
+    layers = [each.operation for each in narrower.nodes]
+    squares = [
+        each for each in layers if isinstance(each, g.PolynomialLayer) and each.basis == "monomial"
+    ]
+    assert squares
+    assert all((each.high > 1.0) == is_raised for each in squares)
+    [last] = [each for each in layers if isinstance(each, g.Activation) and each.unit != 1 / terms]
+    assert (last.unit < 1.0) == is_raised
+    np.testing.assert_allclose(evaluate(narrower, rows), evaluate(graph, rows), atol=1e-12)

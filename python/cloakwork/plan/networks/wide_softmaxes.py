@@ -41,6 +41,8 @@ _MOST_HALVINGS = 6
 # The largest scores beside the mean of those of the least sum, whether they are halved or not:
 # powers take as many bits more than the least sum.
 _LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
+# Quotients of so many terms or more are raised, which takes a level.
+_MANY_TERMS = 64
 # Sums of inputs that errors bring beyond the margin are divided by as well.
 _SLACK = 1.1
 
@@ -223,9 +225,9 @@ def _divisions(
         # Sums of n squares of numbers whose sum is known; and so of powers.
         power = 2**each.squarings
         least = least_part(high / low, each.levels) ** power / terms ** (power - 1) / _SLACK
-        # Numbers are rounded to the same digit, whatever their size: quotients are so large that
-        # the next sums and their reciprocals are of one size.
-        raised = 1.0 / math.sqrt(least)
+        # Numbers are rounded to the same digit, whatever their size: many quotients are so large
+        # that the next sums and their reciprocals are of one size.
+        raised = 1.0 / math.sqrt(least) if terms >= _MANY_TERMS else 1.0
         largest = raised ** (1.0 / power)
         reciprocal = normaliser(low, high, each.levels, largest)
         made.append(_Division(reciprocal, each.squarings, largest))
