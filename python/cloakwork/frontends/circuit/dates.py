@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import datetime
-import operator
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit import refusals
+from cloakwork.frontends.circuit.compared_values import Compare, ComparedValue
 from cloakwork.frontends.circuit.symbols import Symbol, Vector
 from cloakwork.programs.packing.codings import DAY_BITS, MONTH_BITS, date_code
 
-_Compare = Callable[[Any, Any], Any]
 _MONTHS = 1 << MONTH_BITS
 # No leap year, and one.
 _YEARS = (2001, 2004)
 
 
-class EncryptedDays:
+class EncryptedDays(ComparedValue):
     """Stands for a difference of dates.
 
     Args:
@@ -32,26 +30,8 @@ class EncryptedDays:
     def __init__(self, days: Any) -> None:
         self.days = days
 
-    def _compared(self, other: Any, compare: _Compare) -> Any:
+    def compared(self, other: Any, compare: Compare) -> Any:
         return compare(self.days, _days_of(other))
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._compared(other, operator.ne)
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, EncryptedDate | datetime.date):
@@ -74,11 +54,8 @@ class EncryptedDays:
             return _computed(other.toordinal() - self.days)
         return EncryptedDays(_days_of(other) - self.days)
 
-    __bool__ = refusals.as_condition
-    __hash__ = refusals.as_key
 
-
-class EncryptedDate:
+class EncryptedDate(ComparedValue):
     """Stands for an encrypted date.
 
     Args:
@@ -134,29 +111,11 @@ class EncryptedDate:
             )
         return self._code
 
-    def _compared(self, other: Any, compare: _Compare) -> Any:
+    def compared(self, other: Any, compare: Compare) -> Any:
         one, two = self, _date_of(other)
         if one._code is None or two._code is None:
             return compare(one.toordinal(), two.toordinal())
         return compare(one._code, two._code)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._compared(other, operator.ne)
 
     def __add__(self, other: Any) -> EncryptedDate:
         return _computed(self.toordinal() + _days_of(other))
@@ -170,9 +129,6 @@ class EncryptedDate:
 
     def __rsub__(self, other: Any) -> EncryptedDays:
         return EncryptedDays(_date_of(other).toordinal() - self.toordinal())
-
-    __bool__ = refusals.as_condition
-    __hash__ = refusals.as_key
 
 
 def encrypted_date(code: Symbol, bounds: tuple[int, int]) -> EncryptedDate:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import IndexOutOfRangeError, InvalidArgumentError
 from cloakwork.frontends.circuit import refusals
+from cloakwork.frontends.circuit.compared_values import Compare, ComparedValue
 from cloakwork.frontends.circuit.ordering import all_hold, any_holds
 from cloakwork.frontends.circuit.symbols import Symbol, clear_integer
 
-_Compare = Callable[[Any, Any], Any]
 _CODE_BITS = 8
 _OF_LENGTH = "how long it is, is encrypted"
 
 
-class EncryptedText:
+class EncryptedText(ComparedValue):
     """Stands for an encrypted text: the codes of its characters, and zeros beyond its end.
 
     Args:
@@ -38,28 +37,10 @@ class EncryptedText:
             )
         return tuple(map(ord, value))
 
-    def _compared(self, other: Any, compare: _Compare) -> Any:
+    def compared(self, other: Any, compare: Compare) -> Any:
         others = self._codes_of(other)
         length = max(len(self.codes), len(others))
         return compare(_number(self.codes, length), _number(others, length))
-
-    def __eq__(self, other: Any) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._compared(other, operator.ne)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(other, operator.ge)
 
     def startswith(self, prefix: Any) -> Any:
         """Whether a text, encrypted or clear, is at its start."""
@@ -86,11 +67,9 @@ class EncryptedText:
     __iter__ = refusals.refuses("in a loop", f"{_OF_LENGTH}; write name[0], name[1] and so on")
     __len__ = refusals.refuses("for its length", f"{_OF_LENGTH}; count what is not empty")
     __contains__ = refusals.for_membership
-    __bool__ = refusals.as_condition
-    __hash__ = refusals.as_key
 
 
-class EncryptedBytes:
+class EncryptedBytes(ComparedValue):
     """Stands for encrypted bytes, as many as are declared.
 
     Args:
@@ -119,19 +98,7 @@ class EncryptedBytes:
         found = self == other
         return ~found if isinstance(found, Symbol) else not found
 
-    def __lt__(self, other: Any) -> Any:
-        return self._ordered(other, operator.lt)
-
-    def __le__(self, other: Any) -> Any:
-        return self._ordered(other, operator.le)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._ordered(other, operator.gt)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._ordered(other, operator.ge)
-
-    def _ordered(self, other: Any, compare: _Compare) -> Any:
+    def compared(self, other: Any, compare: Compare) -> Any:
         """By what both have, and then by their lengths."""
         others = self._codes_of(other)
         length = min(len(self), len(others))
@@ -168,7 +135,6 @@ class EncryptedBytes:
         return len(self.codes)
 
     __contains__ = refusals.for_membership
-    __bool__ = refusals.as_condition
     __hash__ = refusals.as_key
 
 
