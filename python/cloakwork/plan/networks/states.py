@@ -9,6 +9,7 @@ from cloakwork.plan.networks.errors.likely import likely_differences, seen_diffe
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.plan.networks.lower import NetworkPlan
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.ir.layer_values import results
 from cloakwork.programs.slots import Builder, DropLevel, Output, SlotProgram
 from cloakwork.runtime.state import Kept
 
@@ -88,7 +89,7 @@ class StateErrors:
         noise *= _WRITTEN_AND_ADDED
         added = _with_what_is_added(graph, kept)
         made = replace(fitted, graph=_with_what_is_added(fitted.graph, kept))
-        seen = seen_differences(added, made, rows)
+        seen = seen_differences(made, rows, results(added, rows))
         found = cls({}, {})
         for _ in kept:
             before = found

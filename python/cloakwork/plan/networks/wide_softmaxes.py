@@ -237,7 +237,7 @@ def _divisions(
 
 
 def _square(largest: float) -> g.PolynomialLayer:
-    """The square of quotients, which need no scaling."""
+    """The square of quotients up to a number."""
     return g.PolynomialLayer((0.0, 0.0, 1.0), "monomial", -largest, largest)
 
 

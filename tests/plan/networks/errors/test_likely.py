@@ -244,7 +244,7 @@ def test_errors_that_are_followed_beyond_results_are_those_seen() -> None:
     nodes.append(g.node("y", g.OutputLayer(), (len(nodes) - 1,), nodes))
     graph, rows = g.build(nodes), rng.uniform(-1, 1, (64, 8))
     fitted = fit(graph, calibrate(graph, [rows]), precision=8)
-    seen = seen_differences(graph, fitted, rows)
+    seen = seen_differences(fitted, rows, results(graph, rows))
     followed = likely_differences(graph, fitted, rows, seen, {}, {})["y"][0]
     assert followed > 1.5 > np.abs(results(graph, rows)).max()
     assert likely_difference(graph, fitted, rows) == 4 * seen.max()

@@ -86,7 +86,7 @@ def likely_difference(
         10.8
     """
     exact = results(graph, rows)
-    seen = np.asarray(np.abs(results(fitted.graph, rows) - exact))
+    seen = seen_differences(fitted, rows, exact)
     found = likely_differences(graph, fitted, rows, seen, of_inputs, deviations)
     expected = max(each for each, _ in found.values())
     # What inputs are off by is not seen.
@@ -96,9 +96,9 @@ def likely_difference(
     return _UNSEEN * expected
 
 
-def seen_differences(graph: g.Graph, fitted: Fitted, rows: g.Array) -> g.Array:
-    """How far results of the network of polynomials are off on inputs."""
-    return np.asarray(np.abs(results(fitted.graph, rows) - results(graph, rows)))
+def seen_differences(fitted: Fitted, rows: g.Array, exact: g.Array) -> g.Array:
+    """How far results of the network of polynomials are off from the exact ones of inputs."""
+    return np.asarray(np.abs(results(fitted.graph, rows) - exact))
 
 
 def likely_differences(
