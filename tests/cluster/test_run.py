@@ -226,7 +226,7 @@ def test_no_key_of_the_client_is_in_a_file_or_a_message(
         return await write(self, message, *args, **named)
 
     monkeypatch.setattr(TCP, "write", noted)
-    monkeypatch.setattr(placing.Placed, "remove_kept", lambda self: None)
+    monkeypatch.setattr(placing.ReadyJob, "remove_kept", lambda self: None)
     client, evaluator = family.keys()
     evaluator.run(family.encrypted(), on=cw.cluster.Dask(cluster, tmp_path))
     secret = secret_bytes(client)

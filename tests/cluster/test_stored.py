@@ -16,7 +16,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.cluster import placing
 from cloakwork.cluster.evaluator_files import kept_in
-from cloakwork.cluster.placing import Placed
+from cloakwork.cluster.placing import ReadyJob
 from cloakwork.errors import (
     ClusterFolderError,
     FileMissingError,
@@ -152,7 +152,7 @@ def test_a_damaged_file_of_inputs_is_made_again(
     _, client, evaluator = product()
     sent = client.encrypt(A, B)
     with monkeypatch.context() as interrupted:
-        interrupted.setattr(Placed, "remove_kept", lambda self: None)
+        interrupted.setattr(ReadyJob, "remove_kept", lambda self: None)
         made = evaluator.run(sent, on=cw.cluster.Files(tmp_path)).to_bytes()
     (damaged,) = tmp_path.glob(f"*/{name}")
     damaged.write_bytes(damaged.read_bytes()[:-30])

@@ -30,7 +30,7 @@ from cloakwork.service.server.jobs import Jobs
 from cloakwork.service.server.predicted import Prediction
 from cloakwork.service.server.settings import Settings
 from cloakwork.service.server.worker import Worker
-from cloakwork.service.server.worker_answers import Answers, WorkerResults
+from cloakwork.service.server.worker_answers import RunAnswers, WorkerResults
 from tests.service.in_thread import pace_workers, served
 from tests.service.paced_worker import STEPS
 from tests.service.serving import put
@@ -254,7 +254,7 @@ def test_answers_come_in_the_order_of_runs(
         return written(results)
 
     monkeypatch.setattr(WorkerResults, "written", slowly)
-    with Answers() as answers:
+    with RunAnswers() as answers:
         answers.give(WorkerResults(sent, f"{tmp_path}/first", 1), 5)
         # The next run is at work meanwhile.
         assert capsys.readouterr().out == ""
@@ -272,7 +272,7 @@ def test_a_worker_that_cannot_answer_ends(tmp_path: Path, monkeypatch: pytest.Mo
     client, _ = cw.compile(lambda x: x @ x, (16,), **SMALL).keygen()
     ended = queue.Queue[int]()
     monkeypatch.setattr("os._exit", ended.put)
-    with Answers() as answers:
+    with RunAnswers() as answers:
         answers.give(WorkerResults(client.encrypt(np.ones(16)), f"{tmp_path}/none/results", 1), 5)
         # Nobody asks for anything else.
         assert ended.get(timeout=60) == 1

@@ -16,7 +16,7 @@ from cloakwork.cluster.checks import Workers, named_losses
 from cloakwork.cluster.cut import Cut
 from cloakwork.cluster.job import Order
 from cloakwork.cluster.moved import Receipt, fill
-from cloakwork.cluster.placing import Placed
+from cloakwork.cluster.placing import ReadyJob
 from cloakwork.cluster.scheduler import Scheduler
 from cloakwork.cluster.settings import ATTEMPTS
 from cloakwork.cluster.wire import plain_bytes
@@ -47,7 +47,7 @@ Key: TypeAlias = tuple[str | int, ...]
 def run_jobs(
     scheduler: Scheduler,
     workers: Workers,
-    placed: Sequence[Placed],
+    placed: Sequence[ReadyJob],
     title: str,
     cancel: threading.Event | None,
     profile: Profile,
@@ -89,7 +89,7 @@ def run_jobs(
     profile.seconds = perf_counter() - begun
 
 
-def _reader(placed: Placed, order: Any) -> Callable[[Any], Receipt]:
+def _reader(placed: ReadyJob, order: Any) -> Callable[[Any], Receipt]:
     """What reads the answer of a grain."""
 
     def read(value: Any) -> Receipt:
@@ -100,7 +100,7 @@ def _reader(placed: Placed, order: Any) -> Callable[[Any], Receipt]:
 
 
 def _submit(
-    scheduler: Scheduler, workers: Workers, placed: Sequence[Placed], graphs: Sequence[DaskGraph]
+    scheduler: Scheduler, workers: Workers, placed: Sequence[ReadyJob], graphs: Sequence[DaskGraph]
 ) -> None:
     """Let everything be done, every task being meant for the worker of its lane."""
     tasks: dict[Key, Any] = {}

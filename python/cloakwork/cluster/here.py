@@ -17,7 +17,7 @@ from cloakwork.cluster.cut import Grain
 from cloakwork.cluster.grains import Made, grain_found, grain_made
 from cloakwork.cluster.inputs import InputFiles
 from cloakwork.cluster.moved import Moved, Receipt, fill
-from cloakwork.cluster.placing import Placed
+from cloakwork.cluster.placing import ReadyJob
 from cloakwork.cluster.work import Work
 from cloakwork.errors import RunCancelledError
 from cloakwork.runtime.evaluator import Evaluator
@@ -26,7 +26,7 @@ from cloakwork.runtime.profile import Profile
 
 def run_jobs_here(
     evaluator: Evaluator,
-    placed: Sequence[Placed],
+    placed: Sequence[ReadyJob],
     most_bytes: int,
     kept_bytes: int,
     threads: int,

@@ -31,7 +31,7 @@ _GAIN = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class ReadyJob:
     """A job whose inputs are written, ready to run.
 
     Args:
@@ -85,7 +85,7 @@ def place(
     most_bytes: int | None,
     advice: Callable[[int], str],
     action: str,
-) -> Placed:
+) -> ReadyJob:
     """Cut a job, or take the cut of the last attempt at it.
 
     Args:
@@ -113,7 +113,7 @@ def place(
     job = replace(job, inner_parts=parts)
     work = form.work
     orders = [order(job, grain, work.bytes_of(grain.gives)) for grain in made.grains]
-    placed = Placed(job, form, made, orders, first)
+    placed = ReadyJob(job, form, made, orders, first)
     placed.remove_damaged()
     if placed.missing():
         kept = sum(work.bytes_of(each.grain.gives) for each in orders if each.keeps)

@@ -19,7 +19,7 @@ from cloakwork.base.record import Record, digest_of
 from cloakwork.cluster.evaluator_files import file_name, own_folder, require_all_keys
 from cloakwork.cluster.here import run_jobs_here
 from cloakwork.cluster.job import Job, job_digest, own_version
-from cloakwork.cluster.placing import Placed, place
+from cloakwork.cluster.placing import ReadyJob, place
 from cloakwork.errors import ClusterFolderError, MalformedBytesError
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import Evaluator
@@ -79,7 +79,7 @@ class Ran:
     """
 
     asked: Asked
-    placed: Sequence[Placed]
+    placed: Sequence[ReadyJob]
     root: Folder
 
     def results(self, *, stay: bool) -> Encrypted:
@@ -232,7 +232,7 @@ def placed_jobs(
         digests.append(job_digest(program.fingerprint, keys, parts))
     root = asked.jobs
     root = root.within(digests[0] if len(digests) == 1 else digest_of({"jobs": digests})[:32])
-    placed: list[Placed] = []
+    placed: list[ReadyJob] = []
     for run, digest in enumerate(digests):
         files = root if len(digests) == 1 else root.within(digest)
         sources = tuple(

@@ -18,7 +18,7 @@ _LOOKAHEAD = 4
 _LONGEST_WAIT = 0.2
 
 
-class Work(Protocol[T]):
+class ScheduledWork(Protocol[T]):
     """What there is to do for each task of a schedule."""
 
     def require_wanted(self) -> None:
@@ -31,7 +31,7 @@ class Work(Protocol[T]):
         """Take what was made; called by one thread at a time."""
 
 
-def work_on_threads(work: Work[T], plan: Schedule, threads: int) -> None:
+def work_on_threads(work: ScheduledWork[T], plan: Schedule, threads: int) -> None:
     """Do all tasks, those that do not wait for each other at the same time, first ones first.
 
     An interrupt from the keyboard or a failure stops all threads after the tasks under way; what a
@@ -55,7 +55,7 @@ def work_on_threads(work: Work[T], plan: Schedule, threads: int) -> None:
 class _Crew(Generic[T]):
     """What the threads share."""
 
-    def __init__(self, work: Work[T], plan: Schedule, threads: int) -> None:
+    def __init__(self, work: ScheduledWork[T], plan: Schedule, threads: int) -> None:
         self._work = work
         self._tasks = ReadyTasks(plan, lookahead=_LOOKAHEAD * threads)
         # Whoever holds this looks at or changes the queue and what was taken in.

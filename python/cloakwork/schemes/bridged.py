@@ -34,7 +34,7 @@ from cloakwork.schemes.bgv import Bgv, ByPrime
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.encoded_cache import ciphertext_bytes
 from cloakwork.schemes.tfhe import Tfhe
-from cloakwork.schemes.tfhe_noise import Failure, failure_of, noise_of
+from cloakwork.schemes.tfhe_noise import FailureProbability, failure_of, noise_of
 
 _SWITCH = frozenset(("ring switching",))
 _BACK = KeyRequirements(returns=True).names()
@@ -386,7 +386,7 @@ class BridgedBits(_Bridged, Tfhe):
         super().__init__(bits.parameters.name, bits.failure_bits)
         self.plain_slots, self.plain_bits = slots, bits
 
-    def failure(self, body: BootstrapProgram) -> Failure:
+    def failure(self, body: BootstrapProgram) -> FailureProbability:
         """How likely a program goes wrong, with the noise of what leaves slots."""
         noise = noise_of(self.parameters.name, self.failure_bits)
         switched = ring_switching_variance(

@@ -36,7 +36,7 @@ from cloakwork.schemes.clear_bits import ClearBits, require_bootstraps
 from cloakwork.schemes.tfhe_noise import (
     FAILURE_BITS,
     LEAST_FAILURE_BITS,
-    Failure,
+    FailureProbability,
     failure_of,
     noise_of,
 )
@@ -79,7 +79,7 @@ class Tfhe(Scheme):
         """Bytes of an LWE ciphertext."""
         return self.parameters.lwe_bytes
 
-    def failure(self, body: BootstrapProgram) -> Failure:
+    def failure(self, body: BootstrapProgram) -> FailureProbability:
         """How likely a program goes wrong."""
         return failure_of(body, noise_of(self.parameters.name, self.failure_bits))
 

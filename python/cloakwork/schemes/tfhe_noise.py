@@ -151,7 +151,7 @@ def noise_of(name: str, failure_bits: int = FAILURE_BITS) -> BitNoise:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureProbability:
     """Probabilities that a program goes wrong, as log2.
 
     Args:
@@ -207,7 +207,7 @@ class Sources:
         return fresh * self._noise.fresh_variance + squares * self._noise.bootstrap_variance
 
 
-def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
+def failure_of(program: BootstrapProgram, noise: BitNoise) -> FailureProbability:
     """How likely a program goes wrong with a parameter set, whatever key encrypts its inputs.
 
     Example:
@@ -225,4 +225,4 @@ def failure_of(program: BootstrapProgram, noise: BitNoise) -> Failure:
         bootstrap_variance=noise.bootstrap_variance,
         switch_variance=noise.switch_variance,
     )
-    return Failure(worst, total)
+    return FailureProbability(worst, total)

@@ -13,7 +13,7 @@ from cloakwork.plan.boolean.emit import written_out
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.sum_tests import (
-    Condition,
+    BitTest,
     SignTest,
     ZeroTest,
     sign_test_of,
@@ -32,9 +32,9 @@ from tests.plan.boolean.test_xag import outputs_of
 from tests.thoroughness import part
 
 
-def deviation(item: Condition | ZeroTest, bits: list[int], message_bits: int) -> int:
+def deviation(item: BitTest | ZeroTest, bits: list[int], message_bits: int) -> int:
     """How far a condition is from being met, or what a bootstrap makes of a test's sum."""
-    if isinstance(item, Condition):
+    if isinstance(item, BitTest):
         first, *others = (bits[bit] for bit in item.bits)
         if others:
             return first + others[0] - 1 if item.wanted else first - others[0]
@@ -47,9 +47,9 @@ def deviation(item: Condition | ZeroTest, bits: list[int], message_bits: int) ->
     return 1 - (message == 0) + (message == 1 << (message_bits - 1))
 
 
-def sign(test: Condition | SignTest, bits: list[int]) -> int:
+def sign(test: BitTest | SignTest, bits: list[int]) -> int:
     """What a condition deviates by, or the sign of a test's sum."""
-    if isinstance(test, Condition):
+    if isinstance(test, BitTest):
         return deviation(test, bits, 0)
     terms = enumerate(test.terms)
     total = sum(side * sign(each, bits) << place for place, (each, side) in terms)
@@ -64,7 +64,7 @@ def bit_of(test: ZeroTest | SignTest, bits: list[int], message_bits: int) -> int
     return int(found > 0) if found else test.tie
 
 
-def conditions_in(test: ZeroTest) -> list[Condition]:
+def conditions_in(test: ZeroTest) -> list[BitTest]:
     inner = [conditions_in(each) if isinstance(each, ZeroTest) else [each] for each in test.terms]
     return [each for several in inner for each in several] + list(test.pairs)
 
@@ -78,7 +78,7 @@ def test_tests_hold_where_all_conditions_do(
     count = singles + 2 * pairs
     of_bits: list[tuple[int, ...]] = [(bit,) for bit in range(singles)]
     of_bits += [(bit, bit + 1) for bit in range(singles, count, 2)]
-    conditions = [Condition(bits, rng.randrange(2)) for bits in of_bits or [(0,)]]
+    conditions = [BitTest(bits, rng.randrange(2)) for bits in of_bits or [(0,)]]
     test = zero_test_of(conditions, message_bits)
     assert sorted(conditions_in(test), key=str) == sorted(conditions, key=str)
     assert test.deviation == 1
@@ -137,8 +137,7 @@ def test_membership_takes_a_third_of_the_ands() -> None:
 def test_signs_are_those_of_differences(message_bits: int, width: int, tie: int, seed: int) -> None:
     rng = random.Random(seed)
     terms = [
-        (Condition((bit, width + bit), rng.randrange(2)), rng.choice([1, -1]))
-        for bit in range(width)
+        (BitTest((bit, width + bit), rng.randrange(2)), rng.choice([1, -1])) for bit in range(width)
     ]
     test = sign_test_of(terms, tie, message_bits)
     most = message_bits - 1

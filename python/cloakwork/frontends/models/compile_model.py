@@ -23,7 +23,7 @@ from cloakwork.frontends.models.features import (
 )
 from cloakwork.frontends.models.forests import Forest
 from cloakwork.frontends.models.integers import (
-    OfIntegers,
+    IntegerModel,
     class_of_scores,
     exact_scores,
     of_integers,
@@ -213,7 +213,7 @@ def _quantised(read: Read, rows: NDArray[np.float64], bits: int) -> Quantised:
 
 
 def _circuit(
-    made: OfIntegers, quantised: Quantised, engine: Engine, decided: bool, title: str
+    made: IntegerModel, quantised: Quantised, engine: Engine, decided: bool, title: str
 ) -> CircuitFunction:
     scores_of = made.by_bits if engine == "bits" else made.by_products
 
@@ -227,7 +227,7 @@ def _circuit(
 
 
 def _loss(
-    model: Any, read: Read, coding: Coding, made: OfIntegers, rows: Any
+    model: Any, read: Read, coding: Coding, made: IntegerModel, rows: Any
 ) -> tuple[float, float]:
     """The share of rows whose class is the model's, and the most that a score is off by."""
     features = coding.scaled(rows)

@@ -29,7 +29,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class InnerNode:
     """An inner node of a tree.
 
     Args:
@@ -43,7 +43,7 @@ class Split:
     fails: Tree
 
 
-Tree: TypeAlias = Leaf | Split
+Tree: TypeAlias = Leaf | InnerNode
 # A leaf's scores, and the conditions on the way to it, by their numbers, with what they are.
 _Path: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, bool], ...]]
 
@@ -211,7 +211,7 @@ def _add_products(
 
 
 def _conditions(tree: Tree) -> Iterator[Condition]:
-    if isinstance(tree, Split):
+    if isinstance(tree, InnerNode):
         yield tree.condition
         yield from _conditions(tree.fails)
         yield from _conditions(tree.holds)
@@ -229,13 +229,13 @@ def merged(tree: Tree) -> Tree:
     """A tree without nodes whose sides are the same.
 
     Example:
-        >>> merged(Split(Condition(0, 1.0), Leaf((2.0,)), Leaf((2.0,))))
+        >>> merged(InnerNode(Condition(0, 1.0), Leaf((2.0,)), Leaf((2.0,))))
         Leaf(values=(2.0,))
     """
     if isinstance(tree, Leaf):
         return tree
     holds, fails = merged(tree.holds), merged(tree.fails)
-    return holds if holds == fails else Split(tree.condition, holds, fails)
+    return holds if holds == fails else InnerNode(tree.condition, holds, fails)
 
 
 def leaves_as_array(forest: Forest) -> NDArray[np.float64]:

@@ -13,13 +13,13 @@ from cloakwork.frontends.circuit.ordering import first_greatest
 from cloakwork.frontends.models.features import Quantised, Steps
 from cloakwork.frontends.models.forests import Forest
 from cloakwork.frontends.models.neighbours import IntegerNeighbours, Neighbours
-from cloakwork.frontends.models.polynomials import Polynomial
+from cloakwork.frontends.models.polynomials import PolynomialScores
 from cloakwork.frontends.models.reading import Computed
 from cloakwork.frontends.models.scales import exact_scale, scale_of
 
 
 @dataclass(frozen=True, eq=False)
-class OfIntegers:
+class IntegerModel:
     """A model of integers.
 
     Args:
@@ -47,22 +47,22 @@ class OfIntegers:
         return numbers.astype(np.int64)
 
 
-def of_integers(computed: Computed, quantised: Quantised, bits: int) -> OfIntegers:
+def of_integers(computed: Computed, quantised: Quantised, bits: int) -> IntegerModel:
     """A model of integers of so many bits, which features become in some way."""
     if isinstance(computed, Neighbours):
         assert isinstance(quantised, Steps)
         points = quantised.of(computed.points).tolist()
         labels = computed.labels.tolist()
         near = IntegerNeighbours(points, labels, computed.classes, computed.count)
-        return OfIntegers(near.votes, near.votes, computed.count, is_by_row=True)
+        return IntegerModel(near.votes, near.votes, computed.count, is_by_row=True)
     if isinstance(computed, Forest):
         scale = exact_scale(computed, bits) or scale_of(computed.greatest, bits)
         forest = computed.scaled(scale)
-        return OfIntegers(forest.scores_by_bits, forest.scores_by_products, scale)
+        return IntegerModel(forest.scores_by_bits, forest.scores_by_products, scale)
     own = computed.in_steps(quantised) if isinstance(quantised, Steps) else computed
     scale = scale_of(float(np.abs(own.leading).max()), bits)
     polynomial = own.scaled(scale)
-    return OfIntegers(polynomial.scores, polynomial.scores, scale)
+    return IntegerModel(polynomial.scores, polynomial.scores, scale)
 
 
 def class_of_scores(scores: Sequence[Any]) -> Any:
@@ -78,7 +78,7 @@ def class_of_scores(scores: Sequence[Any]) -> Any:
 
 
 def exact_scores(
-    computed: Forest | Polynomial, quantised: Quantised, rows: NDArray[np.float64]
+    computed: Forest | PolynomialScores, quantised: Quantised, rows: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The scores of rows of features without any rounding."""
     if isinstance(computed, Forest):

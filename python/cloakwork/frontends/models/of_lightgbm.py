@@ -7,7 +7,7 @@ from typing import Any
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.models.features import Condition
-from cloakwork.frontends.models.forests import Forest, Leaf, Split, Tree, merged
+from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
 from cloakwork.frontends.models.reading import Read, plain
 
 _LINKS = {"binary": "sigmoid", "multiclass": "softmax", "regression": ""}
@@ -68,10 +68,10 @@ def _node(told: Mapping[str, Any], score: int, count: int) -> Tree:
         int(told["split_feature"]), threshold, missing=missing, zero_is_missing=kind == "Zero"
     )
     holds = _node(told["right_child"], score, count)
-    return Split(condition, holds, _node(told["left_child"], score, count))
+    return InnerNode(condition, holds, _node(told["left_child"], score, count))
 
 
 def _divided(tree: Tree, share: int) -> Tree:
     if isinstance(tree, Leaf):
         return Leaf(tuple(each / share for each in tree.values))
-    return Split(tree.condition, _divided(tree.holds, share), _divided(tree.fails, share))
+    return InnerNode(tree.condition, _divided(tree.holds, share), _divided(tree.fails, share))

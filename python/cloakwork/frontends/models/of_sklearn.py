@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.models.features import Condition, Scaling
-from cloakwork.frontends.models.forests import Forest, Leaf, Split, Tree, merged
+from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
 from cloakwork.frontends.models.neighbours import Neighbours
-from cloakwork.frontends.models.polynomials import Polynomial
+from cloakwork.frontends.models.polynomials import PolynomialScores
 from cloakwork.frontends.models.reading import Read, plain, required
 
 _ACTION = "compile a model of scikit-learn"
@@ -110,7 +110,7 @@ def _tree(held: Any, values: _Values) -> Tree:
             float(held.threshold[number]),
             missing=missing is not None and not missing[number],
         )
-        return Split(condition, node(right), node(left))
+        return InnerNode(condition, node(right), node(left))
 
     return merged(node(0))
 
@@ -212,7 +212,7 @@ def _tree_of_histograms(nodes: Any, score: int, count: int) -> Tree:
             float(own["num_threshold"]),
             missing=not own["missing_go_to_left"],
         )
-        return Split(condition, node(int(own["right"])), node(int(own["left"])))
+        return InnerNode(condition, node(int(own["right"])), node(int(own["left"])))
 
     return node(0)
 
@@ -230,7 +230,7 @@ def _of_linear(model: Any) -> Read:
     link = ""
     if "LogisticRegression" in _names(model):
         link = "sigmoid" if len(linear) == 1 else "softmax"
-    return Read(Polynomial(linear, constant.copy()), 0, classes, link)
+    return Read(PolynomialScores(linear, constant.copy()), 0, classes, link)
 
 
 def _of_support_vectors(model: Any) -> Read:
@@ -249,7 +249,7 @@ def _of_gaussians(model: Any) -> Read:
     constant = np.log(model.class_prior_) - 0.5 * np.sum(
         np.log(2 * np.pi * variance) + mean**2 / variance, axis=1
     )
-    scores = Polynomial(mean / variance, constant, -0.5 / variance)
+    scores = PolynomialScores(mean / variance, constant, -0.5 / variance)
     return Read(scores, 0, plain(model.classes_), "softmax")
 
 
@@ -258,7 +258,7 @@ def _of_counts(model: Any) -> Read:
     prior = model.class_log_prior_
     if "ComplementNB" in _names(model) and len(model.classes_) > 1:
         prior = np.zeros(len(model.classes_))
-    scores = Polynomial(np.array(model.feature_log_prob_), np.array(prior))
+    scores = PolynomialScores(np.array(model.feature_log_prob_), np.array(prior))
     return Read(scores, 0, plain(model.classes_), "softmax")
 
 
@@ -270,7 +270,7 @@ def _of_bernoullis(model: Any) -> Read:
             "one with binarize=0.5"
         )
     absent = np.log(1 - np.exp(model.feature_log_prob_))
-    scores = Polynomial(
+    scores = PolynomialScores(
         model.feature_log_prob_ - absent, model.class_log_prior_ + absent.sum(axis=1)
     )
     conditions = tuple(
@@ -282,7 +282,7 @@ def _of_bernoullis(model: Any) -> Read:
 def _of_clusters(model: Any) -> Read:
     """The nearest centre: the square of what is encrypted is the same for all of them."""
     centres = np.asarray(model.cluster_centers_, dtype=float)
-    scores = Polynomial(2 * centres, -np.sum(centres**2, axis=1))
+    scores = PolynomialScores(2 * centres, -np.sum(centres**2, axis=1))
     return Read(scores, 0, tuple(range(len(centres))))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.models.features import Condition
-from cloakwork.frontends.models.forests import Forest, Leaf, Split, Tree, merged
+from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
 from cloakwork.frontends.models.reading import Read, plain
 
 _LINKS = {
@@ -96,6 +96,6 @@ def _tree(told: Mapping[str, Sequence[Any]], score: int, count: int) -> Tree:
         missing = not told["default_left"][number]
         feature = told["split_indices"][number]
         condition = Condition(feature, value, reaches=True, missing=missing)
-        return Split(condition, node(right), node(left))
+        return InnerNode(condition, node(right), node(left))
 
     return node(0)

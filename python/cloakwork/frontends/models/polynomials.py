@@ -12,7 +12,7 @@ from cloakwork.frontends.models.features import Steps
 
 
 @dataclass(frozen=True, eq=False)
-class Polynomial:
+class PolynomialScores:
     """Scores as sums over features x: a x + b x^2, and a constant.
 
     Args:
@@ -25,15 +25,15 @@ class Polynomial:
     constant: NDArray[np.float64]
     square: NDArray[np.float64] | None = None
 
-    def in_steps(self, steps: Steps) -> Polynomial:
+    def in_steps(self, steps: Steps) -> PolynomialScores:
         """The same of the integers that features become."""
         low, step = np.array(steps.low), np.array(steps.step)
         linear = self.linear * step
         constant = self.constant + self.linear @ low
         if self.square is None:
-            return Polynomial(linear, constant)
+            return PolynomialScores(linear, constant)
         linear = linear + 2 * self.square * step * low
-        return Polynomial(linear, constant + self.square @ low**2, self.square * step**2)
+        return PolynomialScores(linear, constant + self.square @ low**2, self.square * step**2)
 
     @property
     def leading(self) -> NDArray[np.float64]:

@@ -12,9 +12,9 @@ from cloakwork.errors import MissingDependencyError
 from cloakwork.frontends.models.features import Condition, Scaling
 from cloakwork.frontends.models.forests import Forest
 from cloakwork.frontends.models.neighbours import Neighbours
-from cloakwork.frontends.models.polynomials import Polynomial
+from cloakwork.frontends.models.polynomials import PolynomialScores
 
-Computed: TypeAlias = Forest | Polynomial | Neighbours
+Computed: TypeAlias = Forest | PolynomialScores | Neighbours
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,9 @@ def exact_scale(forest: Forest, bits: int) -> float | None:
     Those of a forest that was grown to the end are 0 or 1 by the number of trees.
 
     Example:
-        >>> from cloakwork.frontends.models.forests import Leaf, Split
+        >>> from cloakwork.frontends.models.forests import InnerNode, Leaf
         >>> from cloakwork.frontends.models.features import Condition
-        >>> tree = Split(Condition(0, 1.0), Leaf((0.25,)), Leaf((0.75,)))
+        >>> tree = InnerNode(Condition(0, 1.0), Leaf((0.25,)), Leaf((0.75,)))
         >>> exact_scale(Forest((tree,), (0.0,)), 8)
         4.0
     """

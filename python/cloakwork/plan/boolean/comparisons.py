@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from cloakwork.plan.boolean.sum_tests import Condition, SignTest, sign_test_of
+from cloakwork.plan.boolean.sum_tests import BitTest, SignTest, sign_test_of
 from cloakwork.plan.boolean.xag import Form, XorAndGraph, only_above
 
 # Majorities whose chain is worth a look.
@@ -136,14 +136,14 @@ def _value(network: XorAndGraph, node: int, parts: list[Form], row: tuple[int, .
 
 
 def _test(chains: dict[int, _Majority], node: int, message_bits: int) -> SignTest:
-    terms: list[tuple[Condition, int]] = []
+    terms: list[tuple[BitTest, int]] = []
     complement = 0
     while node:
         each = chains[node]
         # The complement of a majority is that of the complements.
         (a, b), (x, y, before) = each.inputs, each.inverted
         x, y = x ^ complement, y ^ complement
-        condition = Condition((b - 1, a - 1) if x > y else (a - 1, b - 1), 1 ^ x ^ y)
+        condition = BitTest((b - 1, a - 1) if x > y else (a - 1, b - 1), 1 ^ x ^ y)
         terms.append((condition, -1 if x and y else 1))
         complement ^= before
         node = each.before

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cloakwork.errors import NoiseBudgetError
-from cloakwork.plan.boolean.sum_tests import Condition, SignTest, ZeroTest
+from cloakwork.plan.boolean.sum_tests import BitTest, SignTest, ZeroTest
 from cloakwork.plan.boolean.sums import SignalSums, Term
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.programs.bootstraps import HALF
@@ -99,7 +99,7 @@ class Inputs:
         )
         return made
 
-    def _add(self, terms: list[Term], condition: Condition, weight: int) -> int:
+    def _add(self, terms: list[Term], condition: BitTest, weight: int) -> int:
         """Add what a condition deviates by, times a weight, but for a constant."""
         first, *others = condition.bits
         sides = [(first, -1 if condition.wanted and not others else 1)]
@@ -112,9 +112,9 @@ class Inputs:
         return self._unit * weight * (-1 if others else 1)
 
 
-def _bits_of(test: Condition | ZeroTest | SignTest) -> set[int]:
+def _bits_of(test: BitTest | ZeroTest | SignTest) -> set[int]:
     """The inputs that a test and those in it have conditions on."""
-    if isinstance(test, Condition):
+    if isinstance(test, BitTest):
         return set(test.bits)
     if isinstance(test, SignTest):
         return {bit for each, _ in test.terms for bit in _bits_of(each)}

@@ -22,7 +22,7 @@ from cloakwork.plan.boolean.xag import network_of
 from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
-from cloakwork.schemes.tfhe_noise import Failure, failure_of
+from cloakwork.schemes.tfhe_noise import FailureProbability, failure_of
 
 # How many bootstraps deeper a re-encoding saved may make a program, and whether operands are
 # re-encoded in advance (see `plan.boolean.cover`): from few bootstraps to shallow programs.
@@ -48,7 +48,7 @@ class MappedProgram:
     costs: BitCosts
     threads: int
     seconds: float
-    failure: Failure
+    failure: FailureProbability
 
     @classmethod
     def of(cls, program: BootstrapProgram, costs: BitCosts, threads: int) -> MappedProgram:

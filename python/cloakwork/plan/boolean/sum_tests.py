@@ -23,7 +23,7 @@ LEAST_MESSAGE_BITS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class BitTest:
     """That a bit, or the XOR of two, is what is wanted.
 
     Args:
@@ -50,8 +50,8 @@ class ZeroTest:
         deviation: The most that the test itself deviates by in others.
     """
 
-    terms: tuple[Condition | ZeroTest, ...]
-    pairs: tuple[Condition, ...]
+    terms: tuple[BitTest | ZeroTest, ...]
+    pairs: tuple[BitTest, ...]
     deviation: int
 
     @property
@@ -70,7 +70,7 @@ class SignTest:
         tie: The bit that a sum of 0 gives, if the test is the last.
     """
 
-    terms: tuple[tuple[Condition | SignTest, int], ...]
+    terms: tuple[tuple[BitTest | SignTest, int], ...]
     tie: int
 
     @property
@@ -79,13 +79,13 @@ class SignTest:
         return 1 + sum(each.count for each, _ in self.terms if isinstance(each, SignTest))
 
 
-def zero_test_of(conditions: Sequence[Condition], message_bits: int) -> ZeroTest:
+def zero_test_of(conditions: Sequence[BitTest], message_bits: int) -> ZeroTest:
     """Tests of an AND of conditions, as few as there need be.
 
     Example:
-        >>> zero_test_of([Condition((bit,), 1) for bit in range(100)], 4).count
+        >>> zero_test_of([BitTest((bit,), 1) for bit in range(100)], 4).count
         9
-        >>> zero_test_of([Condition((bit, 16 + bit), 0) for bit in range(16)], 4).count
+        >>> zero_test_of([BitTest((bit, 16 + bit), 0) for bit in range(16)], 4).count
         6
     """
     terms = [each for each in conditions if len(each.bits) == 1]
@@ -109,15 +109,15 @@ def zero_test_of(conditions: Sequence[Condition], message_bits: int) -> ZeroTest
     return ZeroTest(tuple(joined), tuple(pairs[last:]), 1)
 
 
-def _of_digits(pairs: Sequence[Condition], size: int, deviation: int) -> list[ZeroTest]:
+def _of_digits(pairs: Sequence[BitTest], size: int, deviation: int) -> list[ZeroTest]:
     """Tests of so many pairs each."""
     starts = range(0, len(pairs), size)
     return [ZeroTest((), tuple(pairs[start : start + size]), deviation) for start in starts]
 
 
 def _joined(
-    items: list[Condition | ZeroTest], room: int, message_bits: int
-) -> list[Condition | ZeroTest]:
+    items: list[BitTest | ZeroTest], room: int, message_bits: int
+) -> list[BitTest | ZeroTest]:
     """Conditions and tests, tests of some in their place until all deviate by `room` at most."""
     space, half = 1 << message_bits, 1 << (message_bits - 1)
     total = sum(each.deviation for each in items)
@@ -143,21 +143,21 @@ def _parts(size: int, most: int) -> int:
     return -(-size // most)
 
 
-def sign_test_of(terms: Sequence[tuple[Condition, int]], tie: int, message_bits: int) -> SignTest:
+def sign_test_of(terms: Sequence[tuple[BitTest, int]], tie: int, message_bits: int) -> SignTest:
     """Tests of which of two numbers is larger, as few as there need be.
 
     Example:
-        >>> sign_test_of([(Condition((bit, 16 + bit), 0), 1) for bit in range(16)], 0, 4).count
+        >>> sign_test_of([(BitTest((bit, 16 + bit), 0), 1) for bit in range(16)], 0, 4).count
         8
     """
     most = message_bits - 1
-    left: list[tuple[Condition | SignTest, int]] = list(terms)
+    left: list[tuple[BitTest | SignTest, int]] = list(terms)
     while len(left) > most:
         # What is left is a power of the most, so that all other tests are full.
         wanted = most
         while wanted * most < len(left):
             wanted *= most
-        grouped: list[tuple[Condition | SignTest, int]] = []
+        grouped: list[tuple[BitTest | SignTest, int]] = []
         place = 0
         while len(grouped) + len(left) - place > wanted:
             size = min(most, len(grouped) + len(left) - place - wanted + 1)

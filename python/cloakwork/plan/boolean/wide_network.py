@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cloakwork.plan.boolean.comparisons import comparisons_of
-from cloakwork.plan.boolean.sum_tests import Condition, SignTest, ZeroTest, zero_test_of
+from cloakwork.plan.boolean.sum_tests import BitTest, SignTest, ZeroTest, zero_test_of
 from cloakwork.plan.boolean.xag import XorAndGraph
 
 
@@ -89,7 +89,7 @@ class _Finder:
         }
 
     def _find(self, top: int) -> None:
-        conditions: dict[Condition, None] = {}
+        conditions: dict[BitTest, None] = {}
         left: list[int] = []
         pending = [2 * top]
         while pending:
@@ -112,15 +112,15 @@ class _Finder:
         else:
             self._bit_of[top] = bit
 
-    def _condition(self, literal: int) -> Condition | None:
+    def _condition(self, literal: int) -> BitTest | None:
         """The condition that a literal is 1, if it is one on inputs and tests."""
         node, wanted = literal >> 1, ~literal & 1
         if node in self._bit_of:
-            return Condition((self._bit_of[node],), wanted)
+            return BitTest((self._bit_of[node],), wanted)
         form = self._network.forms[node]
         if len(form) == 2 and max(form) <= self._network.input_count:
             first, second = sorted(form)
-            return Condition((first - 1, second - 1), wanted)
+            return BitTest((first - 1, second - 1), wanted)
         return None
 
     def _rebuilt(self) -> XorAndGraph:

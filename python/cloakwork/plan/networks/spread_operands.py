@@ -59,7 +59,7 @@ class _Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class _MatrixProduct:
     """A product with a large matrix.
 
     Args:
@@ -117,11 +117,11 @@ def _of_vectors(network: StagedNetwork, slots: int, prices: ProductPrices) -> di
         copies = TurnedCopies.of(size, results, slots)
         if copies is not None:
             packing = plain(size, slots)
-            products: list[_Product] = []
+            products: list[_MatrixProduct] = []
             for number, rows in zip(into, results, strict=True):
                 matrix, result = network.matrix(number, operand), plain(rows, slots)
                 price = prices.price(matrix, packing, result, 1)
-                products.append(_Product(number, matrix, result, price))
+                products.append(_MatrixProduct(number, matrix, result, price))
             found[operand] = _spread(copies, packing, products, prices)
     return found
 
@@ -145,13 +145,13 @@ def _of_images(network: StagedNetwork, slots: int, prices: ProductPrices) -> dic
     for operand, into in large.items():
         copies = TurnedImages.of(list(into.values()), grid, slots)
         if copies is not None:
-            products: list[_Product] = []
+            products: list[_MatrixProduct] = []
             for number, each in into.items():
                 packings = [each.packings(other, slots) for other in grids]
                 price = min(prices.price(each.matrix, *pair, 1) for pair in packings if pair)
                 result = grid.packing(each.result, slots)
                 assert result is not None
-                products.append(_Product(number, each.matrix, result, price))
+                products.append(_MatrixProduct(number, each.matrix, result, price))
             found[operand] = _spread(copies, copies.packing, products, prices)
     return found
 
@@ -159,7 +159,7 @@ def _of_images(network: StagedNetwork, slots: int, prices: ProductPrices) -> dic
 def _spread(
     copies: TurnedCopies | TurnedImages,
     packing: Places,
-    products: Sequence[_Product],
+    products: Sequence[_MatrixProduct],
     prices: ProductPrices,
 ) -> _Spread:
     """Copies of an operand of a packing for some products."""

@@ -43,7 +43,7 @@ class TooManyError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class Placements:
     """Ways to place the last steps.
 
     Args:
@@ -61,16 +61,16 @@ class Ways:
     def __len__(self) -> int:
         return len(self.costs)
 
-    def only(self, ways: Numbers | NDArray[np.bool_]) -> Ways:
+    def only(self, ways: Numbers | NDArray[np.bool_]) -> Placements:
         """Some of the ways, in the order given, one as often as it is."""
-        return Ways(
+        return Placements(
             {value: each[ways] for value, each in self.wanted.items()},
             self.costs[ways],
             self.before[ways],
             [each[ways] for each in self.refreshed],
         )
 
-    def cheapest(self) -> Ways:
+    def cheapest(self) -> Placements:
         """Of the ways to each frontier the first of the cheapest."""
         if not self.wanted:
             return self.only(np.argsort(self.costs, kind="stable")[:1])
@@ -82,10 +82,10 @@ class Ways:
         return self.only(by_cost[starts][np.argsort(first)])
 
 
-Kept: TypeAlias = Callable[[Ways, int], Ways]
+Kept: TypeAlias = Callable[[Placements, int], Placements]
 
 
-def all_ways(ways: Ways, most: int) -> Ways:
+def all_ways(ways: Placements, most: int) -> Placements:
     """All, where they are not too many."""
     if len(ways) > most:
         raise TooManyError
@@ -130,7 +130,7 @@ class Placement:
 
     def cheapest_uses(self, kept: Kept) -> set[tuple[int, int]]:
         """The operations that use a refreshed value, and the value."""
-        ways = Ways({}, np.zeros(1), np.zeros(1, dtype=np.int64))
+        ways = Placements({}, np.zeros(1), np.zeros(1, dtype=np.int64))
         passed: list[tuple[Numbers, Sequence[NDArray[np.bool_]]]] = []
         for number, step in enumerate(self._steps):
             ways = kept(self._placed(number, ways, kept).cheapest(), _MOST)
@@ -151,7 +151,7 @@ class Placement:
             way = before[way]
         return uses
 
-    def most_promising(self, ways: Ways, most: int) -> Ways:
+    def most_promising(self, ways: Placements, most: int) -> Placements:
         """Those that seem to lead to the least cost.
 
         That is what is placed, with the part of a bootstrap that the highest level will have taken.
@@ -163,7 +163,7 @@ class Placement:
         promises = ways.costs + np.maximum(parts, 0.0) * self._costs.bootstrap
         return ways.only(np.argsort(promises, kind="stable")[:most])
 
-    def _placed(self, number: int, ways: Ways, kept: Kept) -> Ways:
+    def _placed(self, number: int, ways: Placements, kept: Kept) -> Placements:
         """The ways once a step is placed as well, by each choice of refreshed operands."""
         levels, found = self._made(number, ways)
         for operand in self._steps[number].operands:
@@ -176,7 +176,7 @@ class Placement:
             costs = costs + self._below(value, of_input, self._numbers.levels(of_input))
         return replace(found, wanted=wanted, costs=costs)
 
-    def _made(self, number: int, ways: Ways) -> tuple[Numbers, Ways]:
+    def _made(self, number: int, ways: Placements) -> tuple[Numbers, Placements]:
         """By way the level of a step, and the ways with what it makes that are not too high."""
         step, wanted = self._steps[number], dict(ways.wanted)
         nothing = np.zeros(len(ways), dtype=np.int64)
@@ -187,12 +187,12 @@ class Placement:
         costs, levels = ways.costs, results + step.depth
         for value, each in made.items():
             costs = costs + self._below(value, each, results)
-        found = Ways(wanted, costs, np.arange(len(ways))).only(levels <= self._level)
+        found = Placements(wanted, costs, np.arange(len(ways))).only(levels <= self._level)
         within, places = np.unique(levels[found.before], return_inverse=True)
         prices = [self._price(step, level) for level in within.tolist()]
         return levels, replace(found, costs=found.costs + np.array(prices)[places])
 
-    def _used(self, number: int, ways: Ways, operand: int, levels: Numbers) -> Ways:
+    def _used(self, number: int, ways: Placements, operand: int, levels: Numbers) -> Placements:
         """The ways with an operand as it is, and refreshed where that may help."""
         step = self._steps[number]
         may_refresh = self._may_refresh(step, operand) & (levels > self._least)

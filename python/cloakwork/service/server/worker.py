@@ -26,7 +26,7 @@ from cloakwork.runtime.program import Program
 from cloakwork.runtime.state import EncryptedState
 from cloakwork.service.key_files import evaluator_of_files
 from cloakwork.service.run_inputs import RunInputs
-from cloakwork.service.server.worker_answers import Answers, WorkerResults
+from cloakwork.service.server.worker_answers import RunAnswers, WorkerResults
 
 # Of the processes of a machine whose memory is used up the system kills this one first.
 _FIRST_TO_GO = "1000"
@@ -125,7 +125,7 @@ def main() -> None:
     parser.add_argument("--cluster")
     parser.add_argument("--place", type=Path)
     asked = parser.parse_args()
-    with Answers() as answers:
+    with RunAnswers() as answers:
         hold(asked.memory)
         on = None if asked.cluster is None else _cluster(asked.cluster, asked.place)
         worker = Worker(insecure=asked.insecure, on=on)

@@ -56,7 +56,7 @@ class WorkerResults:
         return {"results": digest, "peak_bytes": self.peak_bytes}
 
 
-class Answers:
+class RunAnswers:
     """Says how runs go, in their order; small results are written while the next one runs."""
 
     def __init__(self) -> None:

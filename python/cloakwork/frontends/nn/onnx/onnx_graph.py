@@ -45,7 +45,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class OnnxGraph:
     """The nodes of a graph in order, its known numbers, and the names of its results."""
 
     steps: tuple[Step, ...]
@@ -53,7 +53,7 @@ class Steps:
     results: tuple[str, ...]
 
 
-def steps_of(graph: GraphProto, opset: int) -> Steps:
+def steps_of(graph: GraphProto, opset: int) -> OnnxGraph:
     """A graph, its attributes and known numbers read."""
     steps = tuple(
         Step(
@@ -65,7 +65,7 @@ def steps_of(graph: GraphProto, opset: int) -> Steps:
         for place, node in enumerate(graph.node)
     )
     known = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
-    return Steps(steps, known, tuple(each.name for each in graph.output))
+    return OnnxGraph(steps, known, tuple(each.name for each in graph.output))
 
 
 def _attribute(attribute: AttributeProto, opset: int) -> Any:
@@ -80,7 +80,7 @@ def _attribute(attribute: AttributeProto, opset: int) -> Any:
     return value
 
 
-def require_supported(graph: Steps, inputs: Sequence[str]) -> None:
+def require_supported(graph: OnnxGraph, inputs: Sequence[str]) -> None:
     """Refuse operators that are not in the table and work on what depends on inputs.
 
     Raises:
@@ -96,15 +96,15 @@ def require_supported(graph: Steps, inputs: Sequence[str]) -> None:
         )
 
 
-def unknown_steps(graph: Steps, inputs: Sequence[str]) -> list[Step]:
+def unknown_steps(graph: OnnxGraph, inputs: Sequence[str]) -> list[Step]:
     """The nodes that work on what depends on inputs, and whose operators are not in the table."""
     return [*_unknown(graph, {*inputs})]
 
 
-def _unknown(graph: Steps, depending: set[str]) -> Iterator[Step]:
+def _unknown(graph: OnnxGraph, depending: set[str]) -> Iterator[Step]:
     """The steps that no function computes, given the names that depend on inputs."""
     for step in graph.steps:
-        branches = [each for each in step.attributes.values() if isinstance(each, Steps)]
+        branches = [each for each in step.attributes.values() if isinstance(each, OnnxGraph)]
         for branch in branches:
             yield from _unknown(branch, depending)
         operator, own = step.node.op_type, is_own(step.node)
@@ -120,7 +120,7 @@ def _unknown(graph: Steps, depending: set[str]) -> Iterator[Step]:
         depending.update(step.node.output)
 
 
-def _names(graph: Steps) -> set[str]:
+def _names(graph: OnnxGraph) -> set[str]:
     """The names that a branch makes or takes."""
     made = {name for step in graph.steps for name in (*step.node.input, *step.node.output)}
     return made | {*graph.results}

@@ -19,8 +19,8 @@ from onnx import ModelProto
 from cloakwork.errors import UnsupportedLayerError
 from cloakwork.frontends.nn.onnx.onnx_call import OnnxCall, Value
 from cloakwork.frontends.nn.onnx.onnx_graph import (
+    OnnxGraph,
     Step,
-    Steps,
     require_supported,
     steps_of,
     unknown_steps,
@@ -71,11 +71,11 @@ class OnnxModule(torch.nn.Module):
         vars(forward)["__signature__"] = inspect.Signature(parameters)
         vars(self)["forward"] = MethodType(forward, self)
 
-    def _add_layers(self, graph: Steps) -> None:
+    def _add_layers(self, graph: OnnxGraph) -> None:
         """A layer for each name of a node, under a name that no attribute has."""
         for step in graph.steps:
             for attribute in step.attributes.values():
-                if isinstance(attribute, Steps):
+                if isinstance(attribute, OnnxGraph):
                     self._add_layers(attribute)
             if step.node.op_type in OPERATORS and step.name not in self._layers:
                 name = step.name.replace(".", "_")
@@ -94,7 +94,7 @@ class OnnxModule(torch.nn.Module):
         named = dict(zip(map(_identifier, self._graph.results), found, strict=True))
         return found[0] if len(found) == 1 else named
 
-    def _computed(self, graph: Steps, values: Mapping[str, Value], batch: int) -> list[Any]:
+    def _computed(self, graph: OnnxGraph, values: Mapping[str, Value], batch: int) -> list[Any]:
         made: dict[str, Any] = {**values, **graph.known}
         for step in graph.steps:
             for name, value in zip(step.node.output, self._made(step, made, batch), strict=False):
@@ -150,7 +150,7 @@ class _Node(torch.nn.Module):
         return OPERATORS[call.operator](call)
 
 
-def _weights(graph: Steps) -> dict[str, Any]:
+def _weights(graph: OnnxGraph) -> dict[str, Any]:
     """Tensors of real numbers in a graph, which are the module's own."""
     return {
         name: array for name, array in graph.known.items() if array.dtype.kind == "f" and array.ndim
