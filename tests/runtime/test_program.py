@@ -201,6 +201,7 @@ def test_a_fingerprint_is_of_all_that_a_client_relies_on(tmp_path: Path) -> None
         {**record, "error": record["error"] / 2},
         {**record, "error_bound": None},
         {**record, "error_bound": 1e300},
+        {**record, "meaning": "numbers divided by 2"},
     ]
     found = {loaded(each, tmp_path).fingerprint for each in forged}
     assert len(found) == len(forged)
@@ -235,6 +236,9 @@ def test_fingerprints_tell_programs_apart() -> None:
     wider = replace(packing, inputs=tuple(replace(port, high=9.0) for port in packing.inputs))
     other = cw.Program(TENSORS.program.scheme, TENSORS.program.body, wider)
     assert other.fingerprint != TENSORS.program.fingerprint
+    halved = replace(TENSORS.program, meaning="numbers divided by 2")
+    assert halved.fingerprint != TENSORS.program.fingerprint
+    assert pickle.loads(pickle.dumps(halved)).fingerprint == halved.fingerprint
 
 
 @pytest.mark.parametrize("family", [TENSORS, NETWORKS, CIRCUITS], ids=str)

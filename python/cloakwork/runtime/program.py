@@ -71,6 +71,7 @@ _AFTER, _BEFORE = "after", "before"
 _KEPT = "kept"
 _ROW = "row"
 _REPEATED = "repeated"
+_MEANING = "meaning"
 # Inputs of a program that are results of others, at most.
 MAX_LINKS = 256
 # Of what this very process wrote, or of what is only shown.
@@ -122,6 +123,8 @@ class Program(Served):
             of them, and evaluators run all of them, one after the other.
         repeated: How often a run does it, each time on its own results; None for once. See
             `cloakwork.repeat`.
+        meaning: What its numbers stand for, where neither operations nor ports say it, such as what
+            vectors were divided by; ciphertexts of programs of other meanings are refused.
         way: Which way was planned, and why no quicker one, where that is not plain; for
             `cloakwork.explain`. Files do not say it.
 
@@ -153,6 +156,7 @@ class Program(Served):
     kept: tuple[Kept, ...] = ()
     row: tuple[str, ...] = ()
     repeated: Repeated | None = None
+    meaning: str = ""
     way: str = ""
     _own: tuple[Client, Evaluator] | None = field(default=None, init=False)
     _simulated: tuple[int, Program] | None = field(default=None, init=False)
@@ -271,10 +275,10 @@ class Program(Served):
     def fingerprint(self) -> str:
         """Equal for programs that compute the same under the same parameters and packing.
 
-        All counts that a client relies on: the ranges that it holds inputs to, and the errors of
-        results. Titles do not count, nor names of layers, nor the lines of the user's program that
-        operations come from, nor for how many threads it was made. It ends with "-insecure" or
-        "-clear" where numbers are not safe.
+        All counts that a client relies on: the ranges that it holds inputs to, the errors of
+        results, and what numbers stand for. Titles do not count, nor names of layers, nor the lines
+        of the user's program that operations come from, nor for how many threads it was made. It
+        ends with "-insecure" or "-clear" where numbers are not safe.
         """
         record = dict(self._record_around(meaning_record(self.body)))
         del record["threads"]
@@ -689,6 +693,7 @@ class Program(Served):
             "threads": self.threads,
             **({_KEPT: record_of(self.kept)} if self.kept else {}),
             **({_REPEATED: record_of(self.repeated)} if self.repeated else {}),
+            **({_MEANING: self.meaning} if self.meaning else {}),
         }
 
     @classmethod
@@ -749,6 +754,7 @@ class Program(Served):
                 kept=kept,
                 row=row,
                 repeated=repeated,
+                meaning=fields.word(_MEANING) if fields.has(_MEANING) else "",
             )
         except (InsecureParametersError, ArithmeticError):
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from cloakwork.errors import (
     KeyMismatchError,
     NotFiniteError,
     NotReplaceableError,
+    ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.search.index import Found
+from cloakwork.frontends.search.index import Found, Index
 
 SMALL: dict[str, Any] = {"log_n": 10, "insecure": True, "rows_in_block": 8}
 Array = NDArray[np.float64]
@@ -226,6 +228,63 @@ def test_wrong_use_is_named(tmp_path: Path) -> None:
         cw.Database(tmp_path / "empty")
 
 
+FEW: dict[str, Any] = {"log_n": 8, "insecure": True, "rows_in_block": 128}
+BUCKETS: dict[str, Any] = {"threshold": 0.5, "gap": 0.25, "at_most": 1, **FEW}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"metric": "dot", "radius": 2.0}, {"metric": "dot", "radius": 3.0}),
+        ({"metric": "dot", "radius": 2.0}, {"metric": "dot"}),
+        ({"metric": "cosine"}, {"metric": "dot", "radius": 1.0}),
+        (
+            {"metric": "euclidean", "radius": 2.0, "threshold": 1.0, "gap": 0.25},
+            {"metric": "euclidean", "radius": 4.0, "threshold": 2.0, "gap": 0.25},
+        ),
+    ],
+)
+def test_indexes_whose_scores_differ_refuse_one_another(
+    first: dict[str, Any], second: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = np.eye(4)
+    index, again, other = (cw.index(rows, **each, **SMALL) for each in (first, first, second))
+    require_apart(index, other, tmp_path)
+    client, evaluator = index.keygen()
+    database = again.encrypt(client, tmp_path)
+    found = again.found(client, database.search(evaluator, again.query(client, rows[0])))
+    nearest = found.nearest(1) if found.rows is None else found.rows
+    assert nearest.tolist() == [0]
+
+
+def test_indexes_whose_payloads_are_of_other_units_refuse_one_another(tmp_path: Path) -> None:
+    rows = np.eye(4)
+    index, other = (cw.index(rows, rows[:, :1] * most, **BUCKETS) for most in (8, 7))
+    require_apart(index, other, tmp_path)
+
+
+def require_apart(index: Index, other: Index, folder: Path) -> None:
+    """See that an index refuses whatever it is given of another one."""
+    rows, payloads = other.vectors, other.payloads
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, folder / "first")
+    query = index.query(client, rows[0])
+    answers = list(database.search(evaluator, query))
+    another, searches = other.keygen()
+    uses: list[Callable[[], Any]] = [
+        lambda: other.query(client, rows[0]),
+        lambda: other.encrypt(client, folder / "second"),
+        lambda: other.add(client, folder / "first", rows, payloads),
+        lambda: other.keep(client, folder / "first", 0, [0]),
+        lambda: other.found(client, answers),
+        lambda: another.decrypt(answers[0]),
+        lambda: next(database.search(searches, query)),
+    ]
+    for use in uses:
+        with pytest.raises(ProgramMismatchError):
+            use()
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "kind", "said"),
     [
@@ -234,6 +293,7 @@ def test_wrong_use_is_named(tmp_path: Path) -> None:
         (([[np.nan]],), {}, NotFiniteError, "finite vectors"),
         (([[0.0, 0.0], [1.0, 1.0]],), {}, ValueOutOfRangeError, "with a direction"),
         ((np.eye(2),), {"metric": "far"}, InvalidArgumentError, "a metric of cosine, dot"),
+        ((np.eye(2),), {"metric": "dot", "radius": -1}, InvalidArgumentError, "radius to be"),
         ((np.eye(2),), {"count_only": True}, InvalidArgumentError, "expected a threshold"),
         ((np.eye(2),), {"threshold": 0.5, "at_most": 1}, InvalidArgumentError, "at_most without"),
         ((np.eye(2), np.eye(3)), {"threshold": 0.5}, ShapeMismatchError, "payloads for 2"),

@@ -91,6 +91,11 @@ class Compaction:
             )
 
     @property
+    def meaning(self) -> str:
+        """What numbers of payloads stand for."""
+        return f"payloads divided by {self.bound!r}"
+
+    @property
     def columns(self) -> int:
         """How many numbers stand for a row."""
         return self.width + _BESIDE

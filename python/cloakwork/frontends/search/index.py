@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.base.arguments import integer
+from cloakwork.base.arguments import integer, positive
 from cloakwork.errors import (
     InvalidArgumentError,
     NotReplaceableError,
+    ProgramMismatchError,
     ShapeMismatchError,
 )
 from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction, least_size
@@ -162,7 +163,10 @@ class Index:
 
         Raises:
             ShapeMismatchError: Vectors or payloads have another width than those of the table.
+            ValueOutOfRangeError: A vector is longer than the radius, or a payload too large.
+            ProgramMismatchError: The client is of another index.
         """
+        self._require_own(client, "encrypt rows")
         rows = two_axes(vectors, "vectors")
         data = None if payloads is None else two_axes(payloads, "payloads")
         _require_width(rows, self.vectors.shape[1], "vectors")
@@ -195,7 +199,11 @@ class Index:
             folder: Where the table is.
             block: The number of the block.
             rows: The numbers of the rows that stay, those of the whole table.
+
+        Raises:
+            ProgramMismatchError: The client is of another index.
         """
+        self._require_own(client, "remove rows")
         live = np.zeros(self.rows_in_block)
         live[np.asarray(rows, dtype=np.int64) - block * self.rows_in_block] = 1.0
         live = live[self._order(block)]
@@ -207,7 +215,9 @@ class Index:
         Raises:
             ShapeMismatchError: It has another dimension than the table's vectors.
             ValueOutOfRangeError: It is longer than the radius.
+            ProgramMismatchError: The client is of another index.
         """
+        self._require_own(client, "encrypt a query")
         given = np.asarray(vector, dtype=np.float64)
         if given.shape != self.vectors.shape[1:]:
             raise ShapeMismatchError(
@@ -222,7 +232,9 @@ class Index:
         Raises:
             InvalidArgumentError: A total is of an index whose rows it does not tell apart.
             RowsOverlapError: A total has too many rows to be told apart.
+            ProgramMismatchError: The client or the answers are of another index.
         """
+        self._require_own(client, "tell what a search found")
         given = [answers] if isinstance(answers, Encrypted) else list(answers)
         if self.compaction is None and not self.count_only and any(a.added > 1 for a in given):
             raise InvalidArgumentError(
@@ -246,6 +258,15 @@ class Index:
         weighted = np.concatenate([part[1].T for part in parts])[rows]
         payloads = weighted / matches[rows, None]
         return Found(count=float(len(rows)), rows=rows, payloads=payloads)
+
+    def _require_own(self, client: Client, action: str) -> None:
+        """Refuse a client of another index, whose numbers stand for something else."""
+        if client.program.fingerprint != self.program.fingerprint:
+            raise ProgramMismatchError(
+                f"cannot {action}: expected a client of this index, of {self.program.meaning}, got "
+                "one of another program; make the index by the options that the client's was made "
+                "by, its radius= among them"
+            )
 
     def _of_rows(self, products: NDArray[np.float64]) -> NDArray[np.float64]:
         """Products of the table's rows, without the empty places behind them.
@@ -400,7 +421,7 @@ def index(
         float(np.linalg.norm(table(rows[start : start + _READ], "vectors"), axis=1).max())
         for start in range(0, len(rows), _READ)
     )
-    nearness = Nearness(metric, (radius or longest or 1.0) if metric != "cosine" else 1.0)
+    nearness = Nearness(metric, _radius(metric, radius, longest))
     most = (
         None
         if at_most is None
@@ -434,8 +455,16 @@ def index(
     )
     # Rows and queries come of `nearness`, whose products are within [-1, 1]; each is encrypted by
     # itself, so that no client could look at both.
-    program = replace(program, ranges=())
+    parts = [nearness.meaning] if compaction is None else [nearness.meaning, compaction.meaning]
+    program = replace(program, ranges=(), meaning="; ".join(parts))
     return Index(program, nearness, rows, data, size, threshold, count_only, compaction)
+
+
+def _radius(metric: Metric, asked: float | None, longest: float) -> float:
+    """What vectors are divided by, beyond the length of each where that does not count."""
+    if metric == "cosine":
+        return 1.0
+    return (longest or 1.0) if asked is None else positive(asked, "radius", "search")
 
 
 def _usual_size(rows: int, threshold: float | None, least: int | None) -> int:

@@ -39,6 +39,11 @@ class Nearness:
                 f"{shown(self.metric)}"
             )
 
+    @property
+    def meaning(self) -> str:
+        """What numbers of rows, queries and scores stand for."""
+        return f"{self.metric} of vectors divided by {self.radius!r}"
+
     def width(self, size: int) -> int:
         """How many numbers vectors of so many become."""
         return size + 2 if self.metric == "euclidean" else size
