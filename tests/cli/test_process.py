@@ -71,6 +71,18 @@ def test_tensors_from_source_to_result(command: Cloakwork) -> None:
     assert "differs   by up to" in command("bench", "p.cw", "--runs", "1")
 
 
+def test_precision_is_asked_for_in_parts_of_the_largest_result(command: Cloakwork) -> None:
+    shapes = "--shape", "4x8", "--shape", "3x8", "--bound", "1000"
+    command("compile", "score.py:scores", *shapes, "--relative", "12", "-o", "p.cw")
+    asked = [cw.Spec(shape, bound=1000.0) for shape in ((4, 8), (3, 8))]
+    expected = cw.compile(lambda x, w: x @ w.T, *asked, relative=12)
+    assert cw.load(command.folder / "p.cw", cw.Program).fingerprint == expected.fingerprint
+    twice = "--relative", "12", "--precision", "5"
+    both = command.refusal("compile", "score.py:scores", *shapes, *twice, "-o", "n")
+    assert "expected precision= or relative=" in both
+
+
+@pytest.mark.slow
 def test_keys_of_an_interface_from_source_to_result(command: Cloakwork) -> None:
     shapes = "--shape", "2x4", "--shape", "3x4"
     command("compile", "score.py:scores", *shapes, "-o", "p.cw")

@@ -110,7 +110,8 @@ def _shape(text: str) -> tuple[int, ...]:
 @click.option("--bits", type=int, help="Bits of the results of a circuit of integers.")
 @click.option("--sample", type=_FILE, help="Inputs such as a network is to be run on.")
 @click.option("--batch", type=int, help="Evaluations that one run must hold.")
-@click.option("--precision", type=int, help="Bits after the binary point of real results.")
+@click.option("--precision", type=int, help="Bits after the point of reals; or --relative.")
+@click.option("--relative", type=int, hidden=True)
 @click.option("--key-budget", type=int, help="Bytes for all evaluation keys.")
 @click.option("--threads", type=int, help="Threads that a circuit over bits is to run on.")
 @click.option("--timeout", type=float, hidden=True)  # The help fits a screen.

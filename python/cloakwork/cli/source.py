@@ -57,6 +57,7 @@ class Options:
         sample: A file with a batch of inputs of a network.
         batch: Evaluations that a run must have slots for.
         precision: Bits after the binary point of results.
+        relative: Bits that are right of the largest that a result of a function of tensors may be.
         key_budget: Bytes for all evaluation keys.
         threads: Threads that a circuit over bits is to run on.
         timeout: Seconds that Clash or Yosys may take.
@@ -74,6 +75,7 @@ class Options:
     sample: Path | None = None
     batch: int | None = None
     precision: int | None = None
+    relative: int | None = None
     key_budget: int | None = None
     threads: int | None = None
     timeout: float | None = None
@@ -234,6 +236,7 @@ def _function_of_tensors(found: Any, source: str, options: Options) -> Program:
         "shape",
         "bound",
         "precision",
+        "relative",
         "public_inputs",
         "key_budget",
         "insecure",
