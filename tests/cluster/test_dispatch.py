@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cloakwork.cluster import dispatch
 from cloakwork.cluster.cut import Cut, cut
-from cloakwork.cluster.dispatch import graph_of
+from cloakwork.cluster.dispatch import graph_of_missing
 from cloakwork.cluster.job import Job, Order, order
 from cloakwork.cluster.placing import needed_grains
 from cloakwork.cluster.wire import Sealed
@@ -132,7 +132,7 @@ def test_every_task_has_what_it_needs(work: Work, lanes: int) -> None:
     needed = needed_grains(made, given_orders, set())
     assert sorted(needed) == list(range(len(made.grains)))
     assert not any(needed.values())
-    graph = graph_of("test", made, given_orders, needed)
+    graph = graph_of_missing("test", made, given_orders, needed)
     for task in graph.tasks.values():
         sources = task[2] if len(task) == 3 else [task[1]]
         assert all(key in graph.tasks for key in sources)
@@ -149,7 +149,7 @@ def test_nothing_is_done_where_all_results_are_there(work: Work, lanes: int) -> 
     present = {each.results_file for each in given_orders}
     needed = needed_grains(made, given_orders, present)
     assert needed == {}
-    assert graph_of("test", made, given_orders, needed).tasks == {}
+    assert graph_of_missing("test", made, given_orders, needed).tasks == {}
 
 
 @few
@@ -163,7 +163,7 @@ def test_what_is_there_is_not_done_again(work: Work, lanes: int, data: st.DataOb
     )
     present = set(data.draw(st.lists(st.sampled_from(files)))) if files else set()
     needed = needed_grains(made, given_orders, present)
-    graph = graph_of("test", made, given_orders, needed)
+    graph = graph_of_missing("test", made, given_orders, needed)
     for place, is_done in needed.items():
         assert is_done == given_orders[place].is_done(present)
         sources = {maker for maker, _ in made.grains[place].needs}

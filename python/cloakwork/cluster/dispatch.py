@@ -69,7 +69,7 @@ def run_jobs(
         CloakworkError: What a grain raised.
     """
     begun = perf_counter()
-    graphs = [graph_of(title, each.made, each.orders, each.missing()) for each in placed]
+    graphs = [graph_of_missing(title, each.made, each.orders, each.missing()) for each in placed]
     readers: dict[Key, Callable[[Any], Receipt]] = {
         key: _reader(each, order)
         for each, graph in zip(placed, graphs, strict=True)
@@ -255,7 +255,7 @@ class DaskGraph:
     answers: Mapping[Key, Order]
 
 
-def graph_of(
+def graph_of_missing(
     title: str, made: Cut, orders: Sequence[Order], needed: Mapping[int, bool]
 ) -> DaskGraph:
     """The tasks for the results that are missing.

@@ -96,11 +96,11 @@ def evenly(ports: Sequence[Port], arguments: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def rounded(numbers: Any, port: Port) -> NDArray[Any]:
+def rounded_to_port(numbers: Any, port: Port) -> NDArray[Any]:
     """The numbers of a port over bits that are nearest to some.
 
     Example:
-        >>> rounded([0.3, -0.3], Port("v", "signed", 8, (2,), fraction=2)).tolist()
+        >>> rounded_to_port([0.3, -0.3], Port("v", "signed", 8, (2,), fraction=2)).tolist()
         [0.25, -0.25]
     """
     whole: NDArray[np.int64] = np.rint(
@@ -129,7 +129,7 @@ def in_the_clear(
         for link in part.after:
             value = made[link.program.fingerprint][link.result]
             own[link.input] = (
-                rounded(value, link.port(part)) if isinstance(link, Leaving) else value
+                rounded_to_port(value, link.port(part)) if isinstance(link, Leaving) else value
             )
         found = run(part, own)
         if part is not parts[-1]:

@@ -44,7 +44,7 @@ from cloakwork.schemes.base import (
     stored_bytes,
 )
 from cloakwork.schemes.bgv_estimates import BgvEstimates
-from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, joined
+from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform, from_residues
 from cloakwork.schemes.clear_integer import ClearInteger, IntegerScheme
 from cloakwork.schemes.encoded_cache import ciphertext_bytes
 
@@ -368,7 +368,7 @@ class Bgv(IntegerScheme):
             each.decrypt(ciphertext)
             for each, ciphertext in zip(secret.by_prime, value.by_prime, strict=True)
         ]
-        return joined(residues, self._moduli).reshape(ROWS, -1)
+        return from_residues(residues, self._moduli).reshape(ROWS, -1)
 
     def backend(self, keys: Any, *, cache_bytes: int, expansion: KeyExpansion | None = None) -> Any:
         return BgvBackend(self.parameter_sets, keys.by_prime, cache_bytes=cache_bytes)

@@ -38,11 +38,11 @@ def centred(numbers: Any, modulus: int) -> Any:
     return (numbers % modulus + half) % modulus - half
 
 
-def joined(residues: Sequence[NDArray[np.int64]], moduli: Sequence[int]) -> NDArray[Any]:
+def from_residues(residues: Sequence[NDArray[np.int64]], moduli: Sequence[int]) -> NDArray[Any]:
     """Integers from what they are modulo distinct primes (the Chinese remainder theorem).
 
     Example:
-        >>> joined([np.array([3, -1]), np.array([-2, -1])], [7, 11]).tolist()
+        >>> from_residues([np.array([3, -1]), np.array([-2, -1])], [7, 11]).tolist()
         [31, -1]
     """
     if len(moduli) == 1:

@@ -4,7 +4,7 @@ import pytest
 
 from cloakwork.errors import HaskellError, InvalidProgramError, NotBitsError
 from cloakwork.frontends.boolean.haskell_names import Name, Pattern
-from cloakwork.frontends.boolean.haskell_ports import require_bits, with_haskell_ports
+from cloakwork.frontends.boolean.haskell_ports import require_ports_of_bits, with_haskell_ports
 from cloakwork.frontends.boolean.haskell_types import (
     Constructed,
     Constructor,
@@ -115,11 +115,11 @@ def test_widths_that_differ_from_those_of_the_types_are_refused() -> None:
 )
 def test_types_without_bits_are_refused_by_name(meaning: Meaning) -> None:
     with pytest.raises(NotBitsError, match=r"argument key: its type has no bits: T; leave it out"):
-        require_bits(["key"], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
+        require_ports_of_bits(["key"], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
     with pytest.raises(NotBitsError, match=r"argument x0: its type has no bits: T; leave it out"):
-        require_bits([], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
+        require_ports_of_bits([], HaskellSignature(("T", "Bit"), (meaning, BIT), ()))
     with pytest.raises(NotBitsError, match=r"of the result: its type has no bits: T; expected"):
-        require_bits(["key"], HaskellSignature(("Bit", "T"), (BIT, meaning), ()))
+        require_ports_of_bits(["key"], HaskellSignature(("Bit", "T"), (BIT, meaning), ()))
 
 
 def test_the_first_component_has_the_most_significant_bits() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.boolean.layers import layered_seconds
 from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover, is_also_of
-from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.emit import program_of_cover
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.lookup import chosen_entry
@@ -98,7 +98,7 @@ def made_by(gates: GateProgram, costs: BitCosts, slack: float, generous: bool) -
     network = with_fewer_ands(network_of(gates))
     chain = max(0, noise.doublings(2) - 1)
     abilities = Abilities(noise.most_tables(2), chain, max(1, noise.most_message_bits() - 1))
-    return written_out(
+    return program_of_cover(
         gates, WideNetwork(network), cover(network, abilities, slack, generous=generous), noise
     )
 

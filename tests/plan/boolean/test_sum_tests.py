@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cloakwork.errors import NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover
-from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.emit import program_of_cover
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.sum_tests import (
@@ -262,7 +262,7 @@ def test_a_test_that_is_too_noisy_is_refused() -> None:
     wide = with_tests(network_of(circuits.equal(32)), 4)
     made = cover(wide.network, Abilities(1, 1, 1), 0.0, generous=False)
     with pytest.raises(NoiseBudgetError, match="'noisy': a test"):
-        written_out(circuits.equal(32), wide, made, noise)
+        program_of_cover(circuits.equal(32), wide, made, noise)
 
 
 def test_a_conjunction_leaves_in_the_encoding_of_its_use() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cloakwork.plan.circuits.rotation_sums import emit, rotations, summed
+from cloakwork.plan.circuits.rotation_sums import cheapest_sum, emit, rotations
 
 HOISTED = 0.5
 
@@ -31,7 +31,7 @@ def made(offsets: tuple[int, ...], hoisted: float) -> tuple[dict[int, int], int]
         vectors.append(total)
         return len(vectors) - 1
 
-    last = emit(summed(offsets, hoisted), 0, rotated, added)
+    last = emit(cheapest_sum(offsets, hoisted), 0, rotated, added)
     return vectors[last], turns
 
 

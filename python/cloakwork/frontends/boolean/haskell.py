@@ -21,7 +21,7 @@ from cloakwork.errors import (
 from cloakwork.frontends.boolean.clash import TITLE, ClashRun, run_clash
 from cloakwork.frontends.boolean.haskell_modules import lay_out, read_source
 from cloakwork.frontends.boolean.haskell_names import Name, argument_names
-from cloakwork.frontends.boolean.haskell_ports import require_bits, with_haskell_ports
+from cloakwork.frontends.boolean.haskell_ports import require_ports_of_bits, with_haskell_ports
 from cloakwork.frontends.boolean.haskell_refusals import (
     refused_run,
     refused_type,
@@ -80,7 +80,7 @@ def _signature(run: ClashRun, module: str, top: str, names: Sequence[Name]) -> H
     if not run.meanings.exists():
         raise refused_run(module, top, run.messages)
     signature = read_signature(run.types, run.meanings)
-    require_bits(names, signature)
+    require_ports_of_bits(names, signature)
     if run.returncode:
         raise refused_run(module, top, run.messages)
     if lost := refused_warning(module, top, run.messages):

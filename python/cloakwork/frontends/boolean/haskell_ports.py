@@ -85,7 +85,7 @@ def with_haskell_ports(
     )
 
 
-def require_bits(names: Sequence[Name], signature: HaskellSignature) -> None:
+def require_ports_of_bits(names: Sequence[Name], signature: HaskellSignature) -> None:
     """Check that every argument and the result have bits: Clash omits ports without bits.
 
     Args:

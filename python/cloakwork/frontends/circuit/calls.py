@@ -16,7 +16,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.circuit.dates import EncryptedDate, encrypted_date
-from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, in_units, signed_range
+from cloakwork.frontends.circuit.inputs import MAX_BITS, Declared, as_integers, signed_range
 from cloakwork.frontends.circuit.refusals import at_line
 from cloakwork.frontends.circuit.symbols import Symbol, Vector, clear_integer
 from cloakwork.frontends.circuit.texts import EncryptedBytes, EncryptedText
@@ -123,7 +123,7 @@ def inlined(builder: CircuitBuilder, title: str, name: str, declared: Declared, 
         return part.with_point(declared.fraction) if isinstance(part, Symbol) else encrypted(part)
 
     def encrypted(part: Any) -> Symbol:
-        number = clear_integer(in_units(name, declared, part))
+        number = clear_integer(as_integers(name, declared, part))
         if number is None:
             raise NotIntegerError(
                 f"cannot call {title}{at_line()}: expected {name!r} to hold integers, "
@@ -153,5 +153,5 @@ def _coded(builder: CircuitBuilder, name: str, declared: Declared, value: Any) -
     several = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(each, EncryptedDate | EncryptedText | EncryptedBytes) for each in several):
         return value
-    numbers = np.ravel(in_units(name, declared, value)).tolist()
+    numbers = np.ravel(as_integers(name, declared, value)).tolist()
     return stand_in([Symbol(builder, builder.append(Integer(each))) for each in numbers], declared)

@@ -37,10 +37,10 @@ from cloakwork.frontends.circuit.results import taking_results
 from cloakwork.frontends.circuit.staging import (
     Staged,
     called,
+    function_title,
     require_parameters,
+    run_on_symbols,
     staged,
-    title_of,
-    traced,
 )
 from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.following import following_integers, ring_of_integers
@@ -171,7 +171,7 @@ class CircuitFunction:
             >>> distance.compile(bits=24).run_clear(a=[1, 2, 3], b=[4, 6, 8])
             50
         """
-        trace = traced(self.function, self.declared)
+        trace = run_on_symbols(self.function, self.declared)
         if bits is not None:
             bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         is_alone = on in (None, "slots") and not after and batch == 1 and not wrapping
@@ -254,7 +254,7 @@ class CircuitFunction:
         )
 
     def __repr__(self) -> str:
-        return f"CircuitFunction({title_of(self.function)}: {', '.join(self.declared)})"
+        return f"CircuitFunction({function_title(self.function)}: {', '.join(self.declared)})"
 
 
 class _BySingleNumbers:

@@ -215,11 +215,11 @@ def for_bits(declared: Mapping[str, Declared]) -> list[str]:
     return [name for name, each in declared.items() if each.is_for_bits]
 
 
-def in_units(name: str, declared: Declared, value: Any) -> Any:
+def as_integers(name: str, declared: Declared, value: Any) -> Any:
     """What is given for an input as integers, where it is declared with a point or as a coding.
 
     Example:
-        >>> in_units("x", fixed(4, 2, shape=(2,)), [0.5, 1.0])
+        >>> as_integers("x", fixed(4, 2, shape=(2,)), [0.5, 1.0])
         [2, 4]
     """
     if declared.coding:

@@ -22,7 +22,7 @@ from cloakwork.errors import (
     InvalidArgumentError,
 )
 from cloakwork.frontends.circuit.calls import Call, inlined, stand_in
-from cloakwork.frontends.circuit.inputs import Declared, in_units, signed_range
+from cloakwork.frontends.circuit.inputs import Declared, as_integers, signed_range
 from cloakwork.frontends.circuit.matrices import whole_input
 from cloakwork.frontends.circuit.numpy_functions import of_numpy
 from cloakwork.frontends.circuit.products import Products, products_of
@@ -122,13 +122,13 @@ class Traced:
         )
 
 
-def traced(function: Callable[..., Any], declared: Mapping[str, Declared]) -> Traced:
+def run_on_symbols(function: Callable[..., Any], declared: Mapping[str, Declared]) -> Traced:
     """Run a function once, on symbols for its inputs; see `staged`.
 
     Example:
         >>> from cloakwork.frontends.circuit.inputs import matrix
         >>> declared = {"a": matrix(2, 3), "b": matrix(3, 2)}
-        >>> traced(lambda a, b: a @ b, declared).products.multiplications
+        >>> run_on_symbols(lambda a, b: a @ b, declared).products.multiplications
         12
     """
     return _traced(function, declared, lambda inputs: function(**inputs))
@@ -160,7 +160,7 @@ def staged(function: Callable[..., Any], declared: Mapping[str, Declared]) -> St
           %4 = %2 + %3
           output results: vector of 1 = %4
     """
-    return traced(function, declared).staged
+    return run_on_symbols(function, declared).staged
 
 
 def called(
@@ -188,7 +188,7 @@ def called(
         >>> called(lambda a: a * 2, {"a": vector(2)}, ([3, 4],), {})
         [6, 8]
     """
-    title = title_of(function)
+    title = function_title(function)
     call = Call(function, title, declared, arguments, named)
     builder = _outer.get()
     if builder is not None:
@@ -201,7 +201,7 @@ def called(
     inputs: dict[str, list[int]] = {}
     for name, each in declared.items():
         port = Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
-        value = in_units(name, each, call.inputs[name])
+        value = as_integers(name, each, call.inputs[name])
         inputs[name] = one_evaluation(port, value, f"call {title}")
     trace = _traced(function, declared, call.run)
     if trace.products is not None:
@@ -217,15 +217,15 @@ def _traced(
     declared: Mapping[str, Declared],
     run: Callable[[Mapping[str, Any]], Any],
 ) -> Traced:
-    builder = CircuitBuilder(title_of(function))
+    builder = CircuitBuilder(function_title(function))
     inputs: dict[str, Any] = {}
     for name, each in declared.items():
         symbols = [
             Symbol(builder, number, each.fraction) for number in builder.input(each.named(name))
         ]
         inputs[name] = _shaped(name, symbols, each)
-    returned = _ran(title_of(function), run, inputs, builder)
-    return Traced(title_of(function), builder, returned, inputs)
+    returned = _ran(function_title(function), run, inputs, builder)
+    return Traced(function_title(function), builder, returned, inputs)
 
 
 def _ran(
@@ -257,11 +257,11 @@ def _ran(
         _outer.reset(token)
 
 
-def title_of(function: Callable[..., Any]) -> str:
+def function_title(function: Callable[..., Any]) -> str:
     """The function's name.
 
     Example:
-        >>> title_of(staged)
+        >>> function_title(staged)
         'staged'
     """
     return str(getattr(function, "__name__", "function"))
@@ -306,8 +306,8 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
             name in declared or parameter.kind is inspect.Parameter.POSITIONAL_ONLY
         ):
             raise InvalidArgumentError(
-                f"cannot make a circuit of {title_of(function)}: expected parameters that are "
-                f"given by name, got {parameter}, which is given by position only"
+                f"cannot make a circuit of {function_title(function)}: expected parameters that "
+                f"are given by name, got {parameter}, which is given by position only"
             )
     kinds = {parameter.kind for parameter in parameters.values()}
     takes_any = inspect.Parameter.VAR_KEYWORD in kinds
@@ -321,7 +321,7 @@ def require_parameters(function: Callable[..., Any], declared: Mapping[str, Decl
     unknown = [] if takes_any else [name for name in declared if name not in parameters]
     if missing or unknown:
         raise InputNameError(
-            f"cannot make a circuit of {title_of(function)}: expected its parameters "
+            f"cannot make a circuit of {function_title(function)}: expected its parameters "
             f"{', '.join(parameters) or 'none'} to be declared, "
             f"got {', '.join(declared) or 'none'}; write @cw.circuit(name=cw.vector(n), ...)"
         )

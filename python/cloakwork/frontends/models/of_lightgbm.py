@@ -8,7 +8,7 @@ from typing import Any
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.models.features import Condition
 from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
-from cloakwork.frontends.models.reading import Read, plain
+from cloakwork.frontends.models.reading import Read, as_python
 
 _LINKS = {"binary": "sigmoid", "multiclass": "softmax", "regression": ""}
 
@@ -41,7 +41,7 @@ def read_lightgbm(model: Any) -> Read:
     labels: tuple[Any, ...] = ()
     if _LINKS[name]:
         known = getattr(model, "classes_", None)
-        labels = plain(known) if known is not None else tuple(range(max(2, count)))
+        labels = as_python(known) if known is not None else tuple(range(max(2, count)))
     return Read(
         Forest(tuple(map(merged, trees)), (0.0,) * count),
         int(told["max_feature_idx"]) + 1,

@@ -14,7 +14,7 @@ from cloakwork.frontends.models.features import Condition, Scaling
 from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
 from cloakwork.frontends.models.neighbours import Neighbours
 from cloakwork.frontends.models.polynomials import PolynomialScores
-from cloakwork.frontends.models.reading import Read, plain, required
+from cloakwork.frontends.models.reading import Read, as_python, required
 
 _ACTION = "compile a model of scikit-learn"
 _Values = Callable[[NDArray[np.float64]], tuple[float, ...]]
@@ -42,7 +42,7 @@ def read_sklearn(model: Any) -> Read:
             f"cannot {_ACTION}: expected one of {', '.join(sorted(_READERS))}, or a pipeline of "
             f"{', '.join(sorted(_SCALERS))} that ends with one, got {kind}"
         )
-    names = plain(getattr(model, "feature_names_in_", np.array([], dtype=object)))
+    names = as_python(getattr(model, "feature_names_in_", np.array([], dtype=object)))
     return replace(reader(model), features=int(model.n_features_in_), names=names)
 
 
@@ -67,12 +67,14 @@ def _of_pipeline(model: Any) -> Read:
         scalings += _SCALERS[kind](each)
     read = read_sklearn(last)
     first = scalers[0][1] if scalers else last
-    names = plain(getattr(first, "feature_names_in_", np.array([], dtype=object)))
+    names = as_python(getattr(first, "feature_names_in_", np.array([], dtype=object)))
     return replace(read, scalings=(*scalings, *read.scalings), names=names)
 
 
 def _scaling(operation: str, numbers: Any) -> list[Scaling]:
-    return [] if numbers is None else [Scaling(operation, plain(np.asarray(numbers, dtype=float)))]
+    if numbers is None:
+        return []
+    return [Scaling(operation, as_python(np.asarray(numbers, dtype=float)))]
 
 
 def _of_min_max(scaler: Any) -> list[Scaling]:
@@ -127,7 +129,7 @@ def _of_trees(model: Any) -> Read:
     """A tree, or a forest, whose result is the mean of those of its trees."""
     _require_one_output(model)
     trees = [each.tree_ for each in getattr(model, "estimators_", [model])]
-    classes = plain(model.classes_) if hasattr(model, "classes_") else ()
+    classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
 
     def values(row: NDArray[np.float64]) -> tuple[float, ...]:
         shares = row / row.sum() if classes else row
@@ -148,7 +150,7 @@ def _of_gradient_boosting(model: Any) -> Read:
             f"init={type(model.init_).__name__}; train one without init="
         )
     zeros = np.zeros((1, model.n_features_in_), dtype=np.float32)
-    base = plain(np.ravel(model._raw_predict_init(zeros)).astype(float))
+    base = as_python(np.ravel(model._raw_predict_init(zeros)).astype(float))
     count = len(base)
     rate = float(model.learning_rate)
     trees = []
@@ -160,7 +162,7 @@ def _of_gradient_boosting(model: Any) -> Read:
                 return tuple(value if place == own else 0.0 for place in range(count))
 
             trees.append(_tree(each.tree_, values))
-    classes = plain(model.classes_) if hasattr(model, "classes_") else ()
+    classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
     return Read(Forest(tuple(trees), base), 0, classes, _boosted_link(model, count), single=True)
 
 
@@ -174,8 +176,8 @@ def _boosted_link(model: Any, count: int) -> str:
 
 
 def _of_histograms(model: Any) -> Read:
-    classes = plain(model.classes_) if hasattr(model, "classes_") else ()
-    base = plain(np.ravel(model._baseline_prediction).astype(float))
+    classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
+    base = as_python(np.ravel(model._baseline_prediction).astype(float))
     if getattr(model, "is_categorical_", None) is not None and np.any(model.is_categorical_):
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected splits by numbers, got some by categories; turn "
@@ -221,7 +223,7 @@ def _of_linear(model: Any) -> Read:
     """Scores that are sums of features."""
     linear = np.atleast_2d(np.asarray(model.coef_, dtype=float))
     constant = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(linear),))
-    classes = plain(model.classes_) if hasattr(model, "classes_") else ()
+    classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
     if not classes and len(linear) > 1:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected one output, got {len(linear)}; compile a model for each "
@@ -234,7 +236,7 @@ def _of_linear(model: Any) -> Read:
 
 
 def _of_support_vectors(model: Any) -> Read:
-    classes = plain(model.classes_) if hasattr(model, "classes_") else ()
+    classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
     if model.kernel != "linear" or len(classes) > 2:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected a linear kernel, and at most two classes, got "
@@ -250,7 +252,7 @@ def _of_gaussians(model: Any) -> Read:
         np.log(2 * np.pi * variance) + mean**2 / variance, axis=1
     )
     scores = PolynomialScores(mean / variance, constant, -0.5 / variance)
-    return Read(scores, 0, plain(model.classes_), "softmax")
+    return Read(scores, 0, as_python(model.classes_), "softmax")
 
 
 def _of_counts(model: Any) -> Read:
@@ -259,7 +261,7 @@ def _of_counts(model: Any) -> Read:
     if "ComplementNB" in _names(model) and len(model.classes_) > 1:
         prior = np.zeros(len(model.classes_))
     scores = PolynomialScores(np.array(model.feature_log_prob_), np.array(prior))
-    return Read(scores, 0, plain(model.classes_), "softmax")
+    return Read(scores, 0, as_python(model.classes_), "softmax")
 
 
 def _of_bernoullis(model: Any) -> Read:
@@ -276,7 +278,7 @@ def _of_bernoullis(model: Any) -> Read:
     conditions = tuple(
         Condition(feature, float(model.binarize)) for feature in range(model.n_features_in_)
     )
-    return Read(scores, 0, plain(model.classes_), "softmax", conditions=conditions)
+    return Read(scores, 0, as_python(model.classes_), "softmax", conditions=conditions)
 
 
 def _of_clusters(model: Any) -> Read:
@@ -300,7 +302,7 @@ def _of_neighbours(model: Any) -> Read:
         len(model.classes_),
         int(model.n_neighbors),
     )
-    return Read(computed, 0, plain(model.classes_), "shares")
+    return Read(computed, 0, as_python(model.classes_), "shares")
 
 
 _READERS: Mapping[str, Callable[[Any], Read]] = {

@@ -12,7 +12,7 @@ import numpy as np
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.models.features import Condition
 from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
-from cloakwork.frontends.models.reading import Read, plain
+from cloakwork.frontends.models.reading import Read, as_python
 
 _LINKS = {
     "binary:logistic": "sigmoid",
@@ -57,7 +57,7 @@ def read_xgboost(model: Any) -> Read:
     labels: tuple[Any, ...] = ()
     if _LINKS[objective]:
         known = getattr(model, "classes_", None)
-        labels = plain(known) if known is not None else tuple(range(max(2, classes)))
+        labels = as_python(known) if known is not None else tuple(range(max(2, classes)))
     return Read(
         Forest(tuple(map(merged, trees)), base),
         int(parameters["num_feature"]),

@@ -45,12 +45,12 @@ class Read:
     names: tuple[str, ...] = ()
 
 
-def plain(values: Any) -> tuple[Any, ...]:
+def as_python(values: Any) -> tuple[Any, ...]:
     """An array's entries as Python's.
 
     Example:
         >>> import numpy as np
-        >>> plain(np.array([1.5, 2.0]))
+        >>> as_python(np.array([1.5, 2.0]))
         (1.5, 2.0)
     """
     return tuple(values.tolist())

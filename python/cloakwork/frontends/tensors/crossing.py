@@ -14,7 +14,7 @@ from cloakwork.programs.ir.tensors import Node, Source
 from cloakwork.programs.port import Port
 from cloakwork.runtime.after import ResultOf
 from cloakwork.runtime.program import Program
-from cloakwork.runtime.row import rounded
+from cloakwork.runtime.row import rounded_to_port
 
 
 class Deciding(Protocol):
@@ -104,5 +104,5 @@ def range_in_slots(port: Port) -> tuple[float, float]:
 def decided(circuit: Deciding, arrays: Sequence[NDArray[Any]]) -> list[NDArray[np.float64]]:
     """What a circuit decides on the nearest numbers of its inputs, in the clear."""
     pairs = zip(circuit.gates.inputs, arrays, strict=True)
-    found = circuit.run_clear(**{port.name: rounded(each, port) for port, each in pairs})
+    found = circuit.run_clear(**{port.name: rounded_to_port(each, port) for port, each in pairs})
     return [np.asarray(found[port.name], np.float64) for port in circuit.gates.outputs]

@@ -22,7 +22,7 @@ from cloakwork.schemes.tfhe_noise import BitNoise
 _MESSAGE_BITS = 2
 
 
-def written_out(
+def program_of_cover(
     program: GateProgram, wide: WideNetwork, cover: Cover, noise: BitNoise
 ) -> BootstrapProgram:
     """The bootstrap program of a cover."""

@@ -11,7 +11,7 @@ from cloakwork.base.itself import Itself
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
 from cloakwork.plan.boolean.cover import Abilities, cover, is_also_of
-from cloakwork.plan.boolean.emit import written_out
+from cloakwork.plan.boolean.emit import program_of_cover
 from cloakwork.plan.boolean.exclusive import with_exclusive_ors
 from cloakwork.plan.boolean.fewer_ands_by_cuts import with_fewer_ands
 from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
@@ -168,7 +168,7 @@ class _BestSoFar:
         if not self._is_open(self._busy_seconds(_bootstraps(wide, cover), costs)):
             return False
         with suppress(NoiseBudgetError, InvalidProgramError):
-            self._try(written_out(self._program, wide, cover, costs.noise), costs)
+            self._try(program_of_cover(self._program, wide, cover, costs.noise), costs)
             return True
         return False
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.forms import Forms, InputNode, IntegerForm, ProductNode
 from cloakwork.plan.circuits.inputs import Homes, Spread, place_inputs
-from cloakwork.plan.circuits.rotation_sums import emit, rotations, summed
+from cloakwork.plan.circuits.rotation_sums import cheapest_sum, emit, rotations
 from cloakwork.plan.circuits.targets import LaneSchedule, Target, targets_of
 from cloakwork.programs.ir.vectors import (
     Clear,
@@ -260,7 +260,7 @@ class _Assembler:
 
     def _summed(self, vector: int, offsets: tuple[int, ...]) -> int:
         return emit(
-            summed(offsets, self._hoisted),
+            cheapest_sum(offsets, self._hoisted),
             vector,
             self._rotated,
             lambda left, right: self._append(Add(left, right)),

@@ -31,18 +31,18 @@ class Doubled:
     rest: Direct | Doubled | None
 
 
-def summed(offsets: tuple[int, ...], hoisted: float) -> Direct | Doubled:
+def cheapest_sum(offsets: tuple[int, ...], hoisted: float) -> Direct | Doubled:
     """The cheapest way to sum rotations of a vector.
 
     Example:
-        >>> summed((0, 1, 2, 3), hoisted=0.5)
+        >>> cheapest_sum((0, 1, 2, 3), hoisted=0.5)
         Doubled(half=Direct(offsets=(0, 2)), distance=1, rest=None)
     """
     return _best(offsets, hoisted)[2]
 
 
 def rotations(offsets: tuple[int, ...], hoisted: float) -> float:
-    """What `summed` costs, in first rotations.
+    """What `cheapest_sum` costs, in first rotations.
 
     Example:
         >>> rotations((0, 1, 2, 3), hoisted=0.5)

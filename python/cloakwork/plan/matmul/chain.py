@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from cloakwork.base.itself import Itself
 from cloakwork.plan.matmul.claims import Claim
 from cloakwork.plan.matmul.convolution import ADDED, Convolution, Seen
-from cloakwork.plan.matmul.lower import entered, given_out, multiplied, switched
+from cloakwork.plan.matmul.lower import blocks_multiplied, entered, given_out, switched
 from cloakwork.plan.matmul.product import Product
 from cloakwork.plan.matmul.recognise import MatrixView
 from cloakwork.plan.matmul.spine import Factor, Plus, Slotwise, Spine, Times
@@ -369,7 +369,7 @@ class _ChainWork:
         left = self._enter(step.factor, blocks, "left" if is_first else "diagonals", level)
         layout = BlockLayout(blocks, "product", (1, rows, self._columns))
         by = RotatedProducts if is_first else DiagonalProducts
-        values = multiplied(builder, left, right, layout, rescales=True, by=by)
+        values = blocks_multiplied(builder, left, right, layout, rescales=True, by=by)
         return _Value(None, values, layout, before.products + 1)
 
     def plus(self, step: Plus, before: _Value) -> _Value:

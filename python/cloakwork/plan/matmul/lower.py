@@ -30,7 +30,7 @@ def entered(builder: Builder, name: str, layout: BlockLayout, level: int) -> NDA
     return np.array(numbers).reshape(layout.grid)
 
 
-def multiplied(
+def blocks_multiplied(
     builder: Builder,
     left: NDArray[np.int64],
     right: NDArray[np.int64],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cloakwork.plan.matmul.budgets import require_plannable
-from cloakwork.plan.matmul.lower import entered, given_out, multiplied
+from cloakwork.plan.matmul.lower import blocks_multiplied, entered, given_out
 from cloakwork.plan.matmul.recognise import MatrixContraction
 from cloakwork.programs.matrices import BlockLayout, Blocks, MatrixPlace
 from cloakwork.programs.slots import Builder, Numbers, SlotProgram
@@ -42,7 +42,7 @@ def planned_product(
         entered(builder, source.name, each, int(is_real))
         for source, each in zip(contraction.sources, (left, right), strict=True)
     )
-    made = multiplied(builder, one, other, result, rescales=is_real)
+    made = blocks_multiplied(builder, one, other, result, rescales=is_real)
     given_out(builder, made, result)
     views = (*contraction.operands, contraction.result)
     places = [

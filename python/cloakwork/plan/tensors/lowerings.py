@@ -35,7 +35,7 @@ from cloakwork.plan.tensors.assemble import Lowering, program_in_blocks
 from cloakwork.plan.tensors.in_slots import lowered_in_slots
 from cloakwork.plan.tensors.reassociated import reassociated
 from cloakwork.plan.tensors.search import Task, require_keys
-from cloakwork.plan.tensors.ways_text import compared, refused, unlooked, with_search
+from cloakwork.plan.tensors.ways_text import refused, unlooked, way_taken, with_search
 from cloakwork.programs.ir.tensors import Node, TensorFunction
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.program import Program
@@ -143,7 +143,7 @@ def _cheaper(blocks: Lowering, task: Task, function: TensorFunction) -> Program:
         slots = lowered_in_slots(without, function, CPU)
     except (InvalidParametersError, KeyBudgetError, MemoryBudgetError) as refusal:
         return replace(blocks.program, way=refused("in blocks", "slots", refusal))
-    reason = compared((blocks.cost, blocks.ciphertexts), (slots.cost, slots.ciphertexts))
+    reason = way_taken((blocks.cost, blocks.ciphertexts), (slots.cost, slots.ciphertexts))
     if blocks.cost < slots.cost and blocks.ciphertexts <= slots.ciphertexts:
         return replace(blocks.program, way=reason)
     return _said(slots.program, reason, task)

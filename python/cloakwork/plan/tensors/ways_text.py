@@ -89,11 +89,11 @@ def refused(way: str, other: str, refusal: Exception) -> str:
     return f"{way}; {other} were refused: {(reason or f'{refusal}')[:_LONGEST_REASON]}"
 
 
-def compared(blocks: tuple[float, int], slots: tuple[float, int]) -> str:
+def way_taken(blocks: tuple[float, int], slots: tuple[float, int]) -> str:
     """Which of two ways was taken, by what a run costs and by the ciphertexts in and out.
 
     Example:
-        >>> compared((1.0, 3), (2.5, 8)), compared((1.0, 8), (2.5, 3))
+        >>> way_taken((1.0, 3), (2.5, 8)), way_taken((1.0, 8), (2.5, 3))
         ('in blocks; slots cost 2.5 times as much', 'in slots; blocks, for 0.4 of the cost...
     """
     (cost, ciphertexts), (of_slots, fewer) = blocks, slots

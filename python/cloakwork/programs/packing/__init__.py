@@ -70,7 +70,7 @@ class Vectors(Mapping[int, NDArray[Any]]):
         return len(self._places)
 
 
-def whole(vectors: Sequence[NDArray[Any]]) -> Maker:
+def ready_made(vectors: Sequence[NDArray[Any]]) -> Maker:
     """A maker of vectors that are there already."""
     return lambda places: [vectors[place] for place in places]
 

@@ -13,7 +13,7 @@ from cloakwork.base.arguments import shown
 from cloakwork.base.arrays import is_masked
 from cloakwork.errors import InvalidProgramError, ValueOutOfRangeError
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, whole
+from cloakwork.programs.packing import Maker, Packing, evaluation_rows, object_array, ready_made
 from cloakwork.programs.packing.fixed_point import not_a_number, scaled_integers, unscaled
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
@@ -49,7 +49,7 @@ class BitPacking(Packing):
         return bits_of(port, value)
 
     def _maker(self, rows: Mapping[str, Bits]) -> Maker:
-        return whole([rows[port.name][0] for port in self.inputs if port.name in rows])
+        return ready_made([rows[port.name][0] for port in self.inputs if port.name in rows])
 
     def unpack(self, runs: Sequence[Sequence[Bits]], count: int | None) -> dict[str, Any]:
         """Every output by name."""

@@ -21,7 +21,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.layout import MAX_SLOTS
-from cloakwork.programs.packing import Maker, Packing, whole
+from cloakwork.programs.packing import Maker, Packing, ready_made
 from cloakwork.programs.packing.integers import integer_rows
 from cloakwork.programs.packing.results import Form, Leaf, filled, integers_of, result_ports
 from cloakwork.programs.port import Port, distinct_ports
@@ -155,7 +155,7 @@ class ScalarPacking(Packing):
         return rows.reshape(len(rows), port.count), many
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
-        return whole(self.places.pack(rows, self.vectors_of([*rows])))
+        return ready_made(self.places.pack(rows, self.vectors_of([*rows])))
 
     def unpack(self, runs: Sequence[Sequence[NDArray[Any]]], count: int | None) -> Any:
         """Python's integers in the form in which the function returns them."""

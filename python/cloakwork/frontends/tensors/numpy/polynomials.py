@@ -53,13 +53,13 @@ def powers(x: Any, N: Any = None, increasing: bool = False) -> Any:  # noqa: N80
     return stacked(columns if increasing else columns[::-1], 1)
 
 
-def added(a1: Any, a2: Any) -> Any:
+def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of polynomials, as `numpy.polyadd`."""
     one, other = _of_one_length(a1, a2, "polyadd")
     return one + other
 
 
-def subtracted(a1: Any, a2: Any) -> Any:
+def polysub(a1: Any, a2: Any) -> Any:
     """The difference of polynomials, as `numpy.polysub`."""
     one, other = _of_one_length(a1, a2, "polysub")
     return one - other
@@ -71,7 +71,7 @@ def _of_one_length(a1: Any, a2: Any, name: str) -> list[Any]:
     return [np.pad(e, (length - e.size, 0)) if e.size < length else e for e in parts]
 
 
-def multiplied(a1: Any, a2: Any) -> Any:
+def polymul(a1: Any, a2: Any) -> Any:
     """The product of polynomials, as `numpy.polymul`; encrypted ones keep leading zeros."""
     one, other = (_without_zeros(_coefficients(each, "polymul")) for each in (a1, a2))
     return convolved(one, other)

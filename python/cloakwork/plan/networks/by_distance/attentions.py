@@ -122,18 +122,18 @@ def _knows_no_order(graph: g.Graph, number: int) -> bool:
 
 def _mixes_alike(weight: g.Array) -> bool:
     """Whether a matrix is one number in its diagonal, and one beside it."""
-    beside, own = parts_of(weight)
+    beside, own = shared_and_own(weight)
     expected = np.full(weight.shape, beside)
     if weight.shape[0] == weight.shape[1]:
         np.fill_diagonal(expected, beside + own)
     return bool(np.allclose(weight, expected, rtol=0.0, atol=1e-12 * float(np.abs(weight).max())))
 
 
-def parts_of(weight: g.Array) -> tuple[float, float]:
+def shared_and_own(weight: g.Array) -> tuple[float, float]:
     """What every element has of all, and what it has of itself beside that.
 
     Example:
-        >>> parts_of(np.array([[3.0, 1.0], [1.0, 3.0]])), parts_of(np.ones((1, 4)))
+        >>> shared_and_own(np.array([[3.0, 1.0], [1.0, 3.0]])), shared_and_own(np.ones((1, 4)))
         ((1.0, 2.0), (1.0, 0.0))
     """
     beside = float(weight[0, -1])

@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.plan.networks.by_distance.attentions import Attention, attentions, parts_of
+from cloakwork.plan.networks.by_distance.attentions import Attention, attentions, shared_and_own
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.distances import Distances
 
@@ -118,7 +118,7 @@ def by_distance(operation: g.Operation, before: g.Shape, distances: Distances) -
     match operation:
         case g.LinearLayer(weight=weight, bias=bias):
             heads = [_heads_of_numbers(distances, length) for length in weight.shape]
-            beside, own = parts_of(weight)
+            beside, own = shared_and_own(weight)
             mixed = np.where(np.equal.outer(*heads), beside, 0.0)
             if own:
                 np.fill_diagonal(mixed, beside + own)
