@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,6 +81,23 @@ def test_more_precision_than_any_degree_has_is_refused_by_name() -> None:
     graph = activation("tanh")
     with pytest.raises(ActivationFitError, match=r"'act'.*expected 30 bits"):
         fit(graph, calibrate(graph, Samples(graph, np.array([[-1000.0], [1000.0]]))), 30)
+
+
+def test_errors_of_factors_count_beside_each_value() -> None:
+    """Over [1, 1000] the polynomial of 63 terms and the least such error is known."""
+    plain = activation("reciprocal")
+    factor = replace(plain.nodes[1], operation=g.Activation("reciprocal", is_factor=True))
+    graph = g.build([plain.nodes[0], factor, plain.nodes[2]])
+    least = 1.0 / np.cosh(64 * np.arccosh(1001 / 999))
+    calibration = calibrate(graph, [np.array([[1.0], [1000.0]])])
+    made = fit(graph, calibration, margin=0.0, degrees={"reciprocal": 63})
+    x = np.linspace(1.0, 1000.0, 100001)[:, np.newaxis]
+    wrong = np.abs(evaluate(made.graph, x) * x - 1.0).max()
+    assert made.fits[0].error == pytest.approx(least, rel=1e-3)
+    assert wrong == pytest.approx(least, rel=1e-3)
+    # Errors that are small beside the largest value are not beside the least.
+    of_largest = fit(plain, calibration, margin=0.0, degrees={"reciprocal": 63})
+    assert np.abs(evaluate(of_largest.graph, x) * x - 1.0).max() > 10 * least
 
 
 def test_the_best_line_and_parabola_are_found() -> None:

@@ -23,20 +23,25 @@ _POINTS_PER_TERM = 60
 _UNEVEN = 1e-3
 MAX_DEGREE = 255
 
+Function = Callable[[Array], Array]
+
 _DISTANCES = np.geomspace(1e-9, 2.0, 2000)
 _AROUND_BEND = np.concatenate([-_DISTANCES, [0.0], _DISTANCES])
 
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """A polynomial of t in [-1, 1] and its largest error where it was fitted."""
+    """A polynomial of t in [-1, 1] and its largest error where it was fitted.
+
+    Errors are parts of a unit, which may be another one at each t.
+    """
 
     coefficients: tuple[float, ...]
     error: float
 
 
 def least_degree(
-    function: Callable[[Array], Array], allowed: float, highest: int, bend: float
+    function: Function, allowed: float, highest: int, bend: float, unit: Function = np.ones_like
 ) -> Approximation:
     """The polynomial of least degree whose error on [-1, 1] is allowed.
 
@@ -48,16 +53,16 @@ def least_degree(
     # The sum of the terms left out bounds the error of a section of Chebyshev's series.
     series = Chebyshev.interpolate(function, 2 * highest + 1).coef
     tails = np.cumsum(np.abs(series[::-1]))[::-1]
-    small = np.flatnonzero(tails[1:] <= allowed)
+    small = np.flatnonzero(tails[1:] <= allowed * unit(_nodes(len(tails), -1.0, 1.0)).min())
     degree = min(int(small[0]) if len(small) else highest, highest)
-    best = nearest(function, max(degree, 1), bend)
+    best = nearest(function, max(degree, 1), bend, unit)
     if best.error > allowed:
         return best
     # The least error falls as the degree rises.
     too_low, enough = 0, max(degree, 1)
     while enough - too_low > 1:
         middle = (too_low + enough) // 2
-        tried = nearest(function, middle, bend)
+        tried = nearest(function, middle, bend, unit)
         if tried.error > allowed:
             too_low = middle
         else:
@@ -65,24 +70,32 @@ def least_degree(
     return best
 
 
-def nearest(function: Callable[[Array], Array], degree: int, bend: float) -> Approximation:
+def nearest(
+    function: Function, degree: int, bend: float, unit: Function = np.ones_like
+) -> Approximation:
     """The polynomial of a degree that is nearest to a function on [-1, 1].
 
     Example:
         >>> round(nearest(np.exp, 2, 0.0).error, 3)
         0.045
+        >>> round(nearest(np.exp, 2, 0.0, unit=np.exp).error, 3)
+        0.042
     """
-    candidates = [interpolated(function, degree)]
-    exchanged = minimax(function, range(degree + 1), -1.0, 1.0)
+    candidates = [interpolated(function, degree, unit)]
+    exchanged = minimax(function, range(degree + 1), -1.0, 1.0, unit)
     candidates += [] if exchanged is None else [exchanged]
     best = min(candidates, key=lambda each: each.error)
     around = np.clip(bend + _AROUND_BEND, -1.0, 1.0)
-    missed = np.abs(function(around) - chebval(around, best.coefficients)).max()
-    return replace(best, error=max(best.error, float(missed)))
+    missed = _wrong(function, best.coefficients, unit, around)
+    return replace(best, error=max(best.error, missed))
 
 
 def minimax(
-    function: Callable[[Array], Array], powers: Sequence[int], low: float, high: float
+    function: Function,
+    powers: Sequence[int],
+    low: float,
+    high: float,
+    unit: Function = np.ones_like,
 ) -> Approximation | None:
     """The combination of Chebyshev polynomials that is nearest to a function on [low, high].
 
@@ -93,17 +106,18 @@ def minimax(
     """
     count = len(powers) + 1
     grid = _grid(_POINTS_PER_TERM * count, low, high)
-    exact = function(grid)
+    exact, units = function(grid), unit(grid)
     basis = chebyshev.chebvander(grid, max(powers))[:, [*powers]]
     chosen = np.searchsorted(grid, _nodes(count, low, high))
     signs = (-1.0) ** np.arange(count)
     best: Approximation | None = None
     for _ in range(_ROUNDS):
         try:
-            *solved, level = np.linalg.solve(np.column_stack([basis[chosen], signs]), exact[chosen])
+            columns = np.column_stack([basis[chosen], signs * units[chosen]])
+            *solved, level = np.linalg.solve(columns, exact[chosen])
         except np.linalg.LinAlgError:
             break
-        errors = exact - basis @ np.array(solved)
+        errors = (exact - basis @ np.array(solved)) / units
         largest = float(np.abs(errors).max())
         # The errors even out until rounding stops them; near 1, a sign's, every bit counts.
         if best is not None and largest >= best.error:
@@ -119,12 +133,17 @@ def minimax(
     return best
 
 
-def interpolated(function: Callable[[Array], Array], degree: int) -> Approximation:
+def interpolated(function: Function, degree: int, unit: Function = np.ones_like) -> Approximation:
     """The polynomial that meets a function at the Chebyshev points of [-1, 1]."""
-    coefficients = Chebyshev.interpolate(function, degree).coef
+    coefficients = tuple(map(float, Chebyshev.interpolate(function, degree).coef))
     grid = _nodes(_POINTS_PER_TERM * (degree + 2), -1.0, 1.0)
-    error = np.abs(function(grid) - chebyshev.chebval(grid, coefficients)).max()
-    return Approximation(tuple(map(float, coefficients)), float(error))
+    error = _wrong(function, coefficients, unit, grid)
+    return Approximation(coefficients, error)
+
+
+def _wrong(function: Function, coefficients: Sequence[float], unit: Function, at: Array) -> float:
+    """The largest error at points."""
+    return float((np.abs(function(at) - chebval(at, coefficients)) / unit(at)).max())
 
 
 def _nodes(count: int, low: float, high: float) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -12,7 +12,13 @@ import numpy as np
 
 from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import ActivationFitError, InvalidArgumentError
-from cloakwork.plan.fitting.minimax import MAX_DEGREE, Approximation, least_degree, nearest
+from cloakwork.plan.fitting.minimax import (
+    MAX_DEGREE,
+    Approximation,
+    Function,
+    least_degree,
+    nearest,
+)
 from cloakwork.plan.fitting.sign import MAX_BITS, Stages, error_of, sign_stages
 from cloakwork.plan.functions.observed import MARGIN
 from cloakwork.plan.networks.calibration import Calibration
@@ -24,8 +30,6 @@ from cloakwork.programs.slots import polynomial_depth
 _MAX_DEGREE_AT_CORNERS = 63
 
 _SAMPLES = 10001
-
-Function = Callable[[g.Array], g.Array]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class ActivationFit:
         high: Upper end of the range.
         degrees: Degree of each polynomial in turn; several are composed.
         depth: Levels that it takes.
-        error: Largest absolute error over the range.
+        error: Largest error over the range; where errors count beside values, as parts of these.
         precision: Bits between the activation's largest absolute value, or its unit, and the error.
     """
 
@@ -183,7 +187,7 @@ class _FitSearch:
 
     def precise(self) -> _MadeFit:
         """Polynomials as precise as asked, of the least depth."""
-        allowed = self._unit() * 2.0**-self.precision
+        allowed = self._largest_unit() * 2.0**-self.precision
         if self._slopes() is None:
             return self._single(self._least_degree(allowed, MAX_DEGREE))
         stages = sign_stages(allowed / self._sign_error_weight())
@@ -199,12 +203,12 @@ class _FitSearch:
 
     def of_degree(self, degree: int) -> _MadeFit:
         """One polynomial of a given degree."""
-        return self._single(nearest(self._of_t(), degree, self._bend()))
+        return self._single(nearest(self._of_t(), degree, self._bend(), self._unit()))
 
     def _least_degree(self, allowed: float, highest: int) -> Approximation:
-        best = least_degree(self._of_t(), allowed, highest, self._bend())
+        best = least_degree(self._of_t(), allowed, highest, self._bend(), self._unit())
         if best.error > allowed:
-            found = math.log2(self._unit() / best.error)
+            found = math.log2(self._largest_unit() / best.error)
             raise self._refusal(
                 f"{self.precision:g} bits by degree {highest} or less", f"{found:.1f} bits"
             )
@@ -238,7 +242,7 @@ class _FitSearch:
         return _MadeFit(self._fit(degrees, depth, error), polynomials, True)
 
     def _fit(self, degrees: tuple[int, ...], depth: int, error: float) -> ActivationFit:
-        bits = math.log2(self._unit() / error) if error else math.inf
+        bits = math.log2(self._largest_unit() / error) if error else math.inf
         function = self.activation.function
         return ActivationFit(self.layer, function, self.low, self.high, degrees, depth, error, bits)
 
@@ -261,8 +265,14 @@ class _FitSearch:
         """What an error of x times the sign, over [-1, 1], makes of the activation's."""
         return self._bound() * abs(1.0 - (self._slopes() or 0.0)) / 2
 
-    def _unit(self) -> float:
+    def _unit(self) -> Function:
+        """What errors are parts of, at each t."""
+        return self._of_t() if self.activation.is_factor else np.ones_like
+
+    def _largest_unit(self) -> float:
         """What errors are small beside: the largest absolute value over the range, or less."""
+        if self.activation.is_factor:
+            return 1.0
         values = self._of_t()(np.linspace(-1.0, 1.0, _SAMPLES))
         return min(float(np.abs(values).max()), self.activation.unit)
 

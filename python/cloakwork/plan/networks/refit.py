@@ -21,6 +21,8 @@ from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 
 _ROUNDS = 12
+# Errors below count as this one.
+_LEAST = 1e-30
 # Rounds after which ranges that still widen do so by errors, of which more bits leave less.
 _WIDENED = 4
 # Of precision, where functions of positive numbers receive others, or any too large ones.
@@ -67,14 +69,17 @@ def refitted(
     others = samples if samples.are_repeatable and not calibration.has_all else ()
     inputs = TriedInputs.of(graph, calibration.retained, others)
     exact, bits, asked = calibration, precision, precision
-    valid: Fitted | None = None
+    valid: tuple[Fitted, Calibration, int] | None = None
     for number in range(_ROUNDS):
         tried = inputs.trial(fitted.graph)
-        if tried.is_within(fitted.graph):
-            valid = fitted
-            if degrees or tried.error <= 2.0**-precision or bits < asked:
-                break
-            asked = bits + math.ceil(math.log2(tried.error) + precision)
+        is_within = tried.is_within(fitted.graph)
+        valid = (fitted, calibration, bits) if is_within else valid
+        lacking = math.log2(max(tried.error, _LEAST)) + precision
+        if is_within and (degrees or lacking <= 0 or bits < asked):
+            break
+        if lacking > 0 and bits == asked and not degrees:
+            # Ranges that rougher polynomials needed are wider than those of better ones.
+            calibration, asked = exact, bits + math.ceil(lacking)
         elif not_above_zero(graph, joined := _joined(calibration, tried, fitted)):
             # Polynomials before it are off by more than all of the number.
             asked = bits + _MORE_BITS
@@ -94,8 +99,9 @@ def refitted(
             "cannot fit the activations: expected that calibration inputs stay in the ranges that "
             "they set, got others with every fit; ask for more precision, or a larger margin"
         )
+    fitted, calibration, bits = valid
     if degrees:
-        return valid, calibration
+        return fitted, calibration
 
     def fit_again(
         seen: Calibration, of_nodes: Mapping[int, int]
@@ -108,7 +114,7 @@ def refitted(
         few = _settled(fit_to, graph, seen, inputs.few(), 2.0**-precision)
         return few and _settled(fit_to, graph, few[1], inputs, 2.0**-precision)
 
-    return _shallower(graph, valid, calibration, fit_again)
+    return _shallower(graph, fitted, calibration, fit_again)
 
 
 def _shallower(
@@ -169,6 +175,7 @@ def _settled(
 
     None where none settles, or none is as precise.
     """
+    error = math.inf
     for _ in range(_ROUNDS):
         try:
             fitted = fit_to(calibration)
@@ -180,6 +187,10 @@ def _settled(
         tried = inputs.trial(fitted.graph)
         if tried.is_within(fitted.graph):
             return (fitted, calibration) if tried.error <= allowed else None
+        if allowed < error <= tried.error:
+            # Wider ranges do not mend what leaves them.
+            return None
+        error = tried.error
         calibration = _joined(calibration, tried, fitted)
         if not_above_zero(graph, calibration):
             return None

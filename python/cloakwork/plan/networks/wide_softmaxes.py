@@ -45,6 +45,8 @@ _LARGEST, _LARGEST_OF_HALVES = 12.0, 10.0
 _MANY_TERMS = 64
 # Sums of inputs that errors bring beyond the margin are divided by as well.
 _SLACK = 1.1
+# What is wrong by a part of itself stays so, whatever the sum.
+_RECIPROCAL = g.Activation("reciprocal", is_factor=True)
 
 
 def with_narrower_softmaxes(
@@ -216,8 +218,7 @@ def _divisions(
     widened = spread * ((1.0 + options.margin) * _SLACK) ** 2
     found = fewest_levels(widened, terms, halvings, options.precision + 1, options.margin)
     if not halvings:
-        # What is wrong by a part of itself stays so, whatever the sum.
-        return (_Division(g.Activation("reciprocal", unit=1.0 / spread)),), found.depth
+        return (_Division(_RECIPROCAL),), found.depth
     low = 1.0 / (1.0 + options.margin) / _SLACK
     high = low * widened
     made, raised = list[_Division](), 1.0
@@ -232,8 +233,7 @@ def _divisions(
         reciprocal = normaliser(low, high, each.levels, largest)
         made.append(_Division(reciprocal, each.squarings, largest))
         low, high = raised * least, raised * _SLACK
-    # Sums are at most what quotients were raised to, and so these are at least.
-    return (*made, _Division(g.Activation("reciprocal", unit=1.0 / raised))), found.depth
+    return (*made, _Division(_RECIPROCAL)), found.depth
 
 
 def _square(largest: float) -> g.PolynomialLayer:

@@ -217,11 +217,14 @@ class Activation:
         parameters: Its further arguments.
         unit: What errors of polynomials near it are small beside, where that is less than its
             largest absolute value.
+        is_factor: Whether its values are multiplied by what they were made of, so that each error
+            counts beside its own value.
     """
 
     function: str
     parameters: tuple[float, ...] = ()
     unit: float = float("inf")
+    is_factor: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -61,12 +61,13 @@ def largest_difference(
         match node.operation:
             case g.InputLayer():
                 errors.append(np.full_like(bounds[number], of_inputs.get(node.name, 0.0)))
-            case g.Activation(function=function, parameters=parameters):
+            case g.Activation(function=function, parameters=parameters) as activation:
                 made, off = next(fits), float(wrong[0].max())
                 # A client sees to it that the polynomial's operand is in its range.
                 ends = made.low - off, made.high + off
                 slope = FUNCTIONS[function].slope(*ends, *parameters)
-                errors.append(_BETWEEN * made.error + slope * wrong[0])
+                own = fit_errors(activation, made.error, bounds[number])
+                errors.append(_BETWEEN * own + slope * wrong[0])
             case g.PolynomialLayer():
                 # Of an unknown range in the graph with activations.
                 polynomial = fitted.graph.nodes[number].operation
@@ -77,6 +78,12 @@ def largest_difference(
                 operands = [bounds[fitted.numbers[each]] for each in node.inputs]
                 errors.append(errors_after(node.operation, operands, wrong))
     return max(float(errors[number].max()) for number in graph.output_numbers)
+
+
+def fit_errors(operation: g.Operation, error: float, values: g.Array) -> g.Array:
+    """How far fits of some error are off where an activation has these values."""
+    is_factor = isinstance(operation, g.Activation) and operation.is_factor
+    return error * np.abs(values) if is_factor else np.full_like(values, error)
 
 
 def _bounds(graph: g.Graph) -> list[g.Array]:

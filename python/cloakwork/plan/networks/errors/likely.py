@@ -34,7 +34,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from cloakwork.plan.networks.errors.fitted import errors_after
+from cloakwork.plan.networks.errors.fitted import errors_after, fit_errors
 from cloakwork.plan.networks.fit import Fitted
 from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
@@ -186,10 +186,9 @@ class _Errors:
             variance, bound = self._errors_after(node, numbers, variances, bounds)
             bound = np.minimum(bound, self.tail * np.sqrt(variance))
             variance = np.minimum(variance, bound**2)
-        own = self.fits.get(node, 0.0)
-        return np.concatenate(
-            [layer_value(node.operation, numbers), variance + own**2, bound + own]
-        )
+        value = layer_value(node.operation, numbers)
+        own = fit_errors(node.operation, self.fits.get(node, 0.0), value)
+        return np.concatenate([value, variance + own**2, bound + own])
 
     def _errors_after(
         self,
@@ -205,8 +204,9 @@ class _Errors:
             variance = np.fmin(variance, _variances_of_divided(numbers, variances))
         sums = self._sums_divided_by(node)
         if sums is not None:
-            of_divisor = self.fits[self.graph.nodes[node.inputs[1]]]
-            of_shares = _errors_of_shares(sums, of_divisor, numbers[0], variances[0], bounds[0])
+            divisor = self.graph.nodes[node.inputs[1]]
+            own = fit_errors(divisor.operation, self.fits[divisor], numbers[1])
+            of_shares = _errors_of_shares(sums, own, numbers[0], variances[0], bounds[0])
             variance, bound = np.fmin(variance, of_shares[0]), np.fmin(bound, of_shares[1])
         # The smaller of a number and none is the number.
         return np.fmin(variance, np.inf), np.fmin(bound, np.inf)
@@ -279,7 +279,7 @@ def _variances_of_divided(numbers: Sequence[g.Array], variances: Sequence[g.Arra
 
 
 def _errors_of_shares(
-    sums: g.LinearLayer, own: float, numbers: g.Array, variances: g.Array, bounds: g.Array
+    sums: g.LinearLayer, own: g.Array, numbers: g.Array, variances: g.Array, bounds: g.Array
 ) -> tuple[g.Array, g.Array]:
     """Variances and bounds of the errors of numbers that are divided by sums of all of them.
 
