@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 import numpy as np
 
@@ -26,14 +26,8 @@ def users_line() -> str:
         >>> users_line().rpartition(":")[2].isdigit()
         True
     """
-    frame = sys._getframe(1)
-    while frame is not None:
-        if is_users(frame.f_code.co_filename):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        if frame.f_back is None:
-            return ""
-        frame = frame.f_back
-    return ""
+    frame = _users_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else ""
 
 
 def users_origin() -> str:
@@ -45,7 +39,20 @@ def users_origin() -> str:
         >>> "/" in users_origin()
         False
     """
-    return os.path.basename(users_line())
+    frame = _users_frame()
+    return f"{_file_name(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else ""
+
+
+def _users_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+@lru_cache(maxsize=1024)
+def _file_name(path: str) -> str:
+    return os.path.basename(path)
 
 
 def users_line_in(traceback: TracebackType | None) -> str:

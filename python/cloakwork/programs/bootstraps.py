@@ -485,6 +485,20 @@ def counts_between(starts: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     return numbers[1:] - numbers[:-1]
 
 
+def places_of(starts: NDArray[np.integer[Any]], nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of what belongs to some nodes, by where that of each begins.
+
+    Example:
+        >>> places_of(np.array([0, 2, 5, 6]), np.array([2, 0])).tolist()
+        [5, 0, 1]
+    """
+    counts = counts_between(starts)[nodes]
+    ends = np.cumsum(counts)
+    within = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)
+    places: NDArray[np.int64] = np.repeat(starts[nodes].astype(np.int64), counts) + within
+    return places
+
+
 def _table_sizes(message_bits: NDArray[np.uint8], outputs: NDArray[np.int64]) -> NDArray[np.int64]:
     sizes = np.where(message_bits > 0, 1 << np.maximum(message_bits.astype(np.int64) - 1, 0), 0)
     return np.asarray(sizes * outputs, dtype=np.int64)

@@ -20,7 +20,15 @@ from cloakwork.errors import (
     RunCancelledError,
     ShapeMismatchError,
 )
-from cloakwork.programs.bootstraps import EIGHTH, HALF, LINEAR, SIGN, BootstrapProgram
+from cloakwork.programs.bootstraps import (
+    EIGHTH,
+    HALF,
+    LINEAR,
+    SIGN,
+    BootstrapProgram,
+    counts_between,
+    places_of,
+)
 from cloakwork.schemes.base import BitRun, Decrypted, ReadLimits
 from cloakwork.schemes.clear import ClearScheme, NoKey
 
@@ -134,7 +142,8 @@ def run_clear_bootstraps(program: BootstrapProgram, inputs: Bits) -> Bits:
             f"cannot run the bootstraps: expected runs of {bits} bits each, got {inputs.shape}"
         )
     turn = max(1, _STATE_PHASES // max(1, program.signal_count))
-    made = [_outputs(program, inputs[at : at + turn]) for at in range(0, len(inputs), turn)]
+    nodes = _nodes_in_turns(program)
+    made = [_outputs(program, nodes, inputs[at : at + turn]) for at in range(0, len(inputs), turn)]
     empty = np.empty((0, len(program.output_signals)), dtype=np.uint8)
     return np.concatenate([empty, *made])
 
@@ -146,38 +155,12 @@ def _nearest_half(phases: NDArray[np.uint32]) -> NDArray[np.uint32]:
     return np.where(near, moved & np.uint32(HALF), phases)
 
 
-def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
+def _outputs(program: BootstrapProgram, turns: Sequence[NDArray[np.int64]], inputs: Bits) -> Bits:
     phases = np.empty((program.signal_count, len(inputs)), dtype=np.uint32)
     encoded = inputs.T[program.input_bits].astype(np.uint32)
     phases[: program.input_count] = encoded * program.input_encodings[:, np.newaxis]
-    term_starts = program.term_starts.tolist()
-    output_starts = program.output_starts.tolist()
-    table_starts = program.table_starts.tolist()
-    weights = program.term_weights.view(np.uint32)
-    for node, (kind, message_bits) in enumerate(
-        zip(program.kinds.tolist(), program.message_bits.tolist(), strict=True)
-    ):
-        terms = slice(term_starts[node], term_starts[node + 1])
-        phase = program.constants[node] + weights[terms] @ phases[program.term_signals[terms]]
-        first, end = (program.input_count + start for start in output_starts[node : node + 2])
-        if kind == LINEAR:
-            phases[first] = phase
-            continue
-        if kind == SIGN:
-            phase = _nearest_half(phase)
-        if np.any(phase & np.uint32((1 << 32 - message_bits) - 1)):
-            raise MessageMissedError(
-                f"cannot run the bootstraps: the phase of node {node} falls between two of its "
-                f"{1 << message_bits} messages; the program was made wrongly"
-            )
-        messages = phase >> np.uint32(32 - message_bits)
-        tables = program.tables[table_starts[node] : table_starts[node + 1]]
-        halves = tables.reshape(end - first, -1)
-        whole = np.concatenate([halves, -halves], axis=1)
-        constants = program.output_constants[
-            first - program.input_count : end - program.input_count
-        ]
-        phases[first:end] = whole[:, messages] + constants[:, np.newaxis]
+    for nodes in turns:
+        _run_nodes(program, nodes, phases)
     leaving = phases[program.output_signals]
     encodings = program.output_encodings[:, np.newaxis]
     wrong = np.flatnonzero(np.any((leaving != 0) & (leaving != encodings), axis=1))
@@ -187,3 +170,59 @@ def _outputs(program: BootstrapProgram, inputs: Bits) -> Bits:
             "in its encoding; the program was made wrongly"
         )
     return np.asarray((leaving != 0).T, dtype=np.uint8)
+
+
+def _nodes_in_turns(program: BootstrapProgram) -> list[NDArray[np.int64]]:
+    """The nodes, together those of one form that need none of each other, in an order of turns."""
+    terms, outputs = counts_between(program.term_starts), counts_between(program.output_starts)
+    columns = (outputs, program.message_bits, program.kinds, terms > 0, _turns(program))
+    order = np.lexsort(columns)
+    rows = np.stack(columns)[:, order]
+    ends = np.flatnonzero(np.any(rows[:, 1:] != rows[:, :-1], axis=0)) + 1
+    return np.split(order, ends) if len(order) else []
+
+
+def _turns(program: BootstrapProgram) -> NDArray[np.int64]:
+    """For every node the most nodes on a way to it."""
+    turn_of = [0] * program.signal_count
+    turns = []
+    signals, terms = program.term_signals.tolist(), program.term_starts.tolist()
+    made = (program.output_starts.astype(np.int64) + program.input_count).tolist()
+    for start, end, first, last in zip(terms, terms[1:], made, made[1:], strict=False):
+        turn = max(map(turn_of.__getitem__, signals[start:end]), default=0)
+        turns.append(turn)
+        turn_of[first:last] = [turn + 1] * (last - first)
+    return np.array(turns, dtype=np.int64)
+
+
+def _run_nodes(
+    program: BootstrapProgram, nodes: NDArray[np.int64], phases: NDArray[np.uint32]
+) -> None:
+    """Run nodes of one kind, message space and number of outputs, whose operands are known."""
+    phase = np.repeat(program.constants[nodes][:, np.newaxis], phases.shape[1], axis=1)
+    terms = places_of(program.term_starts, nodes)
+    if len(terms):
+        weights = program.term_weights.view(np.uint32)[terms, np.newaxis]
+        counts = counts_between(program.term_starts)[nodes]
+        phase += np.add.reduceat(
+            weights * phases[program.term_signals[terms]], np.cumsum(counts) - counts, axis=0
+        )
+    made = program.input_count + places_of(program.output_starts, nodes)
+    kind, message_bits = program.kinds[nodes[0]], int(program.message_bits[nodes[0]])
+    if kind == LINEAR:
+        phases[made] = phase
+        return
+    if kind == SIGN:
+        phase = _nearest_half(phase)
+    missed = np.any(phase & np.uint32((1 << 32 - message_bits) - 1), axis=1)
+    if missed.any():
+        raise MessageMissedError(
+            f"cannot run the bootstraps: the phase of node {int(nodes[missed][0])} falls between "
+            f"two of its {1 << message_bits} messages; the program was made wrongly"
+        )
+    messages = phase >> np.uint32(32 - message_bits)
+    halves = program.tables[places_of(program.table_starts, nodes)].reshape(len(made), -1)
+    whole = np.concatenate([halves, -halves], axis=1)
+    every = np.repeat(messages, len(made) // len(nodes), axis=0)
+    constants = program.output_constants[made - program.input_count]
+    phases[made] = np.take_along_axis(whole, every, axis=1) + constants[:, np.newaxis]

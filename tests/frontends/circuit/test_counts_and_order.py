@@ -66,3 +66,19 @@ def test_numbers_that_may_be_beyond_the_counts_are_refused(
 def test_counts_without_a_length_are_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="minlength"):
         cw.circuit(v=cw.vector(3, bounds=(0, 3)))(lambda v: np.bincount(v + 0)).compile()
+
+
+def test_columns_of_a_table_are_counted_as_one_is() -> None:
+    def counts(v: Any) -> list[Any]:
+        return [sum(x == value for x in v) for value in range(3)]
+
+    one = cw.circuit(v=cw.vector(6, bounds=(0, 3)))(counts)
+    all_of_them = cw.circuit(table=cw.matrix(6, 8, bounds=(0, 3)))(
+        lambda table: [counts(column) for column in table.T]
+    )
+    alone, program = (each.compile(threads=1) for each in (one, all_of_them))
+    once, often = (cw.estimate(each).operations["bootstrap"] for each in (alone, program))
+    assert often == 8 * once > 0
+    table = np.random.default_rng(5).integers(0, 4, (6, 8))
+    expected = [[int((column == value).sum()) for value in range(3)] for column in table.T]
+    assert program.run_clear(table=table) == expected

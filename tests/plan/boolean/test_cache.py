@@ -11,6 +11,7 @@ from cloakwork.plan.boolean import cache as mapping_cache
 from cloakwork.plan.boolean import map as boolean_mapping
 from cloakwork.plan.boolean.cache import KIND, cached_mapping
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.plan.boolean.parts import map_parts
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
 from cloakwork.runtime import container
 from tests.plan.boolean import circuits
@@ -27,11 +28,11 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[MappedProgram]
     found: list[MappedProgram] = []
 
     def noted(*arguments: Any) -> MappedProgram:
-        found.append(map_gates(*arguments))
+        found.append(map_parts(*arguments))
         return found[-1]
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(mapping_cache, "map_gates", noted)
+    monkeypatch.setattr(mapping_cache, "map_parts", noted)
     return found
 
 

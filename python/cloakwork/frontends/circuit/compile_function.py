@@ -8,8 +8,6 @@ from functools import partial, update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
 
-import numpy as np
-
 from cloakwork._native import (
     BGV_FAILURE_BITS,
     BGV_LEAST_FAILURE_BITS,
@@ -38,6 +36,7 @@ from cloakwork.frontends.circuit.staging import (
     Staged,
     called,
     function_title,
+    in_clear,
     require_parameters,
     run_on_symbols,
     staged,
@@ -172,6 +171,7 @@ class CircuitFunction:
             50
         """
         trace = run_on_symbols(self.function, self.declared)
+        meaning = partial(in_clear, trace, self.declared)
         if bits is not None:
             bits = integer(bits, "bits", _ACTION, least=1, most=MAX_BITS)
         is_alone = on in (None, "slots") and not after and batch == 1 and not wrapping
@@ -197,7 +197,7 @@ class CircuitFunction:
             )
             if not after:
                 draws = values_drawn(program.inputs)
-                require_agreement(program, self._in_python, error=0.0, draws=draws)
+                require_agreement(program, meaning, error=0.0, draws=draws)
             return program
         insecure = truth(insecure, "insecure", _ACTION)
         wrapping = truth(wrapping, "wrapping", _ACTION)
@@ -241,17 +241,8 @@ class CircuitFunction:
         program = way.program(bounds, options, wrapping=wrapping)
         if after:
             program = following_integers(program, after, key_budget, insecure=insecure)
-        require_agreement(program, self._in_python, error=0.0)
+        require_agreement(program, meaning, error=0.0)
         return program
-
-    def _in_python(self, given: Mapping[str, Any]) -> Any:
-        """What the function returns for integers, dates and texts."""
-        return self(
-            **{
-                name: each.tolist() if isinstance(each, np.ndarray) else each
-                for name, each in given.items()
-            }
-        )
 
     def __repr__(self) -> str:
         return f"CircuitFunction({function_title(self.function)}: {', '.join(self.declared)})"

@@ -90,7 +90,7 @@ def gates_of_function(
     for port in output_ports(made.form, [ranges[value] for value in results.values]):
         outputs.append((port, results.values[first : first + port.count]))
         first += port.count
-    return gates_of(made.circuit, inputs, bounds, outputs)
+    return gates_of(made.circuit, inputs, ranges, outputs)
 
 
 def integer_ports(inputs: Sequence[Port]) -> list[Port]:

@@ -198,12 +198,31 @@ def called(
                 for name, each in declared.items()
             }
         )
+    return in_clear(_traced(function, declared, call.run), declared, call.inputs)
+
+
+def in_clear(trace: Traced, declared: Mapping[str, Declared], given: Mapping[str, Any]) -> Any:
+    """What a traced function returns for clear integers, dates and texts.
+
+    Args:
+        trace: What it does with symbols.
+        declared: Its encrypted inputs by name.
+        given: What it is given for these.
+
+    Raises:
+        ShapeMismatchError, NotIntegerError, ValueOutOfRangeError: The inputs are not as declared.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.inputs import vector
+        >>> declared = {"a": vector(2)}
+        >>> in_clear(run_on_symbols(lambda a: a * 2, declared), declared, {"a": [3, 4]})
+        [6, 8]
+    """
     inputs: dict[str, list[int]] = {}
     for name, each in declared.items():
         port = Port(name, "integer", 0, each.shape, *(each.bounds or signed_range(MAX_BITS)))
-        value = as_integers(name, each, call.inputs[name])
-        inputs[name] = one_evaluation(port, value, f"call {title}")
-    trace = _traced(function, declared, call.run)
+        value = as_integers(name, each, given[name])
+        inputs[name] = one_evaluation(port, value, f"call {trace.title}")
     if trace.products is not None:
         return trace.products.in_clear(inputs)
     made = trace.elements

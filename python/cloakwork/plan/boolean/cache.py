@@ -15,7 +15,8 @@ import numpy as np
 from cloakwork.base import cache
 from cloakwork.base.record import digest_of, record_of
 from cloakwork.errors import CloakworkError
-from cloakwork.plan.boolean.map import MappedProgram, map_gates
+from cloakwork.plan.boolean.map import MappedProgram
+from cloakwork.plan.boolean.parts import map_parts
 from cloakwork.plan.cost.tfhe import BitCosts
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
@@ -24,19 +25,19 @@ from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
 
 # Of what the mapper makes: another number where it makes better programs.
-_VERSION = 8
+_VERSION = 9
 KIND = "mapped circuit file"
 # Random inputs that a program from the cache is compared with its gates on.
 _COMPARED = 256
 
 
 def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
-    """What `map_gates` makes, from the cache where it made the same before."""
+    """What `map_parts` makes, from the cache where it made the same before."""
     path = _path(program, sets, threads)
     known = _read(path, program, sets, threads)
     if known is not None:
         return known
-    made = map_gates(program, sets, threads)
+    made = map_parts(program, sets, threads)
     record = {"name": made.costs.name, "program": record_of(made.program)}
     cache.keep(path, container.to_bytes(KIND, record))
     return made

@@ -12,7 +12,7 @@ from cloakwork.plan.boolean.division import quotient_and_remainder
 from cloakwork.plan.boolean.lookup import chosen_entry
 from cloakwork.plan.boolean.words import Number, WordGates
 from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range
-from cloakwork.plan.circuits.ranges import choice_of, value_ranges
+from cloakwork.plan.circuits.ranges import choice_of
 from cloakwork.programs.gates import GateProgram
 from cloakwork.programs.ir.circuits import (
     Applied,
@@ -46,7 +46,7 @@ def width_of(found: Range) -> int:
 def gates_of(
     circuit: ScalarCircuit,
     inputs: Sequence[Port],
-    bounds: Mapping[str, Range],
+    ranges: Sequence[Range],
     outputs: Sequence[tuple[Port, Sequence[int]]],
 ) -> GateProgram:
     """The gates that compute a circuit.
@@ -54,13 +54,11 @@ def gates_of(
     Args:
         circuit: The circuit.
         inputs: Its inputs as numbers of bits.
-        bounds: The least and the greatest value of the scalars of each.
+        ranges: The range of every value; see `value_ranges`.
         outputs: The outputs, each with the values that its elements are.
 
     Raises:
         ResultOverflowError: A number may have more bits than any may have.
-        ValueOutOfRangeError: The count of a shift, or an exponent, may be negative.
-        IndexOutOfRangeError: The number of an item may be of none.
 
     Example:
         >>> from cloakwork.programs.ir.circuits import CircuitBuilder, CircuitInput
@@ -70,10 +68,10 @@ def gates_of(
         >>> builder.output("z", (), (less,))
         >>> port = Port("v", "unsigned", 4, shape=(2,))
         >>> out = (Port("z", "unsigned", 1), [less])
-        >>> gates_of(builder.finish(), [port], {"v": (0, 15)}, [out]).output_bits
+        >>> gates_of(builder.finish(), [port], [(0, 15), (0, 15), (0, 1)], [out]).output_bits
         1
     """
-    lowering = _Lowering(circuit, inputs, bounds)
+    lowering = _Lowering(circuit, inputs, ranges)
     for port, values in outputs:
         rows = [lowering.words.extended(lowering.number(value), port.width) for value in values]
         lowering.words.output(port, [bit for row in rows for bit in row])
@@ -89,10 +87,10 @@ class _Lowering:
     """
 
     def __init__(
-        self, circuit: ScalarCircuit, inputs: Sequence[Port], bounds: Mapping[str, Range]
+        self, circuit: ScalarCircuit, inputs: Sequence[Port], ranges: Sequence[Range]
     ) -> None:
         self.words = WordGates(circuit.title, inputs)
-        self.ranges = value_ranges(circuit, bounds)
+        self.ranges = ranges
         self._circuit = circuit
         self._places: dict[str, tuple[int, Port]] = {}
         first = 0
