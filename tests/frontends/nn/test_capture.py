@@ -60,10 +60,7 @@ IMAGE = torch.zeros(2, 1, 8, 8)
         (Function(lambda x: x - x.mean(0)), "keep the batch as the first axis"),
         (Function(lambda x: x.max(1).indices), "max .a result of torch.int64.*decrypted result"),
         (Function(torch.floor), "cannot be compared"),
-        (
-            Function(lambda x: functional.interpolate(x, (3, 3), mode="bilinear", antialias=True)),
-            "got interpolate with antialias=True",
-        ),
+        (Function(lambda x: torch.fft.rfft(x).abs()), r"got fft\.rfft"),
         (nn.AdaptiveAvgPool2d(0), "at least 1"),
         (nn.Softplus(threshold=2.0), "threshold of at least 14"),
         (nn.Softplus(beta=1 / 1024), "threshold of at least 21"),

@@ -32,6 +32,7 @@ def known(*shape: int) -> Tensor:
 
 SQUARE, WIDE, ROWS = known(6, 6), known(6, 5), known(12, 6)
 SCORES = known(2, 1, 2)
+KERNEL, IMAGE_KERNEL, SHIFT = known(4, 1, 3), known(2, 1, 2, 2), known(4)
 
 # Of inputs of shape (batch, 4, 6).
 SAME: Mapping[str, Forward] = {
@@ -73,6 +74,22 @@ SAME: Mapping[str, Forward] = {
     "attention of windows": lambda x: functional.scaled_dot_product_attention(
         *3 * (x.view(-1, 1, 2, 6),)
     ).view_as(x),
+    "batch norm": lambda x: functional.batch_norm(
+        x.flatten(0, 1), ROWS[0], ROWS[1].square() + 0.5, WIDE[:, 0], WIDE[:, 1]
+    ).reshape_as(x),
+    "group norm": lambda x: functional.group_norm(
+        x.view(-1, 4, 3), 2, SHIFT, SQUARE[0, :4]
+    ).view_as(x),
+    "convolution": lambda x: functional.conv1d(
+        x.view(-1, 2, 6), KERNEL, SHIFT, stride=2, padding=1, groups=2
+    ).view(len(x), 2, 4, 3),
+    "images": lambda x: functional.avg_pool2d(
+        functional.conv2d(x.view(-1, 1, 4, 3), IMAGE_KERNEL, padding="same").relu(), 2
+    ).view(len(x), 2, -1),
+    "largest of windows": lambda x: functional.max_pool1d(x.view(-1, 3, 4), 2).view(len(x), -1),
+    "between pixels": lambda x: functional.interpolate(
+        x.view(-1, 1, 4, 3), (5, 2), mode="bilinear"
+    ).view(len(x), 2, 5, 2),
     "folded and again": lambda x: x.view(-1, 6).view(-1, 3).cos().view(-1, 6).view_as(x),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -113,12 +113,19 @@ def test_convolutions_of_three_dimensions(seed: int) -> None:
     assert_as_torch(layer, _volume(Random(seed), 2 * groups))
 
 
+_ANTIALIASED: Mapping[str, Any] = {"mode": "bilinear", "antialias": True}
 LAYERS: dict[str, tuple[Callable[[], nn.Module], tuple[tuple[int, ...], ...]]] = {
     "average pool": (lambda: nn.AvgPool3d(2, 1, padding=1), ((2, 3, 4, 3),)),
     "adaptive pool": (lambda: nn.AdaptiveAvgPool3d((2, 1, 3)), ((2, 3, 4, 5),)),
     "maximum": (lambda: nn.MaxPool3d((2, 1, 2)), ((2, 4, 3, 4),)),
     "batch norm": (lambda: nn.BatchNorm3d(2), ((2, 2, 3, 2),)),
     "upsampling": (lambda: nn.Upsample(scale_factor=2, mode="trilinear"), ((1, 2, 3, 2),)),
+    "nearest": (lambda: nn.Upsample(scale_factor=2), ((1, 2, 1, 2),)),
+    "cubic upsampling": (lambda: nn.Upsample((5, 3), mode="bicubic"), ((2, 4, 5),)),
+    "antialiased": (
+        lambda: Function(lambda x: functional.interpolate(x, (3, 2), **_ANTIALIASED)),
+        ((2, 4, 5),),
+    ),
     "bilinear": (lambda: nn.Bilinear(3, 4, 2), ((3,), (4,))),
     "bilinear rows": (lambda: nn.Bilinear(3, 4, 2, bias=False), ((5, 3), (5, 4))),
     "fold": (lambda: nn.Fold((4, 5), (2, 3), stride=(1, 2)), ((12, 6),)),

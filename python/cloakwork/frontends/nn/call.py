@@ -63,8 +63,6 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
         "_log_softmax": "log_softmax",
         "_softmax": "softmax",
         "_to_copy": "to",
-        "_upsample_bicubic2d_aa": "interpolate with antialias=True",
-        "_upsample_bilinear2d_aa": "interpolate with antialias=True",
         "col2im": "fold",
         "feature_dropout": "dropout2d",
         "fft_fft": "fft.fft",
@@ -78,8 +76,6 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
         "native_layer_norm": "layer_norm",
         "numpy_T": "T",
         "sym_size": "a size that depends on numbers",
-        "upsample_bicubic2d": "interpolate with mode='bicubic'",
-        "upsample_trilinear3d": "interpolate with mode='trilinear'",
     }
 )
 

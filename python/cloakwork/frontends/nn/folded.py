@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from cloakwork.errors import UnsupportedLayerError
-from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
+from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value, array_of
 from cloakwork.frontends.nn.trace import Term
 from cloakwork.programs.ir import layers as g
 
 OF_ELEMENTS = (
     *("_to_copy", "clone", "contiguous", "detach", "to", "type_as", "alpha_dropout", "dropout"),
+    *("feature_alpha_dropout", "feature_dropout"),
     *("add", "addcmul", "div", "maximum", "minimum", "mul", "rsub", "sub"),
     *("abs", "celu", "clamp", "clamp_max", "clamp_min", "cos", "elu", "erf", "exp", "gelu"),
     *("hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log", "log_sigmoid", "mish", "neg"),
@@ -41,6 +44,16 @@ _FACTORS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 # Of two axes, these alone may have entries.
 _ROWS = frozenset({"mat1", "self"})
+# Operations of channels and what lies behind them, which have as many times as many channels.
+_OF_CHANNELS = (
+    *("batch_norm", "_native_batch_norm_legit_no_training", "group_norm", "instance_norm"),
+    *("convolution", "conv1d", "conv2d", "conv3d", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+    *("max_pool1d", "max_pool2d", "max_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d"),
+    *("_adaptive_avg_pool2d", "adaptive_avg_pool3d", "upsample_bilinear2d", "upsample_linear1d"),
+)
+# Arguments of these with numbers for each channel.
+_OF_EACH_CHANNEL = frozenset({"bias", "running_mean", "running_var", "weight"})
+_GROUPS = frozenset({"groups", "num_groups"})
 # Operations that work on each entry by itself.
 _OF_ENTRIES = frozenset((*OF_ELEMENTS, *ALONG_AXES, *_FACTORS))
 # Known arguments that torch lines up with entries; others are weights, which all of them share.
@@ -100,6 +113,8 @@ def of_entries(call: TorchCall, read: Callable[[TorchCall], Value]) -> Value:
     """
     given = [*call.arguments.values()]
     first, *others = folded_values(given)
+    if call.name in _OF_CHANNELS and not others and folded_values(given[0]):
+        return _again_folded(_of_more_channels(call, first, read), first)
     if call.name not in _OF_ENTRIES or any(each.shape[0] != first.shape[0] for each in others):
         raise first.refusal()
     arguments = {name: _unfolded(call, name, each, first) for name, each in call.arguments.items()}
@@ -108,6 +123,32 @@ def of_entries(call: TorchCall, read: Callable[[TorchCall], Value]) -> Value:
     if len(list(arguments.get("normalized_shape", ()))) >= len(first.shape):
         raise first.refusal()
     return _again_folded(read(replace(call, arguments=arguments)), first)
+
+
+def _of_more_channels(call: TorchCall, folded: Folded, read: Callable[[TorchCall], Value]) -> Value:
+    """What an operation makes of all entries' channels beside one another, in as many groups."""
+    entries, *channels = folded.shape
+    beside = call.reshaped(folded.term, (entries * channels[0], *channels[1:]))
+    arguments: dict[str, Any] = {}
+    for name, given in call.arguments.items():
+        if isinstance(given, Folded):
+            arguments[name] = beside
+        elif name in _GROUPS:
+            arguments[name] = entries * given
+        elif name in _OF_EACH_CHANNEL and given is not None:
+            arguments[name] = np.concatenate([array_of(given)] * entries)
+        else:
+            arguments[name] = given
+    return _apart(call, read(replace(call, arguments=arguments)), entries)
+
+
+def _apart(call: TorchCall, made: Value, entries: int) -> Value:
+    """Channels of all entries beside one another, with an axis of entries of their own."""
+    if isinstance(made, list):
+        return [_apart(call, each, entries) for each in made]
+    assert isinstance(made, Term)
+    channels, *behind = call.trace.shape(made)
+    return call.reshaped(made, (entries, channels // entries, *behind))
 
 
 def _unfolded(call: TorchCall, name: str, argument: Any, like: Folded) -> Any:

@@ -205,6 +205,12 @@ OF_MASKED = frozenset(
 # Operations that make known numbers, in the type of a value.
 _NEW = "new_full", "new_ones", "new_zeros"
 
+# Interpolation between pixels.
+_RESAMPLING = (
+    *("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "upsample_bicubic2d"),
+    *("upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
+)
+
 # Layers that may have the sequence first.
 _RECURRENT = "gru", "lstm", "rnn_relu", "rnn_tanh"
 
@@ -257,7 +263,6 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "max_pool3d": maxima.max_pool,
         "pairwise_distance": distances.of_pairs,
         "rrelu": _leaky_by_chance,
-        "upsample_trilinear3d": layers.spatial_map,
         "conv_transpose1d": layers.transposed_convolution,
         "conv_transpose2d": layers.transposed_convolution,
         "convolution": layers.convolution,
@@ -325,8 +330,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "tanh": _activation("tanh"),
         "to": _same,
         "type_as": _typed_as,
-        "upsample_bilinear2d": layers.spatial_map,
-        "upsample_linear1d": layers.spatial_map,
+        **dict.fromkeys(_RESAMPLING, layers.spatial_map),
         "var": quotients.variance,
         "where": arithmetic.chosen_terms,
     }

@@ -25,6 +25,7 @@ MOVING = frozenset(
         "_unsafe_view",
         "_upsample_nearest_exact1d",
         "_upsample_nearest_exact2d",
+        "_upsample_nearest_exact3d",
         "alias",
         "broadcast_to",
         "channel_shuffle",
@@ -79,6 +80,7 @@ MOVING = frozenset(
         "unsqueeze",
         "upsample_nearest1d",
         "upsample_nearest2d",
+        "upsample_nearest3d",
         "view",
     }
 )
