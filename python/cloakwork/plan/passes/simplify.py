@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.itself import Itself
+from cloakwork.plan.passes.late_rescales import with_late_rescales
 from cloakwork.programs.slots import (
     Add,
     Constant,
@@ -32,7 +33,7 @@ from cloakwork.programs.vectors import VectorTable
 
 
 def simplified(program: SlotProgram) -> SlotProgram:
-    """The program after all simplifications of this module, until none finds more to do.
+    """The program after all simplifications, late rescales among them, until none finds more to do.
 
     Example:
         >>> operations = (Input("x", 0), Neg(0), Neg(1), Add(2, 0), Output(3))
@@ -43,7 +44,7 @@ def simplified(program: SlotProgram) -> SlotProgram:
           %2 = output %1      level 0
     """
     while True:
-        smaller = drop_dead(share_common(fold_constants(program)))
+        smaller = drop_dead(with_late_rescales(share_common(fold_constants(program))))
         if smaller is program:
             return program
         program = smaller

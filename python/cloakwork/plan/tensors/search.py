@@ -32,8 +32,9 @@ from cloakwork.plan.parameters.ckks import (
 )
 from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of, is_dearer, same_kind
 from cloakwork.plan.parameters.scales import Scaled, raised_scale
+from cloakwork.plan.passes.encoded_products import with_encoded_products
 from cloakwork.plan.passes.levels import depth_of, lowest_levels
-from cloakwork.plan.passes.simplify import same_value, simplified
+from cloakwork.plan.passes.simplify import drop_dead, same_value, simplified
 from cloakwork.plan.passes.splits import split_by_cost
 from cloakwork.plan.reals.options import RealOptions
 from cloakwork.plan.tensors.lower import Lowered, in_order, lower
@@ -326,7 +327,11 @@ def end_of_search(results: Sequence[Node], operations: int) -> str:
 
 def _planned(task: Task, log_n: int, lowered: Lowered) -> Plan:
     together = [place.ciphertexts for _, place in lowered.inputs]
-    lowered = lowered.changed(lambda each: lowest_levels(simplified(each), together=together))
+    lowered = lowered.changed(
+        lambda each: lowest_levels(
+            drop_dead(with_encoded_products(simplified(each))), together=together
+        )
+    )
     known = lowered.value_bounds(task.bounds)
     parameters = parameters_of(task, lowered, known, log_n)
     costs = task.options.costs_of(parameters)
