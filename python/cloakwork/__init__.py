@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.tables import table
     from cloakwork.frontends.exact.exactly import exactly
     from cloakwork.frontends.search.database import Database
-    from cloakwork.frontends.search.index import index
+    from cloakwork.frontends.search.index import Index
+    from cloakwork.frontends.search.plan import index
     from cloakwork.frontends.tensors.compile import compile
     from cloakwork.frontends.tensors.einsum import einsum
     from cloakwork.frontends.tensors.functions import (
@@ -67,6 +68,7 @@ _PLACES = {
     "Encryptor": "runtime.client",
     "EvaluationKeys": "runtime.evaluation_keys",
     "Evaluator": "runtime.evaluator",
+    "Index": "frontends.search.index",
     "Interface": "runtime.interface",
     "Port": "programs.port",
     "Profile": "runtime.profile",
@@ -91,7 +93,7 @@ _PLACES = {
     "gelu": "frontends.tensors.functions",
     "greater": "frontends.tensors.functions",
     "in_a_row": "plan.parameters.together",
-    "index": "frontends.search.index",
+    "index": "frontends.search.plan",
     "layer_norm": "frontends.tensors.functions",
     "load": "runtime.load",
     "matmul": "frontends.tensors.matmul",
@@ -123,6 +125,7 @@ __all__ = [
     "Encryptor",
     "EvaluationKeys",
     "Evaluator",
+    "Index",
     "Interface",
     "Port",
     "Profile",

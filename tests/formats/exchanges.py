@@ -181,6 +181,25 @@ def _folder(folder: Path) -> Any:
     return client.decrypt(evaluator.run(_load(folder / "inputs", cw.Encrypted)))
 
 
+def _write_index(folder: Path) -> None:
+    options: dict[str, Any] = {"metric": "dot", "radius": 2.0, "rows_in_block": 4}
+    index = cw.index(_TABLE, log_n=6, insecure=True, **options)
+    client, evaluator = index.keygen()
+    index.encrypt(client, folder / "table")
+    index.query(client, _TABLE[1]).save(folder / "query")
+    index.save(folder / "index")
+    client.save(folder / "client")
+    evaluator.save(folder / "evaluator")
+
+
+def _index(folder: Path) -> Any:
+    evaluator = _load(folder / "evaluator", cw.Evaluator)
+    query = _load(folder / "query", cw.Encrypted)
+    answers = cw.Database(folder / "table").search(evaluator, query)
+    client = _load(folder / "client", cw.Client)
+    return _load(folder / "index", cw.Index).found(client, answers).scores
+
+
 def _codings() -> Mapping[str, Coding]:
     """How features become steps, and how they become conditions."""
     steps = Steps((0.0, -1.0), (0.5, 0.25), 4)
@@ -213,6 +232,7 @@ EXCHANGES: Mapping[str, Exchange] = {
     "sealed": Exchange(_write_sealed, _sealed, 2 * _NUMBERS),
     "asked": Exchange(_write_asked, _asked, 2 * _NUMBERS),
     "folder": Exchange(_write_folder, _folder, 2 * _NUMBERS),
+    "index": Exchange(_write_index, _index, _TABLE @ _TABLE[1]),
     "coding": Exchange(
         _write_coding,
         _coding,

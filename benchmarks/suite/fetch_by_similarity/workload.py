@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 import cloakwork as cw
-from cloakwork.frontends.search.index import Index
 
 # The rule: rows with a cosine above this, and how many of them are compared with payloads.
 THRESHOLD, MOST, PAYLOAD = 0.8, 32, 7
@@ -49,14 +49,24 @@ class Workload:
         """The folder of the encrypted table."""
         return self.file("ciphertexts_upload", "table")
 
-    def index(self) -> Index:
-        """How the table is searched; the same in each stage of the client."""
+    def rows(self) -> tuple[NDArray[np.float32], NDArray[np.int16] | None]:
+        """The vectors, and their payloads unless rows are only counted."""
         numbers = np.memmap(self.data("db.bin"), np.float32, mode="r")
         vectors = numbers.reshape(-1, _DIMENSIONS[self.size])
         if self.count_only:
+            return vectors, None
+        return vectors, np.fromfile(self.data("payloads.bin"), np.int16).reshape(-1, PAYLOAD)
+
+    def planned(self) -> cw.Index:
+        """How the table is searched."""
+        vectors, payloads = self.rows()
+        if payloads is None:
             return cw.index(vectors, threshold=THRESHOLD, count_only=True)
-        payloads = np.fromfile(self.data("payloads.bin"), np.int16).reshape(-1, PAYLOAD)
         return cw.index(vectors, payloads, threshold=THRESHOLD, at_most=MOST)
+
+    def index(self) -> cw.Index:
+        """How the table is searched, as it was planned when keys were made."""
+        return cw.load(self.file("keys", "index"), cw.Index)
 
     def client(self) -> cw.Client:
         """The owner's keys."""

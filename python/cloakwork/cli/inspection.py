@@ -7,6 +7,7 @@ from pathlib import Path
 from cloakwork.base.arguments import printable
 from cloakwork.base.record import Fields
 from cloakwork.explain.quantities import size
+from cloakwork.frontends.search.index import KIND as INDEX_KIND
 from cloakwork.frontends.tensors.session import EVALUATOR_KIND, SESSION_KIND
 from cloakwork.frontends.tensors.tensor import TENSOR_KIND
 from cloakwork.runtime import container
@@ -61,6 +62,8 @@ def inspected(path: Path) -> str:
         lines += _program(Program.from_fields(fields, _ANY))
     elif kind == INTERFACE_KIND:
         lines += _program(Interface.from_fields(fields, _ANY))
+    elif kind == INDEX_KIND:
+        lines += _program(Program.from_fields(fields.within("program"), _ANY))
     elif kind in _KEY_HOLDERS:
         lines += [f"holds     {_KEY_HOLDERS[kind]}"]
         lines += _program(program_of(fields, _ANY))

@@ -36,8 +36,8 @@ def load(
             them to, a path or a URL of fsspec's, in which they stay.
         kind: What it has to hold: `Program`, `Interface`, `Client`, `Encryptor`, `Evaluator`,
             `EvaluationKeys`, `RekeyingKey`, `Encrypted`, `EncryptedState`, `Session`,
-            `SessionEvaluator` or `nn.Lookup`. A server that asks for an evaluator never gets a
-            client.
+            `SessionEvaluator`, `Index` or `nn.Lookup`. A server that asks for an evaluator never
+            gets a client.
         insecure: Whether parameters below 128-bit security are allowed, and schemes that hide
             nothing, for tests; a file never decides that.
         max_log_n: Base-2 logarithm of the largest ring degree that is accepted. A server that

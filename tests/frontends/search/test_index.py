@@ -15,15 +15,19 @@ from cloakwork.errors import (
     FileMissingError,
     InvalidArgumentError,
     KeyMismatchError,
+    MalformedBytesError,
     NotFiniteError,
     NotReplaceableError,
     ProgramMismatchError,
     ShapeMismatchError,
     ValueOutOfRangeError,
 )
-from cloakwork.frontends.search.index import Found, Index
+from cloakwork.frontends.search.found import Found
+from cloakwork.runtime import container
 
 SMALL: dict[str, Any] = {"log_n": 10, "insecure": True, "rows_in_block": 8}
+FEW: dict[str, Any] = {"log_n": 8, "insecure": True, "rows_in_block": 128}
+BUCKETS: dict[str, Any] = {"threshold": 0.5, "gap": 0.25, "at_most": 1, **FEW}
 Array = NDArray[np.float64]
 
 
@@ -204,6 +208,60 @@ def test_a_table_in_a_file_is_read_block_by_block(tmp_path: Path) -> None:
     assert np.abs(found.scores - nearness("cosine", rows, query)).max() < 0.01
 
 
+SAVED: list[dict[str, Any]] = [
+    {"metric": "euclidean", "radius": 6.0, "precision": 16, **SMALL},
+    {"threshold": 0.5, "gap": 0.25, **SMALL},
+    {"threshold": 0.5, "gap": 0.25, "count_only": True, **SMALL},
+    BUCKETS,
+]
+
+
+@pytest.mark.parametrize("options", SAVED)
+def test_an_index_of_a_file_adds_rows_and_finds_them(
+    options: dict[str, Any], tmp_path: Path
+) -> None:
+    rows = np.eye(5)
+    payloads = np.arange(5)[:, None] if "threshold" in options else None
+    made = cw.index(rows, payloads, **options)
+    made.save(tmp_path / "index")
+    index = cw.load(tmp_path / "index", cw.Index, insecure=True)
+    assert index.program.fingerprint == made.program.fingerprint
+    client, evaluator = made.keygen()
+    assert index.add(client, tmp_path / "table", rows, payloads) == range(5)
+    database = cw.Database(tmp_path / "table")
+    answers = list(database.search(evaluator, index.query(client, rows[3])))
+    for each in (index, made):
+        found = each.found(client, answers)
+        if found.scores is not None:
+            assert (found.scores.shape, found.nearest(1).tolist()) == ((5,), [3])
+        else:
+            assert round(found.count or 0.0) == 1
+        if found.payloads is not None:
+            assert found.payloads.round().tolist() == [[3.0]]
+    with pytest.raises(InvalidArgumentError, match="encrypt its rows by add"):
+        index.encrypt(client, tmp_path / "more")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nearness": {"metric": "dot", "radius": 5.0}},
+        {"nearness": {"metric": "dot", "radius": -6.0}},
+        {"shape": {"rows": 20, "width": 4, "payload_width": 0, "rows_in_block": 8}},
+        {"shape": {"rows": 20, "width": 5, "payload_width": 1, "rows_in_block": 8}},
+        {"compaction": {"size": 128, "width": 1, "bound": 8.0, "at_most": 1}},
+        {"threshold": "high"},
+    ],
+)
+def test_a_file_whose_parts_are_not_of_one_index_is_refused(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    index = cw.index(np.ones((20, 5)), metric="dot", radius=6.0, **SMALL)
+    container.write(tmp_path / "index", "index file", {**index._record(), **change})
+    with pytest.raises(MalformedBytesError):
+        cw.load(tmp_path / "index", cw.Index, insecure=True)
+
+
 def test_wrong_use_is_named(tmp_path: Path) -> None:
     rows = np.eye(4)
     index = cw.index(rows, rows[:, :2], metric="dot", threshold=0.5, **SMALL)
@@ -226,10 +284,6 @@ def test_wrong_use_is_named(tmp_path: Path) -> None:
         next(database.search(evaluator, index.query(other, rows[0])))
     with pytest.raises(FileMissingError, match="blocks of encrypted rows"):
         cw.Database(tmp_path / "empty")
-
-
-FEW: dict[str, Any] = {"log_n": 8, "insecure": True, "rows_in_block": 128}
-BUCKETS: dict[str, Any] = {"threshold": 0.5, "gap": 0.25, "at_most": 1, **FEW}
 
 
 @pytest.mark.parametrize(
@@ -263,9 +317,10 @@ def test_indexes_whose_payloads_are_of_other_units_refuse_one_another(tmp_path: 
     require_apart(index, other, tmp_path)
 
 
-def require_apart(index: Index, other: Index, folder: Path) -> None:
+def require_apart(index: cw.Index, other: cw.Index, folder: Path) -> None:
     """See that an index refuses whatever it is given of another one."""
     rows, payloads = other.vectors, other.payloads
+    assert rows is not None
     client, evaluator = index.keygen()
     database = index.encrypt(client, folder / "first")
     query = index.query(client, rows[0])

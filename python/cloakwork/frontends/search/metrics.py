@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.arguments import shown
+from cloakwork.base.arguments import positive, shown
 from cloakwork.errors import InvalidArgumentError, NotFiniteError, ValueOutOfRangeError
 
 Metric: TypeAlias = Literal["cosine", "dot", "euclidean"]
@@ -38,6 +38,7 @@ class Nearness:
                 f"cannot search: expected a metric of {', '.join(get_args(Metric))}, got "
                 f"{shown(self.metric)}"
             )
+        object.__setattr__(self, "radius", positive(self.radius, "radius", "search"))
 
     @property
     def meaning(self) -> str:
