@@ -357,6 +357,9 @@ def record_of(value: Any) -> Any:
         [{'least': 1, 'most': 2}, 'text']
     """
     match value:
+        case int() | str():
+            # Most are, and whether they are mappings takes long to ask.
+            return value
         case tuple() | list():
             return [record_of(each) for each in value]
         case Mapping():
@@ -379,6 +382,8 @@ def digest_of(record: Record) -> str:
 
     def plain(value: Any) -> Any:
         match value:
+            case int() | str():
+                return value
             case PackedArray():
                 return plain(value.unpacked())
             case np.ndarray():

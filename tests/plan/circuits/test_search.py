@@ -24,6 +24,7 @@ from cloakwork.programs.ir.circuits import (
     Sum,
 )
 from cloakwork.programs.ir.vectors import PackedLanes
+from cloakwork.programs.operations import Add
 from tests.plan.circuits.vector_evaluation import assert_right
 from tests.thoroughness import part
 
@@ -195,6 +196,39 @@ def test_wide_circuits_are_cut_to_the_slots_there_are() -> None:
     circuit = matrix_product(6, left=True, right=True)
     program = vectorise(circuit, most_width=80, effort=0.05)
     assert program.width <= 80
+    assert_right(circuit, program, random.Random(0))
+
+
+@pytest.mark.parametrize(("terms", "width", "additions"), [(64, 16, 7), (40, 16, 7), (33, 8, 7)])
+def test_sums_of_more_terms_than_slots_are_added_side_by_side(
+    terms: int, width: int, additions: int
+) -> None:
+    builder = CircuitBuilder("sum")
+    total, *others = builder.input(CircuitInput("v", (terms,), replicated=True, grouped=False))
+    for each in others:
+        total = builder.append(Sum(total, each))
+    builder.output("s", (), (total,))
+    circuit = builder.finish()
+    program = vectorise(circuit, most_width=width)
+    assert program.width <= width
+    assert sum(isinstance(each, Add) for each in program.operations) == additions
+    assert_right(circuit, program, random.Random(0))
+
+
+def test_long_sums_of_products_and_of_multiples_are_right() -> None:
+    builder = CircuitBuilder("sums")
+    a = builder.input(CircuitInput("a", (20,), replicated=True, grouped=False))
+    b = builder.input(CircuitInput("b", (20,), replicated=True, grouped=False))
+    products = [builder.append(ScalarProduct(x, y)) for x, y in zip(a, b, strict=True)]
+    for name, terms in (("products", products), ("differences", [*a, *b])):
+        total = terms[0]
+        for number, each in enumerate(terms[1:]):
+            kind = Difference if number % 3 else Sum
+            total = builder.append(kind(total, each))
+        builder.output(name, (), (builder.append(ScalarProduct(total, a[0])),))
+    circuit = builder.finish()
+    program = vectorise(circuit, most_width=8, effort=0.1)
+    assert program.width <= 8
     assert_right(circuit, program, random.Random(0))
 
 

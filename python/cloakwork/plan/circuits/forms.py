@@ -262,7 +262,11 @@ def forms_of_circuit(circuit: ScalarCircuit, *, factors: bool, shares_inputs: bo
 
 def written_forms(circuit: ScalarCircuit) -> Iterator[Forms]:
     """A circuit as products of forms in every way, see `forms_of_circuit`; some may be alike."""
-    for factors, shares_inputs in itertools.product((True, False), repeat=2):
+    # Without products none have factors in common, and what is used once is not shared.
+    factored = any(isinstance(each, ScalarProduct) for each in circuit.operations)
+    shared = any(len(users) > 1 for users in _users(circuit))
+    ways = ((True, False) if is_open else (False,) for is_open in (factored, shared))
+    for factors, shares_inputs in itertools.product(*ways):
         yield forms_of_circuit(circuit, factors=factors, shares_inputs=shares_inputs)
 
 

@@ -20,8 +20,9 @@ from cloakwork.plan.circuits.adjoint import cut_forms
 from cloakwork.plan.circuits.anneal import annealed
 from cloakwork.plan.circuits.assemble import assemble
 from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
-from cloakwork.plan.circuits.forms import Forms, forms_of, written_forms
+from cloakwork.plan.circuits.forms import Forms, SumNode, forms_of, written_forms
 from cloakwork.plan.circuits.inputs import Spread
+from cloakwork.plan.circuits.long_sums import folded
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.schedule import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.circuits.targets import LaneSchedule
@@ -47,6 +48,8 @@ _MOST_CANDIDATES = 3
 _DEAR = 1.5
 # Operations of a circuit as it is written that levels can still decide for.
 _LONGEST_SCALAR = 300
+# Operations above which the circuit as it is written costs more than whatever else was found.
+_LARGEST_SCALAR = 20_000
 # Nodes up to which each is also tried in a vector of its own: of more the circuit as it is written
 # costs as much.
 _MOST_ALONE = 1000
@@ -135,7 +138,7 @@ def lane_programs(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
         )
     # The ways in which it is written, each once.
-    written = _different_forms(written_forms(circuit))
+    written = _different_forms(folded(each, most_width) for each in written_forms(circuit))
     cut = _different_forms(each for forms in written for each in cut_forms(forms))
     # Each way of writing gets its turn under each of the prices, as none tells which is best.
     turns = [(variants, costs) for variants in (written, cut) if variants for costs in prices]
@@ -145,6 +148,8 @@ def lane_programs(
     for variants, costs in turns:
         for program in _searched(variants, costs, share, seed, most_width, workers):
             found.setdefault((*program.operations, *program.places), program)
+    if found and len(circuit.operations) > _LARGEST_SCALAR:
+        return list(found.values())
     scalar = scalar_program(circuit)
     if not found and scalar.width > most_width:
         raise SlotMismatchError(
@@ -184,10 +189,11 @@ def _searched(
     else:
         improved = [_anneal(task) for task in tasks]
     chosen: dict[float, LaneProgram] = {}
+    is_large = _size(variants[0]) > _SHAPE_VISITS
     for candidate in sorted(improved + found, key=lambda each: each.cost):
         cost = round(candidate.cost, 6)
         dear = chosen and cost > _DEAR * min(chosen)
-        if dear or len(chosen) == _MOST_CANDIDATES:
+        if dear or len(chosen) == (1 if is_large else _MOST_CANDIDATES):
             break
         program = _program(candidate, costs)
         if cost not in chosen and program.width <= most_width:
@@ -244,10 +250,11 @@ def _shaped(
     inputs = variants[0].circuit.inputs
     if any(not each.grouped and not each.replicated for each in inputs):
         spreads.append("alone")
-    if any(not each.grouped for each in inputs):
+    is_together = all(each.count <= most_width for each in inputs)
+    if is_together and any(not each.grouped for each in inputs):
         spreads.append("together")
     tried: set[tuple[int, tuple[tuple[int, ...], ...], tuple[tuple[int, int], ...], Spread]] = set()
-    shapes = [_shapes(max(forms.levels, default=0)) for forms in variants]
+    shapes = [_shapes(forms) for forms in variants]
     for row in itertools.zip_longest(*shapes):
         for (number, forms), shape in zip(enumerate(variants), row, strict=True):
             if shape is None:
@@ -274,8 +281,10 @@ def _different_forms(made: Iterable[Forms]) -> list[Forms]:
     return list(variants.values())
 
 
-def _shapes(depth: int) -> Iterator[Shape]:
+def _shapes(forms: Forms) -> Iterator[Shape]:
+    depth = max(forms.levels, default=0)
     levels = range(1, depth + 1)
+    places = (True, False) if _most_sums(forms) <= _MOST_ALONE else (False,)
     if depth <= _ALL_SUBSETS:
         subsets = [
             frozenset(chosen)
@@ -286,8 +295,20 @@ def _shapes(depth: int) -> Iterator[Shape]:
         subsets = [frozenset(), frozenset(levels), *(frozenset((level,)) for level in levels)]
     for gap in _GAPS:
         for apart in subsets:
-            for late, sums_apart in itertools.product((False, True), (True, False)):
+            for late, sums_apart in itertools.product((False, True), places):
                 yield Shape(late, apart, sums_apart, gap)
+
+
+def _most_sums(forms: Forms) -> int:
+    """The most sums that one node is made of."""
+    made = [isinstance(node, SumNode) for node in forms.nodes]
+    return max(
+        (
+            sum(made[term] for form in forms_of(forms.nodes[node]) for term, _ in form.terms)
+            for node in forms.live
+        ),
+        default=0,
+    )
 
 
 def _fitted(forms: Forms, shape: Shape, most_width: int) -> LaneSchedule:

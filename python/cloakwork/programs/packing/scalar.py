@@ -69,9 +69,13 @@ class ScalarPlaces:
         vectors: list[NDArray[Any]] = []
         for wanted in range(len(self.inputs)) if numbers is None else numbers:
             vector = np.zeros((ROWS, self.slots), dtype=object)
+            by_input: dict[str, list[PlacedScalar]] = {}
             for scalar in self.inputs[wanted]:
-                column = evaluations[scalar.input][:, scalar.index]
-                vector[self._slots(scalar.slot, len(column))] = column
+                by_input.setdefault(scalar.input, []).append(scalar)
+            for name, scalars in by_input.items():
+                given = evaluations[name]
+                places = self._slots([scalar.slot for scalar in scalars], len(given))
+                vector[places] = given[:, [scalar.index for scalar in scalars]]
             vectors.append(vector)
         return vectors
 
@@ -80,15 +84,17 @@ class ScalarPlaces:
         columns = [
             [place.value] * evaluations
             if isinstance(place, Clear)
-            else vectors[place.output][self._slots(place.slot, evaluations)]
+            else vectors[place.output][self._slots([place.slot], evaluations)][:, 0]
             for place in self.results
         ]
         return [[int(column[number]) for column in columns] for number in range(evaluations)]
 
-    def _slots(self, slot: int, evaluations: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows and the slots in which a slot of each of the first evaluations lies."""
-        rows, places = np.divmod(np.arange(evaluations), self.slots // self.width)
-        return rows, (places * self.width + slot) % self.slots
+    def _slots(
+        self, slots: Sequence[int], evaluations: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows and the slots in which some slots of each of the first evaluations lie."""
+        rows, places = np.divmod(np.arange(evaluations)[:, np.newaxis], self.slots // self.width)
+        return rows, (places * self.width + np.array(slots)) % self.slots
 
 
 @dataclass(frozen=True, eq=False)
