@@ -113,6 +113,65 @@ def test_sentences_have_embeddings_of_length_one() -> None:
     assert np.abs(found - expected).max() < min(program.error, 2**-5)
 
 
+class OneHot(nn.Module):
+    """Makes ones and zeros of words, and of these features."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds, self.features = nn.Embedding(40, 6), nn.Linear(40, 6)
+
+    def forward(self, words: Tensor, kinds: Tensor) -> Tensor:
+        ones = nn.functional.one_hot(words, 40).float()
+        made: Tensor = (self.features(ones) + self.kinds(kinds)).tanh()
+        return made
+
+
+def test_words_may_be_ones_and_zeros() -> None:
+    torch.manual_seed(0)
+    module, kinds = OneHot().eval(), WORDS % 3
+    graph, look_up = captured(module, {"words": WORDS, "kinds": kinds})
+    assert look_up is not None
+    assert [each.shape for each in graph.inputs] == [(4, 6)]
+    [found] = arrays(evaluate(graph, look_up(WORDS, kinds)))
+    assert np.abs(found - module(WORDS, kinds).detach().numpy()).max() < 1e-6
+
+
+def _model_of_ones(chance: np.random.Generator) -> Any:
+    """A file whose words are compared with all of them, and multiplied by a table."""
+    onnx = pytest.importorskip("onnx")
+    table = chance.normal(size=(40, 6)).astype(np.float32)
+    known = {"column": np.array([0, 4, 1]), "all": np.array([1, 4, 40]), "table": table}
+    known["each"] = np.arange(40, dtype=np.int32)[None, None]
+    make, kind = onnx.helper, onnx.TensorProto
+    nodes = [
+        make.make_node("Reshape", ["words", "column"], ["a"]),
+        make.make_node("Expand", ["a", "all"], ["b"]),
+        make.make_node("Equal", ["b", "each"], ["c"]),
+        make.make_node("Cast", ["c"], ["ones"], to=kind.FLOAT),
+        make.make_node("MatMul", ["ones", "table"], ["rows"]),
+        make.make_node("Tanh", ["rows"], ["made"]),
+    ]
+    graph = make.make_graph(
+        nodes,
+        "ones",
+        [make.make_tensor_value_info("words", kind.INT32, ["batch", 4])],
+        [make.make_tensor_value_info("made", kind.FLOAT, ["batch", 4, 6])],
+        [onnx.numpy_helper.from_array(each, name) for name, each in known.items()],
+    )
+    return make.make_model(graph, opset_imports=[make.make_opsetid("", 21)]), table
+
+
+def test_words_of_onnx_files_are_compared_with_all_words() -> None:
+    model, table = _model_of_ones(np.random.default_rng(1))
+    words = WORDS.to(torch.int32)
+    look_up = cw.nn.lookup(model, words)
+    assert np.allclose(look_up(WORDS), table[WORDS.numpy()])
+    program = cw.nn.compile(model, words, precision=8, log_n=10, insecure=True)
+    found = program.simulate(look_up(WORDS[0])).outputs
+    assert program.error is not None
+    assert np.abs(found - np.tanh(table[WORDS[0].numpy()])).max() < program.error
+
+
 class Kinds(nn.Module):
     """Sums rows of its second input and of its first one."""
 

@@ -167,6 +167,28 @@ def spatial_map(call: TorchCall) -> Term:
     return call.reshaped(result, (channels, *images.shape[2:]))
 
 
+def interpolated(call: TorchCall) -> Term:
+    """Pixels between pixels, which torch computes along one axis after another."""
+    value, first = call.value(), next(iter(call.arguments))
+    for axis in range(1, len(call.trace.shape(value))):
+        last = moved_axis(call, value, axis, -1)
+        sums = call.append(_linear(_interpolation(call, first, axis), None), last)
+        value = moved_axis(call, sums, -1, axis)
+    return value
+
+
+def _interpolation(call: TorchCall, first: str, axis: int) -> g.Array:
+    """The matrix of an interpolation along one axis, whose rows add up to 1."""
+    import torch  # noqa: PLC0415
+
+    _, *sizes = call.trace.shape(call.value())
+    places = [-1 if number == axis else 1 for number in range(1, len(sizes) + 1)]
+    ones = torch.eye(sizes[axis - 1], dtype=torch.float64)
+    lines = ones.reshape(len(ones), 1, *places).expand(-1, 1, *sizes)
+    found = call.function(**{**call.arguments, first: lines})[:, 0].movedim(axis, 1)
+    return np.array(found.flatten(2)[:, :, 0].numpy().T)
+
+
 def overlapped(call: TorchCall) -> Term:
     """Patches put side by side, and summed where they overlap."""
     import torch  # noqa: PLC0415

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.nn import arithmetic
-from cloakwork.frontends.nn.call import TorchCall
+from cloakwork.frontends.nn.call import TorchCall, array_of
 from cloakwork.frontends.nn.layers import image_shape, reduced_axes
 from cloakwork.frontends.nn.quotients import NEXT_TO_ZERO, is_root
 from cloakwork.frontends.nn.trace import Term
@@ -43,6 +43,8 @@ def minimum(call: TorchCall) -> Term:
     left, right = call.arguments["self"], call.arguments["other"]
     if not isinstance(left, Term):
         left, right = right, left
+    if _is_everywhere(np.inf, right):
+        return _spread_as(call, left, right)
     above = rectified(call, arithmetic.sum_of(call, left, right, -1.0))
     return _minus(call, left, above)
 
@@ -177,8 +179,20 @@ def _larger(call: TorchCall, left: Any, right: Any) -> Term:
     """The larger of two, of which at least one is of the network."""
     if not isinstance(left, Term):
         left, right = right, left
+    if _is_everywhere(-np.inf, right):
+        return _spread_as(call, left, right)
     above = rectified(call, arithmetic.sum_of(call, left, right, -1.0))
     return arithmetic.sum_of(call, above, right, 1.0)
+
+
+def _is_everywhere(end: float, operand: Any) -> bool:
+    """Whether an operand is known and an end of all numbers, with which a maximum may begin."""
+    return not isinstance(operand, Term) and bool((array_of(operand) == end).all())
+
+
+def _spread_as(call: TorchCall, value: Term, like: Any) -> Term:
+    """A value in the shape of a sum with known numbers."""
+    return arithmetic.sum_of(call, value, np.zeros(array_of(like).shape), 1.0)
 
 
 def _numbers(call: TorchCall, argument: str, axes: int) -> tuple[int, ...]:

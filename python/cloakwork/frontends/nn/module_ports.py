@@ -156,7 +156,10 @@ def looks_up(module: torch.nn.Module) -> bool:
     """Whether whole numbers may be words, which choose rows of embeddings."""
     import torch  # noqa: PLC0415
 
-    return any(isinstance(part, torch.nn.Embedding) for part in module.modules())
+    return any(
+        isinstance(part, torch.nn.Embedding) or getattr(part, "takes_words", False) is True
+        for part in module.modules()
+    )
 
 
 def _weight_of(module: torch.nn.Module) -> torch.Tensor:

@@ -206,7 +206,7 @@ OF_MASKED = frozenset(
 _NEW = "new_full", "new_ones", "new_zeros"
 
 # Interpolation between pixels.
-_RESAMPLING = (
+_INTERPOLATION = (
     *("_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "upsample_bicubic2d"),
     *("upsample_bilinear2d", "upsample_linear1d", "upsample_trilinear3d"),
 )
@@ -330,7 +330,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "tanh": _activation("tanh"),
         "to": _same,
         "type_as": _typed_as,
-        **dict.fromkeys(_RESAMPLING, layers.spatial_map),
+        **dict.fromkeys(_INTERPOLATION, layers.interpolated),
         "var": quotients.variance,
         "where": arithmetic.chosen_terms,
     }

@@ -95,7 +95,7 @@ def _cast(call: OnnxCall) -> torch.Tensor:
     """Types of real numbers are the network's own; whole numbers there are none of."""
     value = call.tensor(0)
     if call.operator == "CastLike" or call.attribute("to") in _REAL:
-        return value
+        return value if value.is_floating_point() else value.to(torch.get_default_dtype())
     if not value.is_floating_point():
         return value.long()
     raise call.unsupported("whole numbers of encrypted ones")

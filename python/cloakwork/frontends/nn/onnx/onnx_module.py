@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 
 from cloakwork.errors import UnsupportedLayerError
 from cloakwork.frontends.nn.onnx.onnx_call import OnnxCall, Value
@@ -28,6 +28,9 @@ from cloakwork.frontends.nn.onnx.onnx_graph import (
 from cloakwork.frontends.nn.onnx.onnx_model import opset_of, plain_model, written_out
 from cloakwork.frontends.nn.onnx.operators import OPERATORS
 
+# What types of ONNX words have.
+_WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
+
 
 class OnnxModule(torch.nn.Module):
     """A model of ONNX, whose inputs are the parameters of `forward`.
@@ -36,6 +39,9 @@ class OnnxModule(torch.nn.Module):
 
     Args:
         model: The model, whatever it was read from.
+
+    Attributes:
+        takes_words: Whether whole numbers among its inputs may be words.
 
     Raises:
         UnsupportedLayerError: An operator cannot be computed on encrypted numbers, or the operator
@@ -55,6 +61,7 @@ class OnnxModule(torch.nn.Module):
         self._graph = graph
         self._names = {_identifier(name): name for name in names}
         self._declared_batch = _declared_batch(given)
+        self.takes_words = _takes_words(given, graph)
         self._weights = _weights(self._graph)
         for place, (name, array) in enumerate(self._weights.items()):
             self.register_buffer(f"weight_{place}", torch.from_numpy(np.array(array)))
@@ -163,6 +170,16 @@ def _measured(step: Step, value: torch.Tensor) -> Any:
         return np.int64(value.numel())
     start, end = step.attributes.get("start", 0), step.attributes.get("end")
     return np.array(value.shape[start:end], dtype=np.int64)
+
+
+def _takes_words(inputs: Any, graph: OnnxGraph) -> bool:
+    """Whether whole numbers among the inputs choose rows of tables, or are compared with some."""
+    are_whole = any(each.type.tensor_type.elem_type in _WHOLE for each in inputs)
+    return are_whole and any(
+        step.node.op_type == "Equal"
+        or (step.node.op_type == "Gather" and step.node.input[0] in graph.known)
+        for step in graph.steps
+    )
 
 
 def _declared_batch(inputs: Any) -> int | None:
