@@ -47,7 +47,7 @@ class NoiseModel:
         paired_bootstrapping: The same of a bootstrap of two vectors at once.
         special_shares: For each level the part of the limbs of a key switch that are those of the
             key-switching modulus.
-        times: What drawn errors are multiplied by.
+        times: What drawn errors are multiplied by, one number or one for each slot.
 
     Example:
         >>> scales = 2.0**40, 2.0**40
@@ -64,21 +64,21 @@ class NoiseModel:
     bootstrapping: float = 0.0
     paired_bootstrapping: float = 0.0
     special_shares: tuple[float, ...] = ()
-    times: float = 1.0
+    times: float | NDArray[np.float64] = 1.0
 
-    def of_levels(self, depth: int) -> NoiseModel:
-        """That of a chain of so many levels, those above the last such as it is.
+    def of_levels(self, depth: int, like: int) -> NoiseModel:
+        """That of a chain of so many levels, all of them like one.
 
         Example:
-            >>> NoiseModel(1 << 14, (2.0**40, 2.0**30)).of_levels(3).scales[2:] == (2.0**30,) * 2
-            True
+            >>> NoiseModel(1 << 14, (2.0**30, 1024.0)).of_levels(3, like=1).scales
+            (1024.0, 1024.0, 1024.0, 1024.0)
         """
 
-        def lengthened(of_levels: tuple[float, ...]) -> tuple[float, ...]:
-            return of_levels + of_levels[-1:] * (depth + 1 - len(of_levels))
+        def repeated(of_levels: tuple[float, ...]) -> tuple[float, ...]:
+            return of_levels[like : like + 1] * (depth + 1)
 
-        shares = lengthened(self.special_shares)
-        return replace(self, scales=lengthened(self.scales), special_shares=shares)
+        shares = repeated(self.special_shares)
+        return replace(self, scales=repeated(self.scales), special_shares=shares)
 
     def scale(self, level: int, *, waiting: bool) -> float:
         """The scale of a value; that of a product that is not rescaled is a square."""

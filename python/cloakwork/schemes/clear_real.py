@@ -191,7 +191,7 @@ class ClearBackend(Backend[ClearVector]):
         self, value: ClearVector, steps: set[int], deviation: _Deviation, shared: _Shared
     ) -> _Babies:
         """A value rotated by baby steps, once for all transforms that the engine shares them by."""
-        key = frozenset(steps), float(self._size(value, deviation))
+        key = frozenset(steps), float(self._usual_size(value, deviation))
         found = shared.babies.get(key)
         if found is None:
             made = {step: self._baby(value, step, deviation) for step in steps}
@@ -303,10 +303,14 @@ class ClearBackend(Backend[ClearVector]):
         return ClearVector(value.slots + errors, value.level, value.waiting)
 
     def _size(self, value: ClearVector, deviation: _Deviation) -> float | NDArray[np.float64]:
+        """The deviation that errors are drawn with."""
+        assert self._noise is not None
+        return self._noise.times * self._usual_size(value, deviation)
+
+    def _usual_size(self, value: ClearVector, deviation: _Deviation) -> float | NDArray[np.float64]:
         """A deviation at a value's scale."""
         assert self._noise is not None
-        scale = self._noise.scale(value.level, waiting=value.waiting)
-        return self._noise.times * deviation(self._noise, scale)
+        return deviation(self._noise, self._noise.scale(value.level, waiting=value.waiting))
 
 
 def _errors_like(

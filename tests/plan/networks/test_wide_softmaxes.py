@@ -53,7 +53,7 @@ def test_scores_are_halved_the_more_often_the_farther_they_lie_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "halvings", "depth"), [(2.0**11, 1, 13), (2.0**11, 2, 18), (2.0**43, 0, np.inf)]
+    ("spread", "halvings", "depth"), [(2.0**11, 1, 14), (2.0**11, 2, 18), (2.0**43, 0, np.inf)]
 )
 def test_rough_divisions_take_the_fewest_levels(spread: float, halvings: int, depth: float) -> None:
     found = fewest_levels(spread**0.5**halvings, 16, halvings, 9, 0.25)

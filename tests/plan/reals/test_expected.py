@@ -68,3 +68,36 @@ def test_a_single_draw_is_two(simulated: list[NoiseModel]) -> None:
     error = expected_error(Doubled(), [run_of(0)], _NOISE, draws=1, enough=0.0)
     assert 6.0 < error / (2 * _NOISE.encryption(0)) < 10.0
     assert len(simulated) == 2
+
+
+@dataclass(frozen=True)
+class Some(Doubled):
+    """A few of the slots, or all."""
+
+    count: int
+
+    def unpack(self, vectors: Sequence[Vector], width: int) -> Vector:
+        return super().unpack(vectors, width)[:, : self.count]
+
+
+@pytest.mark.parametrize("count", [8, _SLOTS])
+def test_numbers_that_the_noisiest_slots_lose_are_told(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comparison with what is no number must not end in the usual error."""
+
+    def lost(program: SlotProgram, inputs: Sequence[Vector], noise: NoiseModel) -> list[Vector]:
+        made = results(program, inputs, noise)
+        return made if np.all(noise.times == 1.0) else [np.full_like(made[0], np.nan)]
+
+    monkeypatch.setattr(expected, "results", lost)
+    run = run_of(0)
+    some = ClearRun(run.inputs, run.results[:, :count], 1)
+    assert not expected_error(Some(count), [some], _NOISE) < np.inf
+
+
+def test_one_slot_in_a_million_secrets_is_as_large() -> None:
+    """Of 4,096 slots: the squares of their sizes fall off as exp(-x)."""
+    sizes = expected._sizes_of_secret(_SLOTS)
+    assert sizes.max() == pytest.approx(np.sqrt(np.log(_SLOTS * 2.0**20)))
+    assert 1.0 < np.sqrt(np.mean(sizes**2)) < 2.0

@@ -150,7 +150,8 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     slots = refreshing.chain.slots
     own = slots // lanes
     # Of a program of any depth: every level costs what the one in the middle does.
-    middle = costs.at((refreshing.input_level + refreshing.output_level) // 2)
+    in_middle = (refreshing.input_level + refreshing.output_level) // 2
+    middle = costs.at(in_middle)
     level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
     prices = ProductPrices(replace(costs, levels=(middle, middle)), ring.diagonals)
     network = with_operands_spread(ring.network, own, prices, level_price)
@@ -174,7 +175,7 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     if chain.thin:
         # Rounding alone shows without bootstraps, which take long to place, about how far results
         # will be off.
-        rounding = options.noise(refreshing.chain).of_levels(network.depth)
+        rounding = options.noise(refreshing.chain).of_levels(network.depth, like=in_middle)
         first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, enough=0.0)
         _require_precise(first / _BEYOND, refreshing, options)
     found = chain.refreshed(

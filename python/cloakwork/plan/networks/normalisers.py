@@ -17,8 +17,8 @@ import numpy as np
 from cloakwork.plan.fitting.minimax import interpolated
 from cloakwork.programs.ir import layers as g
 
-# Levels of their polynomials at most, and of the last.
-_MOST_LEVELS, _MOST_OF_LAST = 7, 8
+# Levels of their polynomials at most, and the degree of the last, which may have to rise.
+_MOST_LEVELS, _MOST_OF_LAST = 7, 200
 # What of 1 a row's sum is then at the least: squares of less lose more bits.
 _LEAST_PART = 0.3
 # And at the most: errors do not bring numbers beyond 1.
@@ -64,7 +64,7 @@ def fewest_levels(
         spread: The ratio of the largest sum of powers to the least.
         terms: How many numbers are summed.
         squarings: How often scores were halved.
-        bits: Of the last reciprocal beside 1.
+        bits: Of the last reciprocal beside 1, its least value: rounding leaves fewer to small sums.
         margin: By what part the last sums may be beyond both ends.
 
     Example:
@@ -156,6 +156,12 @@ def _wrong(spread: float, levels: int) -> float:
 
 
 def _levels_of_reciprocal(spread: float, bits: float) -> float:
-    """The levels of a polynomial near 1 / x from 1 / spread to 1, wrong by a part of it."""
-    levels = range(1, _MOST_OF_LAST + 1)
-    return next((each for each in levels if _wrong(spread, each) <= 2.0**-bits), math.inf)
+    """The levels of a polynomial near 1 / x from 1 / spread to 1, by the least error there is."""
+    root = math.sqrt(spread)
+    ratio = (root - 1.0) / (root + 1.0)
+    # (c - sqrt(c^2 - 1))^n / (c^2 - 1) of 1 / (t + c).
+    factor = (spread - 1.0) / 2.0
+    allowed = (-bits * math.log(2.0) - math.log(factor)) / math.log(ratio)
+    if allowed > _MOST_OF_LAST:
+        return math.inf
+    return math.ceil(math.log2(max(allowed, 1.0) + 1.0))

@@ -77,7 +77,7 @@ def expected_error(
     size there: both are Gaussian, and their product is above t deviations with probability
     exp(-sqrt(2) t). So errors are drawn under noise of both sizes, the usual one and that of the
     noisiest slot. Of many results it is the run with the largest usual errors whose noisiest are
-    drawn.
+    drawn, and each slot has a size of its own, as no secret is as large as that everywhere.
 
     Args:
         readable: The program.
@@ -98,11 +98,38 @@ def expected_error(
         if not deviations[-1] * tail < enough:
             return deviations[-1] * tail
     usual = _deviation(np.concatenate(drawn, axis=1))
-    times = math.log(size / _EXCESS) / math.sqrt(2)
-    noisier = replace(noise, times=times)
-    some = [runs[int(np.argmax(deviations))]] if size >= _MANY_RESULTS else runs
-    most = np.concatenate([_drawn(readable, run, noisier, draws) for run in some], axis=1)
-    return max(max(usual, _deviation(most) / times) * tail, 2.0**-52)
+    if size < _MANY_RESULTS:
+        times = math.log(size / _EXCESS) / math.sqrt(2)
+        noisier = replace(noise, times=times)
+        most = np.concatenate([_drawn(readable, run, noisier, draws) for run in runs], axis=1)
+        return _largest(usual, _deviation(most) / times, tail)
+    worst = int(np.argmax(deviations))
+    sizes = _sizes_of_secret(readable.program.slots)
+    noisier = replace(noise, times=sizes)
+    seen = max(_mean_size(drawn[worst]) * _mean_size(sizes), 2.0**-52)
+    growth = _mean_size(_drawn(readable, runs[worst], noisier, draws)) / seen
+    return _largest(usual, usual * growth, tail)
+
+
+def _largest(usual: float, noisiest: float, tail: float) -> float:
+    """So many of the larger deviation; no number where either is none."""
+    return float(np.maximum(np.maximum(usual, noisiest) * tail, 2.0**-52))
+
+
+def _mean_size(numbers: _Array) -> float:
+    """The root of the mean of squares."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return math.sqrt(np.mean(numbers**2))
+
+
+def _sizes_of_secret(slots: int) -> _Array:
+    """How large a secret is at each slot, whose largest is one that none exceeds but for a chance.
+
+    Squares of complex Gaussian numbers fall off as exp(-x). All are larger than usual by as much as
+    the largest of them is.
+    """
+    squares = np.random.default_rng(slots).exponential(size=slots)
+    return np.asarray(np.sqrt(squares * math.log(slots / _EXCESS) / squares.max()))
 
 
 def _drawn(readable: Readable, run: ClearRun, noise: NoiseModel, least: int) -> _Array:
