@@ -68,7 +68,7 @@ MODULES: dict[str, nn.Module] = {
     "clamp to nothing": Function(lambda x: x.clamp(0.5, 0.25)),
     "maximum": Function(lambda x: torch.maximum(x, x.flip(-1))),
     "maximum of known": Function(torch.maximum, randn(8, 6)),
-    "maximum from minus infinity": Function(torch.maximum, torch.full((8, 1, 6), -torch.inf)),
+    "maximum from minus infinity": Function(torch.maximum, torch.full((3, 1, 6), -torch.inf)),
     "minimum from infinity": Function(torch.minimum, torch.tensor(torch.inf)),
     "minimum of known": Function(lambda x, known: torch.minimum(known, x), randn(8, 6)),
     "minimum": Function(lambda x: torch.minimum(x, 0.5 * x.flip(-1))),
