@@ -50,12 +50,14 @@ class Port:
         missing: Of an input of reals, what stands for missing numbers: one number, or one for each
             element along the last axis; none where they are refused.
         coding: Of an input of integers over bits, what they stand for; empty for integers.
+        length: Of an input of reals, the largest Euclidean length of a vector along its first axis;
+            0 where lengths do not count.
 
     Raises:
         InvalidProgramError: The name is not text or is empty, the kind is unknown, a width or size
             is below 1, the bits are more than `MAX_PORT_BITS`, bytes are not whole, the range is
-            empty, bits after the point are more than all, the kind has no point, or the exponent is
-            larger than `MAX_EXPONENT`.
+            empty, bits after the point are more than all, the kind has no point, the exponent is
+            larger than `MAX_EXPONENT`, or the length is not one of vectors of reals.
 
     Example:
         >>> print(Port("samples", "signed", 12, shape=(4,)))
@@ -78,6 +80,7 @@ class Port:
     axes: tuple[tuple[tuple[Word, int], ...], ...] = added(())
     missing: tuple[float, ...] = added(())
     coding: Coding = added("")  # noqa: RUF009
+    length: float = added(0.0)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -113,6 +116,9 @@ class Port:
             self._refuse(f"expected one number for missing ones, got {len(self.missing)}")
         if self.coding not in get_args(Coding) or (self.coding and not self.is_bits):
             self._refuse(f"expected a coding of integers over bits, got {self.coding!r}")
+        has_length = self.kind == "real" and bool(self.shape) and 0 < self.length < math.inf
+        if self.length and not has_length:
+            self._refuse(f"expected a length of vectors of reals, got {self.length!r}")
         if self.axes and len(self.axes) != len(self.shape):
             self._refuse(f"expected the labels of each axis, got those of {len(self.axes)}")
         if self.low is not None and self.high is not None and not self.low <= self.high:
@@ -157,6 +163,8 @@ class Port:
             limits = f" from {self.low:{form}} to {self.high:{form}}"
         if self.exponent:
             limits += f", in units of 2^{self.exponent}"
+        if self.length:
+            limits += f", vectors of length up to {self.length:g}"
         return f"{name}: {sizes or 'one'}, {self.kind}s{limits}"
 
     def _refuse(self, reason: str) -> NoReturn:

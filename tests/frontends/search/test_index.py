@@ -262,6 +262,30 @@ def test_a_file_whose_parts_are_not_of_one_index_is_refused(
         cw.load(tmp_path / "index", cw.Index, insecure=True)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "dot", "euclidean"])
+def test_longer_vectors_are_refused_by_whatever_way_they_are_encrypted(metric: Any) -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(7, 5))
+    index = cw.index(rows, metric=metric, radius=6.0, **SMALL)
+    client, _ = index.keygen()
+    longest = [12.0, 0.0, 0.0, 0.0, 0.0]
+    if metric != "cosine":
+        longest[0] = 6.0
+    query, columns = index.nearness.query(np.array(longest)), np.zeros((index.nearness.width(5), 8))
+    columns[:, 3] = index.nearness.rows(np.array([longest]))[0]
+    lengths = np.linalg.norm(columns, axis=0).max(), np.linalg.norm(query)
+    np.testing.assert_allclose(lengths, index.nearness.lengths)
+    client.encrypt(query=query)
+    client.encrypt(columns=columns)
+    for given in ({"query": query * 1.01}, {"columns": columns * 1.01}):
+        with pytest.raises(ValueOutOfRangeError):
+            client.encrypt(**given)
+    with pytest.raises(NotFiniteError):
+        index.query(client, [np.nan, 0.0, 0.0, 0.0, 1.0])
+    with pytest.raises(ValueOutOfRangeError, match="vectors of length"):
+        client.encrypt(query=np.full(query.shape, 0.9))
+
+
 def test_wrong_use_is_named(tmp_path: Path) -> None:
     rows = np.eye(4)
     index = cw.index(rows, rows[:, :2], metric="dot", threshold=0.5, **SMALL)

@@ -5,6 +5,7 @@ Vectors are divided by a radius that none exceeds, so that every product is with
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,6 +19,8 @@ Metric: TypeAlias = Literal["cosine", "dot", "euclidean"]
 
 # What rounding may add to a length.
 _ROUNDING = 1e-9
+# What squares in a row are multiplied by, so that no product exceeds that of the largest lengths.
+_EVEN = math.sqrt(0.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +56,14 @@ class Nearness:
         """Rows whose products with what queries become are the nearness within [-1, 1].
 
         Example:
-            >>> Nearness("euclidean").rows(np.array([[0.6, 0.8]])).tolist()
-            [[0.6, 0.8, 1.0, 1.0]]
+            >>> Nearness("euclidean").rows(np.array([[0.6, 0.8]])).round(4).tolist()
+            [[0.6, 0.8, 0.7071, 0.7071]]
         """
         units = self._scaled(vectors)
         if self.metric != "euclidean":
             return units
         squares = (units**2).sum(1, keepdims=True)
-        return np.concatenate([units, squares, np.ones_like(squares)], axis=1)
+        return np.concatenate([units, _EVEN * squares, np.full_like(squares, _EVEN)], axis=1)
 
     def query(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """What a query becomes."""
@@ -68,7 +71,12 @@ class Nearness:
         if self.metric != "euclidean":
             return unit
         # -(x - y)^2 / 4 = (2 x y - x^2 - y^2) / 4.
-        return np.concatenate([unit / 2, [-0.25, -(unit**2).sum() / 4]])
+        return np.concatenate([unit / 2, [-0.25 / _EVEN, -(unit**2).sum() / 4 / _EVEN]])
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """How long rows and queries are at most, whose product is 1."""
+        return (1 / _EVEN, _EVEN) if self.metric == "euclidean" else (1.0, 1.0)
 
     def product_of(self, nearness: float) -> float:
         """The inner product of vectors of some cosine, dot product, or distance."""

@@ -137,9 +137,14 @@ def index(
         log_n=log_n,
         insecure=insecure,
     )
-    # Rows and queries come of `nearness`, whose products are within [-1, 1]; each is encrypted by
-    # itself, so that no client could look at both.
-    program = replace(program, ranges=(), meaning=meaning_of(nearness, compaction))
+    # Rows and queries are encrypted each by itself, so that no client could look at their products:
+    # these are within [-1, 1] by the lengths that are accepted of both.
+    program = replace(
+        program,
+        packing=_with_lengths(program.packing, *nearness.lengths),
+        ranges=(),
+        meaning=meaning_of(nearness, compaction),
+    )
     shape = Shape(len(rows), rows.shape[1], 0 if data is None else data.shape[1], size)
     return Index(program, nearness, shape, threshold, count_only, compaction, rows, data)
 
@@ -149,6 +154,13 @@ def _radius(metric: Metric, asked: float | None, longest: float) -> float:
     if metric == "cosine":
         return 1.0
     return longest if asked is None else asked
+
+
+def _with_lengths(packing: Any, of_rows: float, of_query: float) -> Any:
+    """A packing that takes no longer rows and queries."""
+    lengths = {"columns": of_rows, "query": of_query}
+    inputs = (replace(port, length=lengths.get(port.name, 0.0)) for port in packing.inputs)
+    return replace(packing, inputs=tuple(inputs))
 
 
 def _usual_size(rows: int, threshold: float | None, least: int | None) -> int:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.base.arguments import apart
 from cloakwork.base.arrays import filled_numbers, real_numbers, require_bound
 from cloakwork.errors import ShapeMismatchError, ValueOutOfRangeError
 from cloakwork.programs.layout import Layout
@@ -28,6 +29,9 @@ from cloakwork.programs.phases import PhasePlace
 from cloakwork.programs.places import TensorPlace
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports
 from cloakwork.programs.slots import Numbers, Vector
+
+# What rounding may add to a length.
+_ROUNDING = 1e-9
 
 
 class RealPacking(Packing):
@@ -74,7 +78,21 @@ class RealPacking(Packing):
         rows = evaluation_rows(array, port.shape, port.name, action)
         require_bound(array, port.bound, where, self.advice)
         self._require_range(array, port, where)
+        self._require_lengths(array, port, where)
         return rows
+
+    @staticmethod
+    def _require_lengths(array: NDArray[Any], port: Port, where: str) -> None:
+        """Refuse vectors along the first axis of an input that are longer than it takes."""
+        if not port.length or not array.size:
+            return
+        longest = float(np.linalg.norm(array, axis=array.ndim - len(port.shape)).max())
+        if longest > port.length * (1 + _ROUNDING):
+            expected, got = apart(port.length, longest)
+            raise ValueOutOfRangeError(
+                f"cannot {where}: expected vectors of length {expected} at most along the first "
+                f"axis, got one of {got}; scale the data, or let the index encrypt it"
+            )
 
     @staticmethod
     def _require_range(array: NDArray[Any], port: Port, where: str) -> None:
@@ -90,7 +108,7 @@ class RealPacking(Packing):
             )
 
     def unranged(self) -> Packing:
-        inputs = tuple(replace(port, low=None, high=None) for port in self.inputs)
+        inputs = tuple(replace(port, low=None, high=None, length=0.0) for port in self.inputs)
         made: Packing = replace(self, inputs=inputs)  # type: ignore[type-var]
         return made
 
