@@ -27,6 +27,7 @@ datasets = pytest.importorskip("sklearn.datasets")
 xgboost = pytest.importorskip("xgboost")
 lightgbm = pytest.importorskip("lightgbm")
 cluster = pytest.importorskip("sklearn.cluster")
+decomposition = pytest.importorskip("sklearn.decomposition")
 ensemble = pytest.importorskip("sklearn.ensemble")
 linear_model = pytest.importorskip("sklearn.linear_model")
 naive_bayes = pytest.importorskip("sklearn.naive_bayes")
@@ -97,6 +98,22 @@ SUMS: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
     "ridge": (linear_model.RidgeClassifier, iris),
     "linear svm": (lambda: scaled(svm.LinearSVC(), preprocessing.MinMaxScaler()), iris),
     "svm": (lambda: scaled(svm.SVC(kernel="linear"), preprocessing.RobustScaler()), cancer),
+    "components": (
+        lambda: pipeline.make_pipeline(
+            preprocessing.StandardScaler(),
+            decomposition.PCA(3, whiten=True),
+            linear_model.LogisticRegression(),
+        ),
+        cancer,
+    ),
+    "components, scaled": (
+        lambda: pipeline.make_pipeline(
+            decomposition.TruncatedSVD(3, random_state=0),
+            preprocessing.StandardScaler(),
+            cluster.KMeans(3, n_init=1, random_state=0),
+        ),
+        iris,
+    ),
     "gaussians": (naive_bayes.GaussianNB, iris),
     "bernoullis": (lambda: naive_bayes.BernoulliNB(binarize=1.5), iris),
     "counts": (naive_bayes.MultinomialNB, iris),
@@ -166,6 +183,17 @@ def test_regressions(name: str) -> None:
     assert 0 < compiled.error < 0.5
     assert np.abs(compiled.predict(rows) - model.predict(rows)).max() < compiled.error + 1e-3
     assert np.abs(compiled.predict(others) - model.predict(others)).max() < 2 * compiled.error + 0.1
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_principal_components_are_scores(whiten: bool) -> None:
+    rows, _ = cancer()
+    model = scaled(decomposition.PCA(4, whiten=whiten), preprocessing.StandardScaler()).fit(rows)
+    compiled = cw.models.compile(model, rows, batch=50)
+    found = compiled.decode(compiled.program.run_clear(**compiled.encode(rows[:50])))
+    assert found.shape == (50, 4)
+    assert np.abs(found - model.transform(rows[:50])).max() < 0.01
+    assert compiled.error < 0.01
 
 
 def test_a_row_alone_on_slots() -> None:
@@ -323,6 +351,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
         lambda: fitted(scaled(linear_model.RidgeClassifier(), preprocessing.PowerTransformer())),
         {},
         "before they are encoded",
+    ),
+    "a tree of components": (
+        lambda: fitted(scaled(tree.DecisionTreeClassifier(), decomposition.PCA(2))),
+        {},
+        "expected a linear model after PCA",
+    ),
+    "squares of components": (
+        lambda: fitted(scaled(naive_bayes.GaussianNB(), decomposition.PCA(2))),
+        {},
+        "got squares",
     ),
     "clipping": (
         lambda: fitted(scaled(linear_model.Ridge(), preprocessing.MinMaxScaler(clip=True))),

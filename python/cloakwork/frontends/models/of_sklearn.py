@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cloakwork.frontends.models.features import Condition, Scaling
 from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, merged
 from cloakwork.frontends.models.neighbours import Neighbours
 from cloakwork.frontends.models.polynomials import PolynomialScores
+from cloakwork.frontends.models.projections import Projection
 from cloakwork.frontends.models.reading import Read, as_python, required
 
 _ACTION = "compile a model of scikit-learn"
@@ -40,7 +42,7 @@ def read_sklearn(model: Any) -> Read:
     if reader is None:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected one of {', '.join(sorted(_READERS))}, or a pipeline of "
-            f"{', '.join(sorted(_SCALERS))} that ends with one, got {kind}"
+            f"{', '.join(sorted(_BEFORE))} that ends with one, got {kind}"
         )
     names = as_python(getattr(model, "feature_names_in_", np.array([], dtype=object)))
     return replace(reader(model), features=int(model.n_features_in_), names=names)
@@ -52,23 +54,51 @@ def _names(model: Any) -> list[str]:
 
 
 def _of_pipeline(model: Any) -> Read:
-    *scalers, (_, last) = model.steps
+    *before, (_, last) = model.steps
     scalings: list[Scaling] = []
-    for _, each in scalers:
+    projection: Projection | None = None
+    for _, each in before:
         if each is None or each == "passthrough":
             continue
         kind = type(each).__name__
-        if kind not in _SCALERS:
+        if kind in _PROJECTIONS:
+            own = _PROJECTIONS[kind](each)
+            projection = own if projection is None else projection.then(own)
+        elif kind not in _SCALERS:
             raise InvalidArgumentError(
-                f"cannot {_ACTION}: expected a pipeline of {', '.join(sorted(_SCALERS))} before "
+                f"cannot {_ACTION}: expected a pipeline of {', '.join(sorted(_BEFORE))} before "
                 f"the model, got {kind}; apply it to rows before they are encoded, and compile "
                 "what follows"
             )
-        scalings += _SCALERS[kind](each)
+        elif projection is None:
+            scalings += _SCALERS[kind](each)
+        else:
+            projection = reduce(Projection.scaled, _SCALERS[kind](each), projection)
     read = read_sklearn(last)
-    first = scalers[0][1] if scalers else last
+    first = before[0][1] if before else last
     names = as_python(getattr(first, "feature_names_in_", np.array([], dtype=object)))
+    if projection is not None:
+        return _projected(read, projection, type(last).__name__, scalings, names)
     return replace(read, scalings=(*scalings, *read.scalings), names=names)
+
+
+def _projected(
+    read: Read, projection: Projection, kind: str, scalings: list[Scaling], names: tuple[Any, ...]
+) -> Read:
+    """A model of projected features as one of the features themselves."""
+    if not isinstance(read.computed, PolynomialScores) or read.conditions:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected a linear model after {', '.join(sorted(_PROJECTIONS))}, "
+            f"got {kind}; apply the projection to rows before they are encoded, and compile what "
+            "follows"
+        )
+    return replace(
+        read,
+        computed=projection.scores(read.computed),
+        features=projection.factors.shape[1],
+        scalings=tuple(scalings),
+        names=names,
+    )
 
 
 def _scaling(operation: str, numbers: Any) -> list[Scaling]:
@@ -97,6 +127,29 @@ _SCALERS: Mapping[str, Callable[[Any], list[Scaling]]] = {
         _scaling("subtract", each.center_) + _scaling("divide", each.scale_)
     ),
 }
+
+
+def _components(model: Any) -> Projection:
+    """Principal components; whitened ones have a variance of 1."""
+    factors = np.asarray(model.components_, dtype=float)
+    if getattr(model, "whiten", False):
+        factors = factors / np.sqrt(model.explained_variance_)[:, np.newaxis]
+    mean = getattr(model, "mean_", None)
+    constant = np.zeros(len(factors)) if mean is None else -factors @ mean
+    return Projection(factors, constant)
+
+
+_PROJECTIONS: Mapping[str, Callable[[Any], Projection]] = {
+    "PCA": _components,
+    "TruncatedSVD": _components,
+}
+_BEFORE = (*_SCALERS, *_PROJECTIONS)
+
+
+def _of_projection(model: Any) -> Read:
+    """The sums themselves as scores."""
+    made = _components(model)
+    return Read(PolynomialScores(made.factors, made.constant), 0)
 
 
 def _tree(held: Any, values: _Values) -> Tree:
@@ -346,4 +399,5 @@ _READERS: Mapping[str, Callable[[Any], Read]] = {
     "GaussianNB": _of_gaussians,
     "KMeans": _of_clusters,
     "KNeighborsClassifier": _of_neighbours,
+    **dict.fromkeys(_PROJECTIONS, _of_projection),
 }
