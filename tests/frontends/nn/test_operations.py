@@ -69,7 +69,7 @@ MODULES: dict[str, nn.Module] = {
     "maximum": Function(lambda x: torch.maximum(x, x.flip(-1))),
     "maximum of known": Function(torch.maximum, randn(8, 6)),
     "maximum from minus infinity": Function(torch.maximum, torch.full((3, 1, 6), -torch.inf)),
-    "minimum from infinity": Function(torch.minimum, torch.tensor(torch.inf)),
+    "minimum from infinity": Function(lambda x: x.minimum(torch.full_like(x, torch.inf))),
     "minimum of known": Function(lambda x, known: torch.minimum(known, x), randn(8, 6)),
     "minimum": Function(lambda x: torch.minimum(x, 0.5 * x.flip(-1))),
     "amax": Function(lambda x: x.amax((1, -1), keepdim=True)),
