@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.frontends.search.found import Found
+from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime import container
 
 SMALL: dict[str, Any] = {"log_n": 10, "insecure": True, "rows_in_block": 8}
@@ -196,6 +198,35 @@ def test_rows_are_added_removed_and_counted(tmp_path: Path) -> None:
     assert abs(count() - 3) < 0.1
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_rows_beyond_several_thresholds_are_counted_in_one_pass(
+    metric: Any, tmp_path: Path
+) -> None:
+    angles = np.linspace(0.05, 3.1, 20)
+    rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    query = np.array([1.0, 0.0])
+    scores = nearness(metric, rows, query)
+    cuts = np.sort(scores)[[4, 11, 16]] + np.diff(np.sort(scores))[[4, 11, 16]] / 2
+    options = {"metric": metric, "radius": 1.0, "gap": 1 / 256, "count_only": True, **SMALL}
+    index = cw.index(rows, threshold=tuple(cuts), **options)
+    alone = cw.index(rows, threshold=cuts[0], **options)
+    several, one = (
+        Counter(each.kind for each in made.program.body.operations)["mul"]
+        for made in (index, alone)
+        if isinstance(made.program.body, SlotProgram)
+    )
+    assert several < 3 * one
+    index.save(tmp_path / "index")
+    client, evaluator = index.keygen()
+    database = index.encrypt(client, tmp_path / "table")
+    total = database.total(evaluator, index.query(client, query))
+    found = cw.load(tmp_path / "index", cw.Index, insecure=True).found(client, total)
+    beyond = scores < cuts[:, None] if metric == "euclidean" else scores > cuts[:, None]
+    assert found.counts is not None
+    assert found.counts.round().tolist() == beyond.sum(axis=1).tolist()
+    assert found.count == found.counts[0]
+
+
 def test_a_table_in_a_file_is_read_block_by_block(tmp_path: Path) -> None:
     rows, query = drawn(np.random.default_rng(2))
     np.save(tmp_path / "rows.npy", rows.astype(np.float32))
@@ -250,7 +281,7 @@ def test_an_index_of_a_file_adds_rows_and_finds_them(
         {"shape": {"rows": 20, "width": 4, "payload_width": 0, "rows_in_block": 8}},
         {"shape": {"rows": 20, "width": 5, "payload_width": 1, "rows_in_block": 8}},
         {"compaction": {"size": 128, "width": 1, "bound": 8.0, "at_most": 1}},
-        {"threshold": "high"},
+        {"thresholds": "high"},
     ],
 )
 def test_a_file_whose_parts_are_not_of_one_index_is_refused(
@@ -375,6 +406,10 @@ def require_apart(index: cw.Index, other: cw.Index, folder: Path) -> None:
         ((np.eye(2),), {"metric": "dot", "radius": -1}, InvalidArgumentError, "radius to be"),
         ((np.eye(2),), {"count_only": True}, InvalidArgumentError, "expected a threshold"),
         ((np.eye(2),), {"threshold": 0.5, "at_most": 1}, InvalidArgumentError, "at_most without"),
+        ((np.eye(2),), {"threshold": (0.5, 0.7)}, InvalidArgumentError, "without count_only"),
+        ((np.eye(2),), {"threshold": "high"}, InvalidArgumentError, "as finite numbers"),
+        ((np.eye(2),), {"threshold": ()}, InvalidArgumentError, "as finite numbers"),
+        ((np.eye(2),), {"threshold": np.nan}, InvalidArgumentError, "as finite numbers"),
         ((np.eye(2), np.eye(3)), {"threshold": 0.5}, ShapeMismatchError, "payloads for 2"),
     ],
 )

@@ -21,7 +21,8 @@ class Found:
             their squares. Rows that were removed have the least there can be: -1, minus the square
             of the radius, or twice the radius; so have the places behind the rows of a block, where
             there are more or other blocks than those of the index's table. None with a threshold.
-        count: How many rows are nearer than the threshold; None without one.
+        count: How many rows are nearer than the threshold, the first of several; None without one.
+        counts: How many are nearer than each threshold, where rows are only counted.
         rows: Their numbers; None without a threshold, or where they are only counted.
         payloads: Their payloads, a row each; None where there are none.
         metric: What the scores are.
@@ -32,6 +33,7 @@ class Found:
     rows: NDArray[np.int64] | None = None
     payloads: NDArray[np.float64] | None = None
     metric: Metric = "cosine"
+    counts: NDArray[np.float64] | None = None
 
     def nearest(self, count: int) -> NDArray[np.int64]:
         """The numbers of the rows that are nearest, the nearest first, of all scores.

@@ -45,7 +45,8 @@ class Index(Saved):
         program: Searches one block of rows.
         nearness: The metric.
         shape: How large the table is.
-        threshold: The nearness from which on rows are found; None where all scores are asked for.
+        thresholds: The nearness from which on rows are found; several where rows are counted for
+            each, none where all scores are asked for.
         count_only: Whether rows are only counted.
         compaction: How payloads are added up in a small answer; None where each row has its place.
         vectors: The table, a row each; None where the index is of a file.
@@ -74,7 +75,7 @@ class Index(Saved):
     program: Program
     nearness: Nearness
     shape: Shape
-    threshold: float | None
+    thresholds: tuple[float, ...]
     count_only: bool
     compaction: Compaction | None = None
     vectors: NDArray[np.float64] | None = None
@@ -204,11 +205,12 @@ class Index(Saved):
         parts = [client.decrypt(each) for each in given]
         if self.compaction is not None:
             return self._told_apart(parts, [each.added for each in given], self.compaction)
-        if self.threshold is None:
+        if not self.thresholds:
             products = self._of_rows(np.concatenate([np.ravel(part) for part in parts]))
             return Found(scores=self.nearness.of_products(products), metric=self.nearness.metric)
         if self.count_only:
-            return Found(count=float(np.sum([np.ravel(part) for part in parts])))
+            counts = np.sum([np.reshape(part, -1) for part in parts], axis=0)
+            return Found(count=float(counts[0]), counts=counts)
         matches = np.concatenate([part[0] if self._has_payloads else part for part in parts])
         rows = np.flatnonzero(matches > 0.5)
         if not self._has_payloads:
@@ -286,7 +288,7 @@ class Index(Saved):
             "program": self.program.to_record(),
             "nearness": record_of(self.nearness),
             "shape": record_of(self.shape),
-            "threshold": self.threshold,
+            "thresholds": list(self.thresholds),
             "count_only": self.count_only,
             "compaction": record_of(self.compaction),
         }
@@ -297,7 +299,7 @@ class Index(Saved):
             Program.from_fields(fields.within("program"), limits),
             fields.value("nearness", Nearness),
             fields.value("shape", Shape),
-            fields.value("threshold", float | None),
+            fields.value("thresholds", tuple[float, ...]),
             fields.value("count_only", bool),
             fields.value("compaction", Compaction | None),
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloakwork.base.arguments import integer
+from cloakwork.base.arguments import integer, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.search.compaction import Compaction, least_size
 from cloakwork.frontends.search.index import Index, meaning_of
@@ -33,7 +34,7 @@ def index(
     payloads: ArrayLike | None = None,
     *,
     metric: Metric = "cosine",
-    threshold: float | None = None,
+    threshold: float | Sequence[float] | None = None,
     gap: float | None = None,
     count_only: bool = False,
     at_most: int | None = None,
@@ -54,7 +55,8 @@ def index(
         payloads: Numbers that a search gives of each row that it finds, a row each.
         metric: What is compared: `cosine`, `dot` products, or `euclidean` distances.
         threshold: Rows of a larger cosine or dot product, or a smaller distance, are found. By
-            default a search gives the scores of all rows.
+            default a search gives the scores of all rows. With `count_only` it may be several, and
+            the rows beyond each are counted by one pass over the table.
         gap: How far scores of rows are from the threshold, on the scale of cosines, at the least
             to be told apart for certain; by default 1/16. Of one that is closer the match, and its
             part of the count, is a number between 0 and 1.
@@ -96,10 +98,16 @@ def index(
             f"cannot search: expected payloads for {len(rows)} vectors, got {len(data)}; give one "
             "for each"
         )
-    if threshold is None and (count_only or gap is not None or data is not None):
+    thresholds = _thresholds(threshold)
+    if not thresholds and (count_only or gap is not None or data is not None):
         raise InvalidArgumentError(
             "cannot search: expected a threshold, from which on rows are counted and give their "
             "payloads, got none; give one, or ask for scores alone"
+        )
+    if len(thresholds) > 1 and not count_only:
+        raise InvalidArgumentError(
+            f"cannot search: expected one threshold, got {len(thresholds)} without count_only; say "
+            "count_only=True, or make an index for each"
         )
     longest = max(
         float(np.linalg.norm(table(rows[start : start + _READ], "vectors"), axis=1).max())
@@ -117,7 +125,7 @@ def index(
             "them; leave it out, or give payloads"
         )
     least = None if most is None or data is None else least_size(data.shape[1], most)
-    size = rows_in_block or _usual_size(len(rows), threshold, least)
+    size = rows_in_block or _usual_size(len(rows), least, scores=not thresholds)
     bound = 1.0 if data is None else float(np.abs(table(data, "payloads")).max()) or 1.0
     compaction = None
     if most is not None and data is not None:
@@ -131,7 +139,7 @@ def index(
     elif data is not None and not count_only:
         specs.append(Spec((data.shape[1], size), bound=bound))
     program = compile_function(
-        _of_block(nearness, threshold, gap or 1 / 16, count_only, len(specs) > 3, compaction),
+        _of_block(nearness, thresholds, gap or 1 / 16, count_only, len(specs) > 3, compaction),
         *specs,
         precision=bits,
         log_n=log_n,
@@ -146,7 +154,23 @@ def index(
         meaning=meaning_of(nearness, compaction),
     )
     shape = Shape(len(rows), rows.shape[1], 0 if data is None else data.shape[1], size)
-    return Index(program, nearness, shape, threshold, count_only, compaction, rows, data)
+    return Index(program, nearness, shape, thresholds, count_only, compaction, rows, data)
+
+
+def _thresholds(given: float | Sequence[float] | None) -> tuple[float, ...]:
+    """Those that are given, none for the scores of all rows."""
+    if given is None:
+        return ()
+    try:
+        found = np.atleast_1d(np.asarray(given, dtype=np.float64))
+    except (TypeError, ValueError):
+        found = np.array([])
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+        raise InvalidArgumentError(
+            f"cannot search: expected a threshold, or several, as finite numbers, got "
+            f"{shown(given)}; leave it out for the scores of all rows"
+        )
+    return tuple(found.tolist())
 
 
 def _radius(metric: Metric, asked: float | None, longest: float) -> float:
@@ -163,15 +187,15 @@ def _with_lengths(packing: Any, of_rows: float, of_query: float) -> Any:
     return replace(packing, inputs=tuple(inputs))
 
 
-def _usual_size(rows: int, threshold: float | None, least: int | None) -> int:
+def _usual_size(rows: int, least: int | None, *, scores: bool) -> int:
     """How many rows a block has where nobody says: with a threshold no more than the table needs.
 
     Args:
         rows: How many the table has.
-        threshold: That of the index.
         least: The places that compaction takes; None where there is no compaction.
+        scores: Whether all scores are asked for, without a threshold.
     """
-    if threshold is None:
+    if scores:
         return _ROWS_OF_SCORES
     needed = max(_FEWEST_ROWS, 1 << (rows - 1).bit_length())
     return max(least or 0, min(_ROWS_OF_MATCHES, needed))
@@ -179,7 +203,7 @@ def _usual_size(rows: int, threshold: float | None, least: int | None) -> int:
 
 def _of_block(
     nearness: Nearness,
-    threshold: float | None,
+    thresholds: Sequence[float],
     gap: float,
     count_only: bool,
     has_payloads: bool,
@@ -190,15 +214,20 @@ def _of_block(
     def scores(columns: Any, live: Any, query: Any) -> Any:
         return (query @ columns + 1.0) * live - 1.0
 
-    if threshold is None:
+    if not thresholds:
         return scores
-    least = nearness.product_of(threshold)
+    each_least = [nearness.product_of(threshold) for threshold in thresholds]
+
+    def matches_of_each(columns: Any, live: Any, query: Any) -> list[Any]:
+        products = within(query @ columns, -1.0, 1.0)
+        return [greater(products, least, gap) * live for least in each_least]
 
     def matches(columns: Any, live: Any, query: Any) -> Any:
-        return greater(within(query @ columns, -1.0, 1.0), least, gap) * live
+        return matches_of_each(columns, live, query)[0]
 
     def count(columns: Any, live: Any, query: Any) -> Any:
-        return matches(columns, live, query).sum()
+        counts = tuple(each.sum() for each in matches_of_each(columns, live, query))
+        return counts if len(counts) > 1 else counts[0]
 
     def found(columns: Any, live: Any, query: Any, payloads: Any) -> Any:
         which = matches(columns, live, query)
