@@ -27,7 +27,7 @@ class Copies:
     outputs: NDArray[np.int64]
 
 
-def copied(
+def with_copies(
     bodies: Sequence[tuple[BootstrapProgram, Sequence[Copies]]],
     title: str,
     inputs: Sequence[Port],
@@ -52,7 +52,7 @@ def copied(
         >>> builder = BootstrapBuilder("not", (bit,))
         >>> builder.output(bit, [builder.linear([(builder.input(0, HALF), 1)], HALF)], [HALF])
         >>> three, rows = Port("bits", "bits", 3), np.arange(3)[:, None]
-        >>> print(copied([(builder.finish(), [Copies(rows, rows)])], "all", [three], [three]))
+        >>> print(with_copies([(builder.finish(), [Copies(rows, rows)])], "all", [three], [three]))
         all
           input bits: bits, 3 bits
           output bits: bits, 3 bits

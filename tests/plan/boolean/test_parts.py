@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cloakwork.plan.boolean.map import map_gates
-from cloakwork.plan.boolean.parts import by_share, map_parts, parts_of
+from cloakwork.plan.boolean.parts import by_share, map_parts, separate_parts
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
@@ -87,7 +87,7 @@ def test_what_is_rare_and_small_has_no_say() -> None:
     builder.output(many.outputs[0], [value + 2 for value in many.output_values.tolist()])
     builder.output(Port("both", "bits", 1), [last])
     gates = builder.finish()
-    assert [list(map(len, kinds)) for kinds in by_share(parts_of(gates))] == [[20], [1]]
+    assert [list(map(len, kinds)) for kinds in by_share(separate_parts(gates))] == [[20], [1]]
     mapped = map_parts(gates, SETS, 1)
     alone = map_gates(less_in_rows(1), SETS, 1)
     assert mapped.program.bootstrap_count == 20 * alone.program.bootstrap_count + 1

@@ -167,7 +167,7 @@ def spatial_map(call: TorchCall) -> Term:
     return call.reshaped(result, (channels, *images.shape[2:]))
 
 
-def interpolated(call: TorchCall) -> Term:
+def resized(call: TorchCall) -> Term:
     """Pixels between pixels, which torch computes along one axis after another."""
     value, first = call.value(), next(iter(call.arguments))
     for axis in range(1, len(call.trace.shape(value))):

@@ -330,7 +330,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "tanh": _activation("tanh"),
         "to": _same,
         "type_as": _typed_as,
-        **dict.fromkeys(_INTERPOLATION, layers.interpolated),
+        **dict.fromkeys(_INTERPOLATION, layers.resized),
         "var": quotients.variance,
         "where": arithmetic.chosen_terms,
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cloakwork.plan.boolean.map import MappedProgram, map_gates
 from cloakwork.plan.cost.tfhe import BitCosts
-from cloakwork.programs.bootstrap_copies import Copies, copied
+from cloakwork.programs.bootstrap_copies import Copies, with_copies
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 
@@ -27,7 +27,7 @@ def map_parts(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> M
     Raises:
         NoiseBudgetError: No parameter set keeps to the probability of failure.
     """
-    many, few = by_share(parts_of(program))
+    many, few = by_share(separate_parts(program))
     often = min(map(len, many), default=1)
     if often < 2:
         return map_gates(program, sets, threads)
@@ -40,12 +40,12 @@ def map_parts(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> M
     if few:
         rest = map_gates(program_of_parts(program, few), mapped.costs, threads)
         bodies.append((rest.program, [_copies(parts) for parts in few]))
-    made = copied(bodies, program.title, program.inputs, program.outputs)
+    made = with_copies(bodies, program.title, program.inputs, program.outputs)
     return MappedProgram.of(made, mapped.costs, threads)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class SeparatePart:
     """Gates that have their inputs to themselves, and outputs that are theirs.
 
     Args:
@@ -61,14 +61,14 @@ class Part:
     shape: object
 
 
-def parts_of(program: GateProgram) -> list[list[Part]]:
+def separate_parts(program: GateProgram) -> list[list[SeparatePart]]:
     """The parts of a program, those that are the same together.
 
     Example:
         >>> builder = GateBuilder("pairs", (Port("a", "bits", 6),))
         >>> ands = [builder.append(GateKind.AND, bit, bit + 1) for bit in (0, 2)]
         >>> builder.output(Port("y", "bits", 3), [*ands, builder.append(GateKind.OR, 4, 5)])
-        >>> for parts in parts_of(builder.finish()):
+        >>> for parts in separate_parts(builder.finish()):
         ...     print([part.inputs.tolist() for part in parts])
         [[0, 1], [2, 3]]
         [[4, 5]]
@@ -82,7 +82,7 @@ def parts_of(program: GateProgram) -> list[list[Part]]:
     leaving = program.output_values.astype(np.int64)
     outputs = np.argsort(owners[leaving], kind="stable")
     ends = np.searchsorted(owners[leaving[outputs]], owners[values[starts]], side="right")
-    found: dict[object, list[Part]] = {}
+    found: dict[object, list[SeparatePart]] = {}
     for own, bits in zip(np.split(values, starts[1:]), np.split(outputs, ends[:-1]), strict=True):
         inputs = own[own < program.input_bits]
         gates = own[len(inputs) :]
@@ -91,7 +91,7 @@ def parts_of(program: GateProgram) -> list[list[Part]]:
             rows[gates - program.input_bits].tobytes(),
             numbers[leaving[bits]].tobytes(),
         )
-        found.setdefault(shape, []).append(Part(inputs, gates, bits, shape))
+        found.setdefault(shape, []).append(SeparatePart(inputs, gates, bits, shape))
     return list(found.values())
 
 
@@ -142,7 +142,9 @@ def _rows(program: GateProgram, numbers: NDArray[np.int64]) -> NDArray[np.int64]
     return rows
 
 
-def by_share(kinds: Sequence[list[Part]]) -> tuple[list[list[Part]], list[list[Part]]]:
+def by_share(
+    kinds: Sequence[list[SeparatePart]],
+) -> tuple[list[list[SeparatePart]], list[list[SeparatePart]]]:
     """Kinds of parts that have many of the gates, and the others."""
     gates = [sum(len(part.gates) for part in parts) for parts in kinds]
     least = _LEAST_SHARE * sum(gates)
@@ -153,7 +155,7 @@ def by_share(kinds: Sequence[list[Part]]) -> tuple[list[list[Part]], list[list[P
     )
 
 
-def program_of_parts(program: GateProgram, kinds: Sequence[Sequence[Part]]) -> GateProgram:
+def program_of_parts(program: GateProgram, kinds: Sequence[Sequence[SeparatePart]]) -> GateProgram:
     """A part of each kind, with an input, if it takes any, and an output of its own."""
     parts = [parts[0] for parts in kinds]
     widths = [len(part.inputs) for part in parts]
@@ -182,13 +184,13 @@ def program_of_parts(program: GateProgram, kinds: Sequence[Sequence[Part]]) -> G
     return builder.finish()
 
 
-def _shared_out(parts: list[Part], often: int) -> list[list[Part]]:
+def _shared_out(parts: list[SeparatePart], often: int) -> list[list[SeparatePart]]:
     """Parts that are the same in lists of no more than so many."""
     count = -(-len(parts) // often)
     return [parts[first::count] for first in range(count)]
 
 
-def _copies(parts: Sequence[Part]) -> Copies:
+def _copies(parts: Sequence[SeparatePart]) -> Copies:
     return Copies(
         np.stack([part.inputs for part in parts]), np.stack([part.outputs for part in parts])
     )

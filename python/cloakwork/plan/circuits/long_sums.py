@@ -14,7 +14,7 @@ from cloakwork.plan.circuits.forms import (
 )
 
 
-def folded(forms: Forms, most_terms: int) -> Forms:
+def with_short_sums(forms: Forms, most_terms: int) -> Forms:
     """The same circuit without sums of more terms than that.
 
     The terms of a longer one are dealt out to as many sums as it may have terms, each in a slot of
@@ -29,7 +29,8 @@ def folded(forms: Forms, most_terms: int) -> Forms:
         ...     first = builder.append(Sum(first, each))
         >>> builder.output("s", (), (first,))
         >>> forms = forms_of_circuit(builder.finish(), factors=False, shares_inputs=False)
-        >>> [len(each.form.terms) for each in folded(forms, 2).nodes if isinstance(each, SumNode)]
+        >>> made = with_short_sums(forms, 2)
+        >>> [len(each.form.terms) for each in made.nodes if isinstance(each, SumNode)]
         [3, 2, 2]
     """
     longest = max((len(form.terms) for node in forms.nodes for form in forms_of(node)), default=0)

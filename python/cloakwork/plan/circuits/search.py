@@ -22,7 +22,7 @@ from cloakwork.plan.circuits.assemble import assemble
 from cloakwork.plan.circuits.cost import LaneCosts, lane_cost
 from cloakwork.plan.circuits.forms import Forms, SumNode, forms_of, written_forms
 from cloakwork.plan.circuits.inputs import Spread
-from cloakwork.plan.circuits.long_sums import folded
+from cloakwork.plan.circuits.long_sums import with_short_sums
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.schedule import Shape, one_by_one, scheduled, stages
 from cloakwork.plan.circuits.targets import LaneSchedule
@@ -138,7 +138,7 @@ def lane_programs(
             f"cannot search with effort {effort} and {workers} workers: expected both positive"
         )
     # The ways in which it is written, each once.
-    written = _different_forms(folded(each, most_width) for each in written_forms(circuit))
+    written = _different_forms(with_short_sums(each, most_width) for each in written_forms(circuit))
     cut = _different_forms(each for forms in written for each in cut_forms(forms))
     # Each way of writing gets its turn under each of the prices, as none tells which is best.
     turns = [(variants, costs) for variants in (written, cut) if variants for costs in prices]
