@@ -554,7 +554,8 @@ class EncryptedConditionError(CloakworkError, TypeError):
 class IndexOutOfRangeError(CloakworkError, IndexError):
     """An index is beyond the elements that there are.
 
-    Raised when a function over integers or tensors indexes its inputs.
+    Raised when a function over integers or tensors indexes its inputs, and where rows of a table
+    are named.
     """
 
 

@@ -61,6 +61,9 @@ def test_scores_are_those_of_numpy(metric: Any, tmp_path: Path) -> None:
     assert found.scores.shape == (20,)
     assert np.abs(found.scores - nearness(metric, rows, query)).max() < 0.01
     index.add(client, tmp_path, rows[:2])
+    for others in ([7], [16], [-1]):
+        with pytest.raises(cw.errors.IndexOutOfRangeError, match="8 to 15"):
+            index.keep(client, tmp_path, 1, others)
     index.keep(client, tmp_path, 1, range(8, 15))
     more = index.found(client, database.search(evaluator, index.query(client, query))).scores
     assert more is not None

@@ -11,8 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.base.arguments import integer, shown
 from cloakwork.base.record import Fields, Record, record_of
 from cloakwork.errors import (
+    IndexOutOfRangeError,
     InvalidArgumentError,
     NotReplaceableError,
     ProgramMismatchError,
@@ -31,6 +33,7 @@ from cloakwork.runtime.saved import Saved
 from cloakwork.schemes.base import ReadLimits
 
 KIND = "index file"
+_MOST_BLOCKS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,11 +164,20 @@ class Index(Saved):
             rows: The numbers of the rows that stay, those of the whole table.
 
         Raises:
+            IndexOutOfRangeError: A row is of another block.
             ProgramMismatchError: The client is of another index.
         """
         self._require_own(client, "remove rows")
-        live = np.zeros(self.shape.rows_in_block)
-        live[np.asarray(rows, dtype=np.int64) - block * self.shape.rows_in_block] = 1.0
+        size = self.shape.rows_in_block
+        first = integer(block, "block", "remove rows", least=0, most=_MOST_BLOCKS) * size
+        places = np.asarray(rows, dtype=np.int64) - first
+        if ((places < 0) | (places >= size)).any():
+            raise IndexOutOfRangeError(
+                f"cannot remove rows: expected rows of block {block}, {first} to "
+                f"{first + size - 1}, got {shown(rows)}; keep those of other blocks by themselves"
+            )
+        live = np.zeros(size)
+        live[places] = 1.0
         live = live[self._order(block)]
         client.encrypt(live=live).save(block_path(Path(folder), block, "live"))
 
@@ -269,7 +281,8 @@ class Index(Saved):
         places = np.arange(self.shape.rows_in_block)
         if self.compaction is None:
             return places
-        return np.random.default_rng(block).permutation(places)
+        # Tables outlive versions of numpy, whose newer generators may change their streams.
+        return np.random.RandomState(block).permutation(places)
 
     def _require_numbers(self, blocks: int) -> None:
         """Refuse more blocks than their numbers tell apart."""
