@@ -79,7 +79,7 @@ def nearest(
         >>> round(nearest(np.exp, 2, 0.0).error, 3)
         0.045
         >>> round(nearest(np.exp, 2, 0.0, unit=np.exp).error, 3)
-        0.042
+        0.04
     """
     candidates = [interpolated(function, degree, unit)]
     exchanged = minimax(function, range(degree + 1), -1.0, 1.0, unit)
