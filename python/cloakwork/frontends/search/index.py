@@ -24,7 +24,7 @@ from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction
 from cloakwork.frontends.search.database import Database, block_path
 from cloakwork.frontends.search.found import Found
 from cloakwork.frontends.search.metrics import Nearness, table, two_axes
-from cloakwork.frontends.search.shape import Shape
+from cloakwork.frontends.search.shape import MOST_ROWS, Shape
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import Evaluator
@@ -33,7 +33,6 @@ from cloakwork.runtime.saved import Saved
 from cloakwork.schemes.base import ReadLimits
 
 KIND = "index file"
-_MOST_BLOCKS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +168,7 @@ class Index(Saved):
         """
         self._require_own(client, "remove rows")
         size = self.shape.rows_in_block
-        first = integer(block, "block", "remove rows", least=0, most=_MOST_BLOCKS) * size
+        first = integer(block, "block", "remove rows", least=0, most=MOST_ROWS) * size
         places = np.asarray(rows, dtype=np.int64) - first
         if ((places < 0) | (places >= size)).any():
             raise IndexOutOfRangeError(

@@ -7,8 +7,8 @@ from typing import Annotated, TypeAlias
 
 from cloakwork.base.record import Limits
 
-_MOST = 1 << 40
-_Count: TypeAlias = Annotated[int, Limits(1, _MOST)]
+MOST_ROWS = 1 << 40
+_Count: TypeAlias = Annotated[int, Limits(1, MOST_ROWS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,5 +24,5 @@ class Shape:
 
     rows: _Count
     width: _Count
-    payload_width: Annotated[int, Limits(0, _MOST)]
+    payload_width: Annotated[int, Limits(0, MOST_ROWS)]
     rows_in_block: _Count
