@@ -21,8 +21,6 @@ from cloakwork.programs.functions import FUNCTIONS
 from cloakwork.programs.ir import layers as g
 
 _ROUNDS = 12
-# Errors below count as this one.
-_LEAST = 1e-30
 # Rounds after which ranges that still widen do so by errors, of which more bits leave less.
 _WIDENED = 4
 # Of precision, where functions of positive numbers receive others, or any too large ones.
@@ -74,12 +72,13 @@ def refitted(
         tried = inputs.trial(fitted.graph)
         is_within = tried.is_within(fitted.graph)
         valid = (fitted, calibration, bits) if is_within else valid
-        lacking = math.log2(max(tried.error, _LEAST)) + precision
-        if is_within and (degrees or lacking <= 0 or bits < asked):
+        may_be_better = not degrees and tried.error > 2.0**-precision and bits == asked
+        if is_within and not may_be_better:
             break
-        if lacking > 0 and bits == asked and not degrees:
+        if may_be_better:
             # Ranges that rougher polynomials needed are wider than those of better ones.
-            calibration, asked = exact, bits + math.ceil(lacking)
+            lacking = math.ceil(math.log2(tried.error) + precision)
+            calibration, asked = exact, bits + lacking
         elif not_above_zero(graph, joined := _joined(calibration, tried, fitted)):
             # Polynomials before it are off by more than all of the number.
             asked = bits + _MORE_BITS

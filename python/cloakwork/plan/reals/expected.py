@@ -158,4 +158,4 @@ def _deviation(drawn: _Array) -> float:
     # Numbers beyond a double have an infinite deviation, which the caller refuses.
     with np.errstate(over="ignore", invalid="ignore"):
         largest = fresh[:, np.argsort(np.mean(found**2, axis=0))[-few:]]
-        return math.sqrt(max(np.mean(drawn**2), np.mean(largest**2)))
+        return max(_mean_size(drawn), _mean_size(largest))
