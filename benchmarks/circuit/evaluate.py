@@ -14,7 +14,7 @@ from benchmarks.circuit.paper import LaneCounts
 from benchmarks.measurement import Row
 from cloakwork import _native
 from cloakwork.explain.work_levels_keys import counted_operations
-from cloakwork.frontends.circuit.compile_function import compiled
+from cloakwork.frontends.circuit.on_slots import compiled
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.search import lane_programs
 from cloakwork.plan.parameters.bgv import IntegerOptions

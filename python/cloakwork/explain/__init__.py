@@ -105,7 +105,7 @@ def _planned(x: Any, profile: Profile | None) -> str:
         case Program(body=BootstrapProgram() as body):
             return explain_bootstraps(body, x, profile)
         case Program(body=SlotProgram() as body, packing=ScalarPacking() as packing):
-            return explain_circuit(body, packing, x.scheme, x.warning, profile)
+            return explain_circuit(body, packing, x.scheme, x.warning, profile, x.way)
         case Program(body=SlotProgram() as body, packing=BatchPacking()):
             return explain_layers(body, x, profile)
         case Program(body=SlotProgram() as body):

@@ -83,7 +83,12 @@ def explain_slots(
 
 
 def explain_circuit(
-    program: SlotProgram, packing: ScalarPacking, scheme: Any, warning: str, profile: Profile | None
+    program: SlotProgram,
+    packing: ScalarPacking,
+    scheme: Any,
+    warning: str,
+    profile: Profile | None,
+    way: str = "",
 ) -> str:
     """A program over integers as text: its inputs, results and slots, and what it takes."""
     lines = [f"{program.title}, exact results of {packing.bits} bits"]
@@ -91,6 +96,7 @@ def explain_circuit(
     lines += [f"  {port}" for port in packing.inputs]
     lines += _result_lines(packing)
     lines += ["", *strip_lines(packing), "", *total_lines(program, scheme)]
+    lines += fact("way", [way]) if way else []
     lines += [f"  modulo  {each.plaintext_modulus}: {each}" for each in scheme.parameter_sets]
     lines += memory_lines(program, scheme, profile)
     lines += time_lines(program, scheme, profile)

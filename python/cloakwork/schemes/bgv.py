@@ -235,16 +235,20 @@ class Bgv(IntegerScheme):
     Args:
         parameter_sets: The parameters of each prime.
         public_inputs: Whether inputs may be encrypted by a public key.
+        modular: Whether programs are meant modulo the product of the primes; see `IntegerScheme`.
     """
 
     name: ClassVar[str] = "bgv"
 
     def __init__(
-        self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
+        self,
+        parameter_sets: Sequence[BgvParameters],
+        *,
+        public_inputs: bool = False,
+        modular: bool = False,
     ) -> None:
-        super().__init__(parameter_sets, public_inputs=public_inputs)
+        super().__init__(parameter_sets, public_inputs=public_inputs, modular=modular)
         self._moduli = [each.plaintext_modulus for each in parameter_sets]
-        self.modulus = math.prod(self._moduli)
 
     @property
     def insecure(self) -> bool:
@@ -268,7 +272,9 @@ class Bgv(IntegerScheme):
 
     def in_clear(self, noise_seed: int | None = None) -> ClearInteger:
         """The same integers without encryption; exact numbers have no errors to model."""
-        return ClearInteger(self.parameter_sets, public_inputs=self.public_inputs)
+        return ClearInteger(
+            self.parameter_sets, public_inputs=self.public_inputs, modular=self.modular
+        )
 
     def estimators(
         self, body: SlotProgram, bounds: Any

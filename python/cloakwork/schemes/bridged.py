@@ -362,7 +362,9 @@ class BridgedIntegers(_Slots, Bgv):
     name: ClassVar[str] = "bgv beside tfhe"
 
     def __init__(self, slots: Bgv, bits: Tfhe) -> None:
-        super().__init__(slots.parameter_sets, public_inputs=slots.public_inputs)
+        super().__init__(
+            slots.parameter_sets, public_inputs=slots.public_inputs, modular=slots.modular
+        )
         self.plain_slots, self.plain_bits = slots, bits
 
     @classmethod

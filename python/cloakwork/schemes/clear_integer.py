@@ -6,10 +6,11 @@ otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from cloakwork.programs.keys import KeyExpansion, KeyRequirements
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
 from cloakwork.schemes.base import Backend, ReadLimits, SlotScheme, levels_of, require_slots
+from cloakwork.schemes.bgv_plaintext import centred
 from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
 
 # Up to here every integer is a double.
@@ -75,23 +77,40 @@ def exact(numbers: Sequence[int] | NDArray[Any], level: int) -> ClearIntegers:
 class ClearIntegersBackend(Backend[ClearIntegers]):
     """Computes on `ClearIntegers` what `schemes.base.Backend` asks for.
 
+    Args:
+        modulus: What products and sums are taken modulo; None leaves them as they are.
+
     Example:
         >>> x = exact([1, 2, 2**40], level=1)
         >>> ClearIntegersBackend().multiply(x, x).slots.tolist()
         [1, 4, 1208925819614629174706176]
+        >>> ClearIntegersBackend(17).multiply(x, x).slots.tolist()
+        [1, 4, 1]
     """
 
+    def __init__(self, modulus: int | None = None) -> None:
+        self._modulus = modulus
+
     def add(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
-        return _computed(np.add, left, right, left.largest + right.largest)
+        return self._reduced(_computed(np.add, left, right, left.largest + right.largest))
 
     def subtract(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
-        return _computed(np.subtract, left, right, left.largest + right.largest)
+        return self._reduced(_computed(np.subtract, left, right, left.largest + right.largest))
 
     def add_constant(self, value: ClearIntegers, constant: Integers) -> ClearIntegers:
         return self.add(value, ClearIntegers(constant, value.level))
 
     def multiply(self, left: ClearIntegers, right: ClearIntegers) -> ClearIntegers:
-        return _computed(np.multiply, left, right, left.largest * right.largest)
+        made = _computed(np.multiply, left, right, left.largest * right.largest)
+        return self._reduced(made)
+
+    def _reduced(self, value: ClearIntegers) -> ClearIntegers:
+        if self._modulus is None or value.largest <= self._modulus // 2:
+            return value
+        reduced = centred(value.slots, self._modulus)
+        if reduced.dtype == np.int64:
+            return ClearIntegers(reduced, value.level)
+        return exact(reduced, value.level)
 
     def multiply_constant(self, value: ClearIntegers, constant: Integers) -> ClearIntegers:
         return self.multiply(value, ClearIntegers(constant, value.level))
@@ -168,13 +187,21 @@ class IntegerScheme(SlotScheme):
     Args:
         parameter_sets: The parameters of each prime.
         public_inputs: Whether inputs may be encrypted by a public key.
+        modular: Whether programs are meant modulo the product of the primes, as polynomials are
+            that interpolate modulo these. In the clear nothing is then larger.
     """
 
     def __init__(
-        self, parameter_sets: Sequence[BgvParameters], *, public_inputs: bool = False
+        self,
+        parameter_sets: Sequence[BgvParameters],
+        *,
+        public_inputs: bool = False,
+        modular: bool = False,
     ) -> None:
         super().__init__(parameter_sets, public_inputs=public_inputs)
         self.parameter_sets: tuple[BgvParameters, ...] = tuple(parameter_sets)
+        self.modular = modular
+        self.modulus = math.prod(each.plaintext_modulus for each in self.parameter_sets)
 
     def require_fitting(self, body: SlotProgram) -> None:
         """Refuse what is no slot program over integers, has other slots or more levels."""
@@ -204,6 +231,18 @@ class IntegerScheme(SlotScheme):
     def dump_parameters(self) -> Record:
         return {"parameters": [each.to_bytes() for each in self.parameter_sets]}
 
+    def to_record(self) -> Record:
+        # Programs that are not have no such entry, as none had before there were any.
+        return {**super().to_record(), **({"modular": True} if self.modular else {})}
+
+    @classmethod
+    def from_fields(cls, fields: Fields, limits: ReadLimits) -> Self:
+        return cls(
+            *cls.read_parameters(fields, limits),
+            public_inputs=fields.value("public_inputs", bool),
+            modular=fields.has("modular") and fields.value("modular", bool),
+        )
+
     @classmethod
     def read_parameters(cls, fields: Fields, limits: ReadLimits) -> tuple[list[BgvParameters]]:
         data = fields.items("parameters", most=_MAX_PRIMES)
@@ -230,7 +269,7 @@ class ClearInteger(ClearScheme, IntegerScheme):
     def backend(
         self, keys: NoKey, *, cache_bytes: int, expansion: KeyExpansion | None = None
     ) -> ClearIntegersBackend:
-        return ClearIntegersBackend()
+        return ClearIntegersBackend(self.modulus if self.modular else None)
 
     def bytes_at(self, state: State) -> int:
         return self.parameter_sets[0].n * 8

@@ -201,10 +201,8 @@ def test_slots_are_taken_where_they_do() -> None:
     assert "way         on bits, as compile(on=) or after= says" in cw.explain(on_bits)
     compared = bounded(lambda x: x[0] < x[1])
     assert "way         on bits, for < at test_on_bits.py:" in cw.explain(compared.compile())
-    with pytest.raises(EncryptedConditionError, match=r"got < at test_on_bits.py:\d+"):
-        compared.compile(on="slots", bits=8)
-    with pytest.raises(InvalidArgumentError, match="no batch=, wrapping= for a program on bits"):
-        compared.compile(batch=2, wrapping=True)
+    with pytest.raises(InvalidArgumentError, match="no log_n=, wrapping= for a program on bits"):
+        compared.compile(log_n=12, wrapping=True)
     with pytest.raises(InvalidArgumentError, match="on='slots' or on='bits', got 'gpu'"):
         compared.compile(on="gpu")  # type: ignore[arg-type]
     unbounded = cw.circuit(x=cw.scalar())(lambda x: x < 3)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import partial, update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
@@ -15,19 +14,16 @@ from cloakwork._native import (
 )
 from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError, ResultOverflowError, SlotMismatchError
-from cloakwork.frontends.circuit.engines import (
-    engine_of,
-    require_none_of_slots,
-    without_dead_functions,
-)
+from cloakwork.errors import InvalidArgumentError
+from cloakwork.frontends.circuit.by_polynomials import ByPolynomials
+from cloakwork.frontends.circuit.engines import engine_of, require_none_of_slots
 from cloakwork.frontends.circuit.followed import with_conditions
 from cloakwork.frontends.circuit.inputs import Declared, for_bits, signed_range
 from cloakwork.frontends.circuit.on_bits import compiled_on_bits, values_drawn
 from cloakwork.frontends.circuit.on_matrices import large_products
+from cloakwork.frontends.circuit.on_slots import BySingleNumbers
 from cloakwork.frontends.circuit.result_bits import (
     NO_RANGES,
-    Results,
     bits_of_ranges,
     require_declared_bits,
 )
@@ -41,32 +37,18 @@ from cloakwork.frontends.circuit.staging import (
     run_on_symbols,
     staged,
 )
-from cloakwork.plan.circuits.depth import require_depth
 from cloakwork.plan.circuits.following import following_integers, ring_of_integers
-from cloakwork.plan.circuits.function_ranges import Range
-from cloakwork.plan.circuits.ranges import result_ranges
-from cloakwork.plan.circuits.search import lane_programs
-from cloakwork.plan.parameters.bgv import IntegerOptions, cheapest_integer_plan
+from cloakwork.plan.parameters.bgv import IntegerOptions
 from cloakwork.plan.parameters.rings import RINGS
-from cloakwork.programs.ir.circuits import ScalarCircuit
-from cloakwork.programs.ir.vectors import Clear, LaneProgram
-from cloakwork.programs.packing.results import Form, Known, integers_of
+from cloakwork.programs.ir.circuits import beyond_arithmetic
 from cloakwork.programs.packing.scalar import (
     MAX_BITS,
-    ROWS,
-    ScalarPacking,
-    ScalarPlaces,
-    capacity,
 )
-from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
-from cloakwork.schemes.bgv import Bgv
 
 _ACTION = "compile a circuit"
 _MAX_BATCH = 1 << 16
-# Slots that are enough for most; more than these ask for larger rings.
-_MOST_WIDTH = 1 << 12
 
 
 class CircuitFunction:
@@ -120,12 +102,13 @@ class CircuitFunction:
     ) -> Program:
         """Plan the function as one program on ciphertexts.
 
-        Slots (BGV) add and multiply, thousands of numbers at once. Bits (TFHE) do all that the
-        function may do. Of the arguments `batch` to `wrapping`, but for `insecure` and
+        Slots (BGV) add and multiply, thousands of numbers at once, and compare and look up those of
+        a small range by polynomials. Bits (TFHE) do all that the function may do, of one
+        evaluation. Of the arguments `batch` to `wrapping`, but for `insecure` and
         `failure_bits`, are for slots, and `threads` is for bits.
 
         Args:
-            on: Slots or bits; by default slots where these do.
+            on: Slots or bits; by default slots where sums and products do, or with `batch=`.
             bits: Results are signed numbers of so many bits. Where the ranges of inputs do not say
                 that results have no more, a client computes them in the clear before it encrypts,
                 and refuses inputs whose results have more. By default as many as follow from the
@@ -151,7 +134,8 @@ class CircuitFunction:
 
         Raises:
             EncryptedConditionError: The function uses an encrypted value where only a clear one
-                will do; the message names the line.
+                will do, or slots are to compare or look up numbers of too large a range; the
+                message names the line.
             CircuitTooDeepError: No parameters take as many products in a row.
             SlotMismatchError: An evaluation, or the batch, takes more slots than the largest ring
                 has.
@@ -177,7 +161,7 @@ class CircuitFunction:
         is_alone = on in (None, "slots") and not after and batch == 1 and not wrapping
         products = large_products(trace.products, self.declared) if is_alone else None
         made = None if products else trace.staged
-        if made and engine_of(made.circuit, on, after, for_bits(self.declared)) == "bits":
+        if made and engine_of(made.circuit, on, after, for_bits(self.declared), batch) == "bits":
             of_slots = {
                 "batch": batch != 1,
                 "log_n": log_n is not None,
@@ -215,15 +199,16 @@ class CircuitFunction:
             rings = range(ring, ring + 1)
             batch = integer(batch, "batch of what follows a program", _ACTION, least=1, most=1)
             made = staged(self.function, inputs)
-        way = products if made is None else _BySingleNumbers(made, effort, seed)
+        way = _planned_by(made, effort, seed, after, wrapping=wrapping) if made else products
         assert way is not None
         results = way.results
         if bits is None:
             bits = bits_of_ranges(results, inputs)
         bounds = {name: each.bounds or signed_range(bits) for name, each in inputs.items()}
         if not wrapping:
-            # Nobody sees inputs of both programs, and computes results in the clear.
-            certain = bounds if after else {}
+            # Nobody sees inputs of both programs, and computes results in the clear. Comparisons
+            # ask for the ranges of all numbers.
+            certain = bounds if after or isinstance(way, ByPolynomials) else {}
             declared = {name: each.bounds for name, each in inputs.items() if each.bounds}
             instead = "" if after else NO_RANGES
             require_declared_bits(results, {**declared, **certain}, bits, instead)
@@ -248,113 +233,13 @@ class CircuitFunction:
         return f"CircuitFunction({function_title(self.function)}: {', '.join(self.declared)})"
 
 
-class _BySingleNumbers:
-    """A function that is planned number by number, for slots.
-
-    Args:
-        made: What it does.
-        effort: How long to search.
-        seed: Of the search.
-    """
-
-    def __init__(self, made: Staged, effort: float, seed: int) -> None:
-        self._made = replace(made, circuit=without_dead_functions(made.circuit))
-        self._effort = effort
-        self._seed = seed
-
-    @property
-    def results(self) -> Results:
-        """Its results."""
-        circuit = self._made.circuit
-        names = [each.name for each in circuit.inputs]
-        return Results(circuit.title, names, partial(result_ranges, circuit))
-
-    def program(
-        self, bounds: Mapping[str, Range], options: IntegerOptions, *, wrapping: bool
-    ) -> Program:
-        """Its program, of inputs within bounds."""
-        circuit = self._made.circuit
-        if not options.insecure:
-            require_depth(circuit, options.bits, options.rings)
-        lanes = _candidates(circuit, self._effort, self._seed, 1 << options.rings[-1] - 1)
-        return compiled(lanes, circuit, self._made.form, bounds, options, wrapping=wrapping)
-
-
-def _candidates(circuit: ScalarCircuit, effort: float, seed: int, row: int) -> list[LaneProgram]:
-    """Programs for a part of a row; where there are none, for a whole one."""
-    refusal: SlotMismatchError | None = None
-    for width in dict.fromkeys((min(row, _MOST_WIDTH), row)):
-        try:
-            return lane_programs(circuit, effort=effort, seed=seed, most_width=width)
-        except SlotMismatchError as error:
-            refusal = error
-    raise SlotMismatchError(
-        f"cannot compile {circuit.title}: an evaluation takes more slots than the {row} that a row "
-        "of the largest ring has; leave the layout of inputs to the plan, or let them be ungrouped"
-    ) from refusal
-
-
-def compiled(
-    candidates: Sequence[LaneProgram],
-    circuit: ScalarCircuit,
-    form: Form,
-    bounds: Mapping[str, Range],
-    options: IntegerOptions,
-    *,
-    wrapping: bool = False,
-) -> Program:
-    """Give a lane program of a circuit levels and parameters.
-
-    Args:
-        candidates: What may run; of these the one that costs least with its levels does.
-        circuit: What it computes.
-        form: How its results stand in lists, tuples and dicts.
-        bounds: The least and the greatest value of the scalars of each input.
-        options: What is asked of its parameters.
-        wrapping: Whether results of more bits may wrap around.
-
-    Raises:
-        CircuitTooDeepError: No parameters take as many products in a row.
-        SlotMismatchError: The batch takes more slots than the largest ring has.
-        ResultOverflowError: A result that is clear has more bits.
-        InsecureParametersError: The ring asked for falls short of 128-bit security.
-    """
-    _require_capacity(candidates, options.evaluations, 1 << max(options.rings) - 1)
-    plan = cheapest_integer_plan(candidates, options)
-    inputs = tuple(
-        Port(each.name, "integer", 0, each.shape, *bounds[each.name]) for each in circuit.inputs
-    )
-    places = plan.slots.places
-    _require_clear_results(circuit.title, form, places, options.bits)
-    ranges = result_ranges(circuit, bounds)
-    packing = ScalarPacking(inputs, places, form, options.bits, ranges, wrapping)
-    return Program(
-        Bgv(plan.parameter_sets, public_inputs=options.public_inputs), plan.program, packing
-    )
-
-
-def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:
-    width = min(lanes.width for lanes in candidates)
-    most = capacity(width, row)
-    if batch > most:
-        raise SlotMismatchError(
-            f"cannot compile {candidates[0].title}: expected a batch of up to {most}, which the "
-            f"{ROWS} rows of {row} slots of the largest ring hold at {width} slots for each "
-            f"evaluation, got {batch}; compile with a smaller batch and run several"
-        )
-
-
-def _require_clear_results(title: str, form: Form, places: ScalarPlaces, bits: int) -> None:
-    """Refuse results that overflow in every run, for nothing encrypted is in them."""
-    clear = [place.value for place in places.results if isinstance(place, Clear)]
-    clear += [each.value for each in integers_of(form) if isinstance(each, Known)]
-    limit = 1 << bits - 1
-    for value in clear:
-        if not -limit <= value < limit:
-            raise ResultOverflowError(
-                f"cannot compile {title}: expected results that are signed numbers of {bits} bits, "
-                f"got {shown(value)}, which is clear"
-            )
+def _planned_by(
+    made: Staged, effort: float, seed: int, after: Mapping[str, Any], *, wrapping: bool
+) -> BySingleNumbers | ByPolynomials:
+    """What plans a function for slots, number by number."""
+    if beyond_arithmetic(made.circuit) is None:
+        return BySingleNumbers(made, effort, seed)
+    return ByPolynomials(made, after=after, wrapping=wrapping)
 
 
 def circuit(*bare: Any, **declared: Declared) -> Callable[[Callable[..., Any]], CircuitFunction]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import EncryptedConditionError, InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.ir.circuits import Applied, Integer, ScalarCircuit, beyond_arithmetic
 from cloakwork.runtime.after import Result
 
@@ -15,19 +15,23 @@ Engine = Literal["slots", "bits"]
 
 
 def engine_of(
-    circuit: ScalarCircuit, on: object, after: object, for_bits: Sequence[str] = ()
+    circuit: ScalarCircuit,
+    on: object,
+    after: object,
+    for_bits: Sequence[str] = (),
+    batch: object = 1,
 ) -> Engine:
-    """What computes a function: slots, where these do, or bits.
+    """What computes a function: slots, where these do or are to hold several evaluations, or bits.
 
     Args:
         circuit: What the function does.
         on: What is asked for; None where nothing is.
         after: Results of other programs by the names of inputs.
         for_bits: The inputs that are for bits: numbers with a point, dates and texts.
+        batch: Evaluations that a run is to have slots for.
 
     Raises:
-        EncryptedConditionError: Slots are asked for, and do not compute it.
-        InvalidArgumentError: Something else is asked for.
+        InvalidArgumentError: Something else is asked for, or slots for what they do not hold.
 
     Example:
         >>> from cloakwork.frontends.circuit.inputs import scalar
@@ -35,12 +39,14 @@ def engine_of(
         >>> circuit = staged(lambda a: a < 3, {"a": scalar()}).circuit
         >>> engine_of(circuit, None, {})
         'bits'
+        >>> engine_of(circuit, None, {}, batch=1000)
+        'slots'
     """
-    beyond = beyond_arithmetic(circuit)
+    is_for_slots = beyond_arithmetic(circuit) is None or (batch != 1 and not after)
     if on is None:
         given = [*after.values()] if isinstance(after, Mapping) else []
         is_bits = any(isinstance(each, Result) and each.port.is_bits for each in given)
-        return "slots" if beyond is None and not is_bits and not for_bits else "bits"
+        return "slots" if is_for_slots and not is_bits and not for_bits else "bits"
     if on == "bits":
         return "bits"
     if on != "slots":
@@ -51,11 +57,6 @@ def engine_of(
         raise InvalidArgumentError(
             f"cannot compile {circuit.title} on slots: expected integers, got a fixed point, a "
             f"date or text in {', '.join(for_bits)}; leave on= out, or say on='bits'"
-        )
-    if beyond is not None:
-        raise EncryptedConditionError(
-            f"cannot compile {circuit.title} on slots: expected sums and products alone, got "
-            f"{_at_line(circuit, beyond)}; leave on= out, or say on='bits'"
         )
     return "slots"
 
@@ -69,19 +70,27 @@ def reason_for_bits(circuit: ScalarCircuit, for_bits: Sequence[str] = ()) -> str
         >>> reason_for_bits(staged(lambda a: a + 3, {"a": scalar()}).circuit)
         'on bits, as compile(on=) or after= says'
     """
-    beyond = beyond_arithmetic(circuit)
-    if beyond is None:
-        if for_bits:
-            return f"on bits, for {', '.join(for_bits)}, which slots do not hold"
-        return "on bits, as compile(on=) or after= says"
-    return f"on bits, for {_at_line(circuit, beyond)}; slots add and multiply alone"
+    if beyond_arithmetic(circuit) is not None:
+        return f"on bits, for {first_function(circuit)}; on slots batch= has it"
+    if for_bits:
+        return f"on bits, for {', '.join(for_bits)}, which slots do not hold"
+    return "on bits, as compile(on=) or after= says"
 
 
-def _at_line(circuit: ScalarCircuit, value: int) -> str:
-    """The function that a value is of, and the line that asks for it."""
+def first_function(circuit: ScalarCircuit) -> str:
+    """The first function that is neither a sum nor a product, and the line that asks for it.
+
+    Example:
+        >>> from cloakwork.frontends.circuit.inputs import scalar
+        >>> from cloakwork.frontends.circuit.staging import staged
+        >>> first_function(staged(lambda a: abs(a), {"a": scalar()}).circuit)
+        'abs at ...'
+    """
+    value = beyond_arithmetic(circuit)
+    assert value is not None
     line, operation = circuit.origins[value], circuit.operations[value]
-    name = operation.function if isinstance(operation, Applied) else ""
-    return f"{name}{f' at {line}' if line else ''}"
+    assert isinstance(operation, Applied)
+    return f"{operation.function}{f' at {line}' if line else ''}"
 
 
 def require_none_of_slots(circuit: ScalarCircuit, names: Sequence[str]) -> None:

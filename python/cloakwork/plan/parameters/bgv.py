@@ -94,6 +94,7 @@ class IntegerOptions:
         public_inputs: Whether inputs may be encrypted by a public key.
         key_budget: Bytes for the evaluation keys of all primes; None for no limit.
         failure_bits: Each bound on noise fails with a probability of at most 2^-failure_bits.
+        least_modulus_bits: The product of the plaintext moduli has at least so many.
     """
 
     bits: int
@@ -103,6 +104,12 @@ class IntegerOptions:
     public_inputs: bool = False
     key_budget: int | None = None
     failure_bits: int = BGV_FAILURE_BITS
+    least_modulus_bits: int = 1
+
+    @property
+    def modulus_bits(self) -> int:
+        """The product of the plaintext moduli holds signed numbers of so many bits."""
+        return max(self.bits, self.least_modulus_bits)
 
     def wide_enough(self, lanes: LaneProgram) -> Iterator[int]:
         """The rings in whose rows so many evaluations of a program fit."""
@@ -116,7 +123,7 @@ class IntegerOptions:
 
     def moduli(self, log_n: int) -> tuple[int, ...]:
         """The plaintext moduli."""
-        return plaintext_moduli(self.bits, log_n)
+        return plaintext_moduli(self.modulus_bits, log_n)
 
     def noise(self, log_n: int) -> BgvNoiseModel:
         """The noise under the largest of the plaintext moduli, which has the most."""

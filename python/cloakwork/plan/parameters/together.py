@@ -364,7 +364,7 @@ def _scheme_like(scheme: Any, own: Any) -> Any:
         return Tfhe(scheme.parameters.name, own.failure_bits)
     if isinstance(scheme, Ckks):
         return Ckks(scheme.parameters, scheme.refreshing, public_inputs=own.public_inputs)
-    return Bgv(scheme.parameter_sets, public_inputs=own.public_inputs)
+    return Bgv(scheme.parameter_sets, public_inputs=own.public_inputs, modular=own.modular)
 
 
 def _require_one_ring(programs: Sequence[Program], rings: Sequence[int]) -> None:
@@ -496,7 +496,7 @@ def _moduli_of_all(programs: Sequence[Program]) -> tuple[int, ...]:
         tuple(each.plaintext_modulus for each in one.scheme.parameter_sets): one for one in programs
     }
     follows = any(each.after for each in programs)
-    own = any(getattr(each.packing, "modulus", None) for each in programs)
+    own = any(getattr(each.packing, "modulus", None) or each.scheme.modular for each in programs)
     if len(several) > 1 and (own or not follows):
         raise _refusal(
             programs,

@@ -1,0 +1,229 @@
+"""Circuits of integers with comparisons, tables and conditions as sums and products modulo primes.
+
+A function of one integer of a small range is a polynomial (`polynomials`); what takes several
+integers is written by such functions, of differences for example. So slots compute what else is for
+bits, in thousands of evaluations at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from cloakwork.errors import EncryptedConditionError
+from cloakwork.plan.circuits.function_ranges import Range
+from cloakwork.plan.circuits.polynomials import Column, Polynomials
+from cloakwork.plan.circuits.ranges import value_ranges
+from cloakwork.plan.circuits.small_functions import MOST_POINTS, SmallFunctions
+from cloakwork.programs.ir.circuits import (
+    Applied,
+    CircuitBuilder,
+    Difference,
+    Integer,
+    Negative,
+    Scalar,
+    ScalarCircuit,
+    ScalarProduct,
+    Sum,
+    operands_of,
+)
+from cloakwork.programs.ir.exact_functions import ExactFunction
+
+# Of the product of the primes, so that squares of numbers of small ranges differ modulo each.
+LEAST_BITS = 16
+_BOOLEAN = (0, 1)
+
+
+def arithmetic_of(
+    circuit: ScalarCircuit, bounds: Mapping[str, Range], primes: Sequence[int]
+) -> ScalarCircuit:
+    """A circuit of sums and products that computes the same modulo primes.
+
+    Args:
+        circuit: The circuit.
+        bounds: The ranges of its inputs.
+        primes: The primes, whose product has `LEAST_BITS` or more.
+
+    Raises:
+        EncryptedConditionError: A function takes integers of too large a range, or several.
+
+    Example:
+        >>> from cloakwork.programs.ir.circuits import CircuitInput, evaluate
+        >>> builder = CircuitBuilder("less")
+        >>> (x, y) = builder.input(CircuitInput("v", (2,)))
+        >>> less = builder.append(Applied(ExactFunction.LESS, (x, y)))
+        >>> builder.output("z", (), (less,))
+        >>> made = arithmetic_of(builder.finish(), {"v": (0, 15)}, [65537])
+        >>> evaluate(made, {"v": [3, 9]})["z"][0] % 65537
+        1
+    """
+    return _Lowering(circuit, value_ranges(circuit, bounds), primes).circuit()
+
+
+class _Lowering:
+    """What the values of a circuit are in a circuit of sums and products."""
+
+    def __init__(
+        self, circuit: ScalarCircuit, ranges: Sequence[Range], primes: Sequence[int]
+    ) -> None:
+        self._circuit = circuit
+        self._ranges = ranges
+        self._functions = SmallFunctions(circuit, ranges)
+        self._builder = CircuitBuilder(circuit.title)
+        self._scalars = {each.name: self._builder.input(each) for each in circuit.inputs}
+        self._polynomials = Polynomials(self._builder, primes)
+        self._half = (self._polynomials.modulus + 1) // 2
+        self._numbers: dict[int, int] = {}
+        self._needed = self._needed_values()
+        self._sharing = Counter(
+            self._functions.root(each) for each in self._needed if self._functions.is_function(each)
+        )
+
+    def circuit(self) -> ScalarCircuit:
+        """The circuit of sums and products."""
+        for value in sorted(self._needed):
+            self._builder.origin = self._circuit.origins[value]
+            self._numbers[value] = self._made(value)
+        for output in self._circuit.outputs:
+            numbers = [self._numbers[each] for each in output.values]
+            self._builder.output(output.name, output.shape, numbers)
+        return self._builder.finish()
+
+    def _needed_values(self) -> set[int]:
+        needed = {value for output in self._circuit.outputs for value in output.values}
+        for value in range(len(self._circuit.operations) - 1, -1, -1):
+            if value in needed:
+                needed.update(self._parts(value))
+        return needed
+
+    def _parts(self, value: int) -> Sequence[int]:
+        """The values that one is made of."""
+        if self._functions.known(value) is not None:
+            return ()
+        if self._functions.is_function(value):
+            root = self._functions.root(value)
+            assert root is not None
+            return (root,)
+        return operands_of(self._circuit.operations[value])
+
+    def _made(self, value: int) -> int:
+        known = self._functions.known(value)
+        if known is not None:
+            return self._known(known)
+        root = self._functions.root(value)
+        if root is not None and self._functions.is_function(value):
+            column = self._functions.column(value)
+            return self._polynomials.value(self._numbers[root], column, self._sharing[root])
+        match self._circuit.operations[value]:
+            case Scalar(input=name, index=index):
+                return self._scalars[name][index]
+            case Integer(value=number):
+                return self._known(number)
+            case Negative(operand=operand):
+                return self._builder.append(Negative(self._numbers[operand]))
+            case Applied(function=function, operands=operands):
+                return self._applied(value, function, operands)
+            case operation:
+                left, right = (self._numbers[each] for each in operands_of(operation))
+                return self._builder.append(type(operation)(left, right))
+
+    def _applied(self, value: int, function: ExactFunction, operands: Sequence[int]) -> int:
+        """A function of several integers."""
+        match function:
+            case ExactFunction.LESS:
+                return self._less(value, *operands)
+            case ExactFunction.EQUAL:
+                return self._equal(value, *operands)
+            case ExactFunction.LEAST | ExactFunction.GREATEST:
+                return self._extreme(value, function, *operands)
+            case ExactFunction.AND | ExactFunction.OR | ExactFunction.XOR:
+                return self._connected(value, function, *operands)
+            case ExactFunction.CHOSEN:
+                return self._chosen(value, *operands)
+            case _:
+                raise self._refusal(value)
+
+    def _less(self, value: int, left: int, right: int) -> int:
+        most = self._furthest(value, left, right)
+        # One more below, so that both sides of the step are as long.
+        column = Column(-most - 1, (1,) * (most + 1) + (0,) * (most + 1))
+        return self._polynomials.value(self._difference(left, right), column)
+
+    def _equal(self, value: int, left: int, right: int) -> int:
+        most = self._furthest(value, left, right)
+        column = Column(-most, (0,) * most + (1,) + (0,) * most)
+        return self._polynomials.value(self._difference(left, right), column)
+
+    def _extreme(self, value: int, function: ExactFunction, left: int, right: int) -> int:
+        """The lesser or the greater of two: half of their sum, less or more their distance."""
+        most = self._furthest(value, left, right)
+        column = Column(-most, tuple(map(abs, range(-most, most + 1))))
+        distance = self._polynomials.value(self._difference(left, right), column)
+        total = self._plus(self._numbers[left], self._numbers[right])
+        is_less = function is ExactFunction.LEAST
+        both = (Difference if is_less else Sum)(total, distance)
+        return self._times(self._builder.append(both), self._known(self._half))
+
+    def _connected(self, value: int, function: ExactFunction, left: int, right: int) -> int:
+        """A connective of two Booleans."""
+        if any(not self._is_boolean(each) for each in (left, right)):
+            raise self._refusal(value)
+        one, other = self._numbers[left], self._numbers[right]
+        both = self._times(one, other)
+        if function is ExactFunction.AND:
+            return both
+        if function is ExactFunction.XOR:
+            both = self._plus(both, both)
+        return self._builder.append(Difference(self._plus(one, other), both))
+
+    def _chosen(self, value: int, index: int, *items: int) -> int:
+        """One of several items: the sum of each times whether the index is its own."""
+        if not self._functions.is_small(index):
+            raise self._refusal(value)
+        low, high = self._ranges[index]
+        made = self._known(0)
+        for place in range(low, high + 1):
+            column = Column(low, tuple(int(each == place) for each in range(low, high + 1)))
+            sharing = high - low + 1
+            is_own = self._polynomials.value(self._numbers[index], column, sharing)
+            made = self._plus(self._times(is_own, self._numbers[items[place]]), made)
+        return made
+
+    def _furthest(self, value: int, left: int, right: int) -> int:
+        """How far two integers may be apart, where that is little."""
+        (least, greatest), (low, high) = self._ranges[left], self._ranges[right]
+        most = max(greatest - low, high - least)
+        if most > MOST_POINTS:
+            raise self._refusal(value)
+        return most
+
+    def _is_boolean(self, value: int) -> bool:
+        low, high = self._ranges[value]
+        return _BOOLEAN[0] <= low and high <= _BOOLEAN[1]
+
+    def _difference(self, left: int, right: int) -> int:
+        return self._builder.append(Difference(self._numbers[left], self._numbers[right]))
+
+    def _plus(self, left: int, right: int) -> int:
+        return self._builder.append(Sum(left, right))
+
+    def _times(self, left: int, right: int) -> int:
+        return self._builder.append(ScalarProduct(left, right))
+
+    def _known(self, number: int) -> int:
+        return self._builder.append(Integer(number))
+
+    def _refusal(self, value: int) -> EncryptedConditionError:
+        operation, line = self._circuit.operations[value], self._circuit.origins[value]
+        assert isinstance(operation, Applied)
+        operands = [each for each in operation.operands if self._functions.known(each) is None]
+        ranges = " and ".join(
+            f"{low} to {high}" for low, high in (self._ranges[each] for each in operands[:2])
+        )
+        return EncryptedConditionError(
+            f"cannot compile {self._circuit.title} on slots: expected comparisons of integers at "
+            f"most {MOST_POINTS} apart, operators on Booleans, and other functions of one integer "
+            f"from a range of up to {MOST_POINTS}, got {operation.function}"
+            f"{f' at {line}' if line else ''} of integers from {ranges}; declare narrower bounds, "
+            "or say on='bits', an evaluation a run"
+        )
