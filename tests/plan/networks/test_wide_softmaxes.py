@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from cloakwork.plan.networks.calibration import calibrate
+from cloakwork.plan.networks.calibration import calibrate, with_ranges_of_factors
+from cloakwork.plan.networks.fit import fit
 from cloakwork.plan.networks.normalisers import fewest_levels, least_part, normaliser
 from cloakwork.plan.networks.options import NetworkOptions
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.programs.ir import layers as g
-from cloakwork.programs.ir.layer_values import evaluate
+from cloakwork.programs.ir.layer_values import evaluate, values
 
 SIZE = 5
 
@@ -130,6 +131,27 @@ def test_ranges_of_all_samples_stay() -> None:
     assert (found.lows[0], found.highs[0]) == (seen.lows[0], seen.highs[0])
     # Powers are of halved scores.
     assert found.highs.max() < seen.highs.max()
+
+
+@pytest.mark.parametrize("spread", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("margin", [0.25, 0.5])
+def test_sums_may_be_as_far_beyond_those_seen_as_scores(spread: float, margin: float) -> None:
+    """A number added to all scores of a row changes its sum, and by a factor."""
+    rows = np.random.default_rng(0).normal(0, spread / 3, (200, SIZE))
+    graph, options = softmax(), NetworkOptions(precision=8, margin=margin)
+    narrower, seen = with_narrower_softmaxes(graph, calibrate(graph, [rows]), [rows], options)
+    fitted = fit(with_ranges_of_factors(narrower), seen, 12, margin).graph
+    logarithms = np.log(np.exp(rows).sum(axis=1))
+    farthest = 0.49 * margin * np.ptp(logarithms)
+    others = np.concatenate([rows, rows - farthest, rows + farthest])
+    made = list(values(fitted, others))
+    for node in fitted.nodes:
+        for operand, (low, high) in zip(
+            node.inputs, g.expected_ranges(node.operation) or (), strict=False
+        ):
+            assert low <= made[operand].min()
+            assert made[operand].max() <= high
+    np.testing.assert_allclose(evaluate(fitted, others), evaluate(graph, others), atol=2**-7)
 
 
 @pytest.mark.parametrize(("terms", "is_raised"), [(16, False), (64, True), (128, True)])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cmp_to_key
 from math import prod
 
@@ -39,6 +39,7 @@ class Calibration:
             and of the results, each once, as `joined_rows` makes them; of large ones those with
             the most.
         spread: Up to 256 inputs spread evenly over all, fewer of large ones.
+        meant: What results of some nodes are meant to be within, any margin included.
     """
 
     lows: g.Array
@@ -46,6 +47,7 @@ class Calibration:
     samples: int
     outermost: g.Array
     spread: g.Array
+    meant: Mapping[int, g.Range] = field(default_factory=dict)
 
     @property
     def retained(self) -> g.Array:
@@ -59,17 +61,32 @@ class Calibration:
         """Whether all inputs that were seen are retained."""
         return self.samples == len(self.spread)
 
-    def widened(self, number: int, margin: float) -> tuple[float, float]:
-        """A node's range with `margin` times its half width beyond both ends."""
+    def of_sources(self, sources: Sequence[int]) -> Calibration:
+        """That of a network whose layers have the numbers that these of this one have."""
+        kept = np.array(sources)
+        meant = {now: self.meant[old] for now, old in enumerate(sources) if old in self.meant}
+        return replace(self, lows=self.lows[kept], highs=self.highs[kept], meant=meant)
+
+    def widened(self, number: int, margin: float) -> g.Range:
+        """What a node is meant to be within, or its range and `margin` times half its width."""
+        if self._is_as_meant(number):
+            return self.meant[number]
         return widened(float(self.lows[number]), float(self.highs[number]), margin)
 
-    def widened_for(self, node: g.Node, margin: float) -> tuple[float, float]:
+    def _is_as_meant(self, number: int) -> bool:
+        """Whether it is known what a node is meant to be within, and it is."""
+        low, high = self.meant.get(number, (np.inf, -np.inf))
+        return bool(low <= self.lows[number] and self.highs[number] <= high)
+
+    def widened_for(self, node: g.Node, margin: float) -> g.Range:
         """The range of a node's operand with a margin to both ends.
 
         That of a function which is defined above 0 alone is widened by a factor.
         """
         [operand] = node.inputs
         operation = node.operation
+        if self._is_as_meant(operand):
+            return self.meant[operand]
         if not isinstance(operation, g.Activation) or not FUNCTIONS[operation.function].of_positive:
             return self.widened(operand, margin)
         low, high = float(self.lows[operand]), float(self.highs[operand])
@@ -133,7 +150,8 @@ def calibrated_again(
     now = np.array(numbers)[kept]
     seen.lows[now] = np.minimum(seen.lows[now], before.lows[kept])
     seen.highs[now] = np.maximum(seen.highs[now], before.highs[kept])
-    return replace(seen, samples=before.samples)
+    meant = {numbers[each]: before.meant[each] for each in kept if each in before.meant}
+    return replace(seen, samples=before.samples, meant=meant)
 
 
 def _different(rows: Sequence[g.Array]) -> g.Array:

@@ -9,7 +9,6 @@ it is repeated along the row, by another matrix, which takes a level.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -67,9 +66,7 @@ def with_sums_made_once(
             repeat = g.LinearLayer(np.ones((length, 1)), np.zeros(length))
             found = append(node.name, repeat, number, found)
         renamed.append(found)
-    kept = np.array(sources)
-    seen = replace(calibration, lows=calibration.lows[kept], highs=calibration.highs[kept])
-    return g.build(nodes, graph.form), seen
+    return g.build(nodes, graph.form), calibration.of_sources(sources)
 
 
 def _is_made_once(elements: int, length: int, slots: int) -> bool:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -73,7 +72,7 @@ def with_narrower_softmaxes(
         ...     options = NetworkOptions(precision=8)
         ...     return len(with_narrower_softmaxes(network, seen, batch, options)[0].nodes)
         >>> layers([1.0, 0.0]), layers([9.0, -9.0], [0.0, 0.0])
-        (7, 11)
+        (7, 12)
     """
     softmaxes = [
         each
@@ -84,9 +83,12 @@ def with_narrower_softmaxes(
     ways = _ways(graph, softmaxes, batches, options)
     if not ways:
         return graph, calibration
-    narrower, numbers = _narrowed(graph, ways)
+    narrowed = _Narrowed([], {}, {})
+    numbers = narrowed.take(graph, ways)
+    narrower = g.build(narrowed.nodes, graph.form)
     changed = {number for each, way in ways.items() for number in _changed(graph, each, way)}
-    return narrower, calibrated_again(narrower, batches, calibration, numbers, changed)
+    seen = calibrated_again(narrower, batches, calibration, numbers, changed)
+    return narrower, narrowed.with_meant(seen, options.margin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,21 @@ class _Division:
 
     Args:
         reciprocal: What they are multiplied by.
+        sums: What the sum is within.
         squarings: How often.
         largest: What quotients are at the most.
     """
 
     reciprocal: g.Activation | g.PolynomialLayer
+    sums: g.Range
     squarings: int = 0
     largest: float = 1.0
+
+    @property
+    def reciprocals(self) -> g.Range:
+        """What they are multiplied by is within."""
+        low, high = self.sums
+        return self.largest / high / _SLACK, self.largest / low * _SLACK
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,6 +122,7 @@ class _Way:
         scores: The node of the scores.
         halvings: How often they are halved.
         shift: What is added then, to those of each head.
+        largest: What powers are at the most.
         divisions: By the sum of powers, and by those of the squares after.
         depth: The levels of all.
     """
@@ -119,6 +130,7 @@ class _Way:
     scores: int
     halvings: int
     shift: g.Array
+    largest: float
     divisions: tuple[_Division, ...]
     depth: float
 
@@ -146,41 +158,99 @@ def _ways(
     return {each: way for each, way in best.items() if way.depth < math.inf}
 
 
-def _narrowed(graph: g.Graph, ways: Mapping[Softmax, _Way]) -> tuple[g.Graph, list[int]]:
-    """The network with scores halved, and which of its layers is each that there was."""
-    of_powers = {each.powers: way for each, way in ways.items()}
-    changed: dict[int, g.Operation] = {
-        # Of equal powers of the least sum, each is this part of it.
-        each.powers: g.Activation("exp", unit=1.0 / each.terms)
-        for each in ways
-    }
-    changed |= {each.parts: way.divisions[0].reciprocal for each, way in ways.items()}
-    products = {each.product: each for each in ways}
-    left_out = {each.scores for each, way in ways.items() if _is_left_out(graph, each, way)}
-    nodes: list[g.Node] = []
-    renamed: list[int] = []
-    append = partial(g.appended, nodes)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Narrowed:
+    """A network that is made of another, with softmaxes of narrower scores.
 
-    for number, node in enumerate(graph.nodes):
-        inputs = [renamed[operand] for operand in node.inputs]
-        if number in left_out:
-            renamed += inputs
-            continue
-        if number in of_powers:
-            way = of_powers[number]
-            scale = np.full_like(way.shift, 2.0**-way.halvings)
-            inputs = [append(node.name, g.Affine(scale, way.shift), renamed[way.scores])]
-        found = append(node.name, changed.get(number, node.operation), *inputs)
-        if number in products:
-            softmax = products[number]
-            for before, division in pairwise(ways[softmax].divisions):
-                for squaring in range(before.squarings):
-                    found = append(node.name, _square(before.largest ** (2**squaring)), found)
-                sums = append(node.name, softmax.sum, found)
-                reciprocals = append(node.name, division.reciprocal, sums)
-                found = append(node.name, g.Multiply(), found, reciprocals)
-        renamed.append(found)
-    return g.build(nodes, graph.form), renamed
+    Args:
+        nodes: Its layers.
+        meant: What results of some are within, however far inputs go beyond those seen.
+        last_sums: The same of sums that are divided by last, which are seen to be within less.
+    """
+
+    nodes: list[g.Node]
+    meant: dict[int, g.Range]
+    last_sums: dict[tuple[int, int], g.Range]
+
+    def take(self, graph: g.Graph, ways: Mapping[Softmax, _Way]) -> list[int]:
+        """Append all layers of a network, and tell which of its own is each."""
+        changed: dict[int, g.Operation] = {
+            # Of equal powers of the least sum, each is this part of it.
+            each.powers: g.Activation("exp", unit=1.0 / each.terms)
+            for each in ways
+        }
+        changed |= {each.parts: way.divisions[0].reciprocal for each, way in ways.items()}
+        of_powers = {each.powers: way for each, way in ways.items()}
+        products = {each.product: each for each in ways}
+        left_out = {each.scores for each, way in ways.items() if _is_left_out(graph, each, way)}
+        renamed: list[int] = []
+        for number, node in enumerate(graph.nodes):
+            inputs = [renamed[operand] for operand in node.inputs]
+            if number in left_out:
+                renamed += inputs
+                continue
+            if number in of_powers:
+                way = of_powers[number]
+                scale = np.full_like(way.shift, 2.0**-way.halvings)
+                scores = g.Affine(scale, way.shift)
+                inputs = [self._append(node.name, scores, renamed[way.scores])]
+            found = self._append(node.name, changed.get(number, node.operation), *inputs)
+            if number in products:
+                softmax = products[number]
+                found = self._divided_again(softmax, ways[softmax], renamed, found)
+            renamed.append(found)
+        return renamed
+
+    def _append(self, name: str, operation: g.Operation, *inputs: int) -> int:
+        return g.appended(self.nodes, name, operation, *inputs)
+
+    def _divided_again(
+        self, softmax: Softmax, way: _Way, renamed: Sequence[int], product: int
+    ) -> int:
+        """The squares of quotients by a sum, divided by their own sum, as often as it takes."""
+        for each in (softmax.powers, softmax.counted):
+            self.meant[renamed[each]] = _around_zero(way.largest)
+        sums, reciprocals, found = renamed[softmax.sums], renamed[softmax.parts], product
+        name = self.nodes[product].name
+        for before, division in pairwise(way.divisions):
+            self.meant.update({sums: before.sums, reciprocals: before.reciprocals})
+            for squaring in range(before.squarings):
+                largest = before.largest ** (2**squaring)
+                self.meant[found] = _around_zero(largest)
+                found = self._append(name, _square(largest), found)
+            self.meant[found] = _around_zero(before.largest ** (2**before.squarings))
+            sums = self._append(name, softmax.sum, found)
+            reciprocals = self._append(name, division.reciprocal, sums)
+            found = self._append(name, g.Multiply(), found, reciprocals)
+        self.last_sums[sums, reciprocals] = way.divisions[-1].sums
+        return found
+
+    def with_meant(self, seen: Calibration, margin: float) -> Calibration:
+        """What was seen of it, and what some of its results are meant to be within."""
+        meant = dict(self.meant)
+        for (sums, reciprocals), (least, most) in self.last_sums.items():
+            low, high = float(seen.lows[sums]), float(seen.highs[sums])
+            beyond = _times_beyond(high / low, margin)
+            last = _Division(_RECIPROCAL, (max(least, low / beyond), min(most, high * beyond)))
+            meant |= {sums: last.sums, reciprocals: last.reciprocals}
+        return replace(seen, meant={**seen.meant, **meant})
+
+
+def _around_zero(largest: float) -> g.Range:
+    """What numbers up to another are within, which errors bring below 0 and beyond it."""
+    return -(_SLACK - 1.0) * largest, _SLACK * largest
+
+
+def _times_beyond(spread: float, margin: float) -> float:
+    """How many times beyond both ends of what was seen sums of powers may be.
+
+    Their logarithms may be by `margin` times half of what these lie apart, as scores may.
+
+    Example:
+        >>> _times_beyond(2.0, 0.25), _times_beyond(256.0, 0.25)
+        (1.25, 2.0)
+    """
+    return max(1.0 + margin, math.pow(spread, margin / 2.0))
 
 
 def _is_left_out(graph: g.Graph, softmax: Softmax, way: _Way) -> bool:
@@ -208,18 +278,23 @@ def _ways_of_scores(
             spread = math.exp(float((most - least).max()))
             divisions, depth = _divisions(softmax.terms, spread, halvings, options)
             depth += _levels_of_powers(low, high, softmax.terms, options) + centring
-            yield _Way(scores, halvings, shift, divisions, depth)
+            # No power is more than the sum, nor so many times beyond those seen as it.
+            [_, most_of_sums] = divisions[0].sums
+            beyond = _times_beyond(spread, options.margin)
+            largest = min(math.exp(high) * beyond**2, most_of_sums)
+            yield _Way(scores, halvings, shift, largest, divisions, depth)
 
 
 def _divisions(
     terms: int, spread: float, halvings: int, options: NetworkOptions
 ) -> tuple[tuple[_Division, ...], float]:
     """The divisions by sums of powers that take the fewest levels, and how many."""
-    widened = spread * ((1.0 + options.margin) * _SLACK) ** 2
-    found = fewest_levels(widened, terms, halvings, options.precision + 1, options.margin)
+    beyond = _times_beyond(spread, options.margin)
+    widened = spread * (beyond * _SLACK) ** 2
+    found = fewest_levels(widened, terms, halvings, options.precision + 1, _SLACK - 1.0)
     if not halvings:
-        return (_Division(_RECIPROCAL),), found.depth
-    low = 1.0 / (1.0 + options.margin) / _SLACK
+        return (_Division(_RECIPROCAL, (1.0 / beyond, spread * beyond)),), found.depth
+    low = 1.0 / beyond / _SLACK
     high = low * widened
     made, raised = list[_Division](), 1.0
     for each in found.all:
@@ -231,9 +306,9 @@ def _divisions(
         raised = 1.0 / math.sqrt(least) if terms >= _MANY_TERMS else 1.0
         largest = raised ** (1.0 / power)
         reciprocal = normaliser(low, high, each.levels, largest)
-        made.append(_Division(reciprocal, each.squarings, largest))
+        made.append(_Division(reciprocal, (low, high), each.squarings, largest))
         low, high = raised * least, raised * _SLACK
-    return (*made, _Division(_RECIPROCAL)), found.depth
+    return (*made, _Division(_RECIPROCAL, (low, high))), found.depth
 
 
 def _square(largest: float) -> g.PolynomialLayer:
