@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cloakwork.base.arguments import printable
-from cloakwork.programs.ir.vectors import Clear
+from cloakwork.programs.ir.vectors import Clear, PlacedScalar
 from cloakwork.programs.packing.scalar import ROWS, ScalarPacking
 from cloakwork.programs.port import Port
 
@@ -47,13 +47,12 @@ def strips_of(packing: ScalarPacking) -> list[Strip]:
 
     Results are called r0, r1 and so on, in order.
     """
-    ports = {port.name: port for port in packing.inputs}
     slots = packing.places.slots
     strips = [
         _strip(
             "input",
             number,
-            {each.slot: scalar_name(ports[each.input], each.index) for each in scalars},
+            {each.slot: _name_of(each, packing) for each in scalars},
             slots,
         )
         for number, scalars in enumerate(packing.places.inputs)
@@ -77,6 +76,16 @@ def strip_lines(packing: ScalarPacking) -> list[str]:
         *map(str, strips[:_SHOWN_STRIPS]),
         *([f"  and {more} more vectors"] * (more > 0)),
     ]
+
+
+def _name_of(scalar: PlacedScalar, packing: ScalarPacking) -> str:
+    """What lies in a slot: a scalar of an input, or a digit of it."""
+    port = next(each for each in packing.inputs if each.name == scalar.input)
+    digits = packing.digits_of.get(scalar.input)
+    if digits is None:
+        return scalar_name(port, scalar.index)
+    index, place = divmod(scalar.index, digits.count)
+    return f"{scalar_name(port, index)} digit {place}"
 
 
 def scalar_name(port: Port, index: int) -> str:

@@ -17,6 +17,7 @@ from cloakwork.errors import (
     ParametersMismatchError,
     ResultOverflowError,
 )
+from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.slots import SlotProgram
 
 TABLE = cw.table(Random(2).choices(range(-90, 90), k=64))
@@ -50,13 +51,34 @@ def test_at_128_bits() -> None:
     program = compared.compile(batch=4000)
     assert not program.scheme.insecure
     # Products, and levels of the inputs: what a run and its keys cost.
-    assert cw.estimate(program).operations["ciphertext product"] == 36
+    assert cw.estimate(program).operations["ciphertext product"] == 25
     assert isinstance(program.body, SlotProgram)
     assert program.body.top_level <= 7
     random = np.random.default_rng(1)
     x, y = random.integers(0, 16, 4000), random.integers(-8, 8, 4000)
     wanted = [compared(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)]
     assert encrypted(program, x=x, y=y) == wanted
+
+
+def test_wide_inputs_are_encrypted_as_digits(tmp_path: Path) -> None:
+    wide = cw.vector(2, bits=16)
+    function = cw.circuit(x=wide, y=wide)(
+        lambda x, y: [x[0] < y[0], x[1] == y[1], np.maximum(x[1], y[0]) + x[0], abs(y[1])]
+    )
+    program = function.compile(batch=300, log_n=11, insecure=True)
+    assert isinstance(program.packing, ScalarPacking)
+    assert [each.count for each in program.packing.digits] == [8, 8]
+    assert "|x[0] digit 0|" in cw.explain(program)
+    random = np.random.default_rng(3)
+    x, y = random.integers(-32768, 32768, (2, 300, 2))
+    y[:99] = x[:99]
+    x[0], y[0] = (-32768, 32767), (32767, -32768)
+    wanted = [function(*pair) for pair in zip(x.tolist(), y.tolist(), strict=True)]
+    assert program.run_clear(x=x, y=y) == wanted
+    assert encrypted(program, x=x, y=y) == wanted
+    program.save(tmp_path / "program")
+    loaded = cw.load(tmp_path / "program", cw.Program, insecure=True)
+    assert loaded.run_clear(x=x, y=y) == wanted
 
 
 def test_conditions_and_counts() -> None:

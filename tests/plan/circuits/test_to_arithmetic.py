@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import EncryptedConditionError
 from cloakwork.frontends.circuit.staging import staged
-from cloakwork.plan.circuits.forms import written_forms
+from cloakwork.plan.circuits.depth import written_depth
 from cloakwork.plan.circuits.interpolation import interpolated
 from cloakwork.plan.circuits.polynomials import Column, Polynomials
 from cloakwork.plan.circuits.scalar import scalar_program
@@ -43,16 +43,18 @@ def unsigned(bits: int) -> Any:
 def arithmetic(function: Callable[..., Any], **declared: Any) -> ScalarCircuit:
     """The sums and products that a function is."""
     bounds = {name: each.bounds for name, each in declared.items()}
-    return arithmetic_of(staged(function, declared).circuit, bounds, [PRIME])
+    return arithmetic_of(staged(function, declared).circuit, bounds, [PRIME]).circuit
 
 
-def results_modulo_prime(circuit: ScalarCircuit, x: Sequence[int]) -> list[int]:
-    """The results of a circuit of one input; powers of powers have no end but modulo the prime."""
+def results_modulo(
+    prime: int, circuit: ScalarCircuit, inputs: Mapping[str, Sequence[int]]
+) -> list[int]:
+    """The results of a circuit modulo a prime; powers of powers have no end otherwise."""
     values: list[int] = []
     for operation in circuit.operations:
         match operation:
-            case Scalar(index=index):
-                made = x[index]
+            case Scalar(input=name, index=index):
+                made = inputs[name][index]
             case Integer(value=value):
                 made = value
             case Sum(left=left, right=right):
@@ -65,7 +67,7 @@ def results_modulo_prime(circuit: ScalarCircuit, x: Sequence[int]) -> list[int]:
                 made = -values[operand]
             case _:
                 raise AssertionError
-        values.append(made % PRIME)
+        values.append(made % prime)
     return [values[each] for each in circuit.outputs[0].values]
 
 
@@ -135,9 +137,10 @@ TABLE = Random(3).choices(range(256), k=256)
 def test_products_and_depth(
     function: Callable[..., Any], bits: int, products: int, depth: int
 ) -> None:
+    # The inputs are whole.
     circuit = arithmetic(function, x=unsigned(bits), y=unsigned(bits))
     assert scalar_program(circuit).counts["mul"] == products
-    assert min(forms.depth() for forms in written_forms(circuit)) <= depth
+    assert written_depth(circuit) == depth
 
 
 def test_random_functions_are_pythons() -> None:
@@ -154,14 +157,62 @@ def test_random_functions_are_pythons() -> None:
         lowered += 1
         for x in inputs_of(function, random, 5):
             wanted = [int(each) % PRIME for each in function(x)]
-            assert results_modulo_prime(circuit, x) == wanted
+            assert results_modulo(PRIME, circuit, {"x": x}) == wanted
     assert lowered
+
+
+@pytest.mark.parametrize("digit_bits", [1, 2, 3, 8])
+@pytest.mark.parametrize(
+    "bounds",
+    [((0, 65535), (0, 65535)), ((-32768, 32767), (-5, 90000)), ((-700, -300), (100, 131))],
+)
+def test_digits_compare_as_their_numbers(
+    bounds: tuple[tuple[int, int], tuple[int, int]], digit_bits: int
+) -> None:
+    def function(x: Any, y: Any) -> Any:
+        less = np.minimum(x, y)
+        return [x < y, y < x, x == y, less, abs(y), x > 1000, x == -5, y > 513, x * 3 < 0]
+
+    # What is computed goes by its difference, which is small in the last of these ranges alone.
+    short = bounds[0][1] < 0
+    declared = {"x": cw.scalar(bounds=bounds[0]), "y": cw.scalar(bounds=bounds[1])}
+    whole = staged(lambda x, y: function(x, y)[: 9 if short else 8], declared).circuit
+    prime = 786433
+    made = arithmetic_of(whole, dict(zip("xy", bounds, strict=True)), [prime], digit_bits)
+    split = {each.input: each for each in made.digits}
+    assert set(split) == {"x", "y"}
+    random = Random(1)
+    near = [(each, each + by) for each in (0, 255, 256, -1) for by in (-1, 0, 1)]
+    pairs = [(random.randint(*bounds[0]), random.randint(*bounds[1])) for _ in range(20)] + near
+    for pair in pairs:
+        if not all(low <= each <= high for each, (low, high) in zip(pair, bounds, strict=True)):
+            continue
+        inputs = dict(zip("xy", pair, strict=True))
+        digits = {
+            name: split[name].split(np.array([[value]]))[0].tolist()
+            for name, value in inputs.items()
+        }
+        wanted = evaluate(whole, {name: [value] for name, value in inputs.items()})["results"]
+        found = results_modulo(prime, made.circuit, digits)
+        assert found == [each % prime for each in wanted]
+
+
+@pytest.mark.parametrize(
+    ("digit_bits", "products", "depth"), [(1, 43, 6), (2, 43, 7), (4, 46, 8), (8, 85, 11)]
+)
+def test_products_of_digits(digit_bits: int, products: int, depth: int) -> None:
+    bounds = {"x": (0, 65535), "y": (0, 65535)}
+    declared = {name: unsigned(16) for name in "xy"}
+    circuit = staged(lambda x, y: x < y, declared).circuit
+    made = arithmetic_of(circuit, bounds, [PRIME], digit_bits).circuit
+    assert scalar_program(made).counts["mul"] == products
+    assert written_depth(made) == depth
 
 
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x, y: x < y,
+        lambda x, y: x + 0 < y,
         lambda x, y: x // y,
         lambda x, y: x & y,
         lambda x, y: (x * y) > 7,

@@ -8,20 +8,25 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError, SlotMismatchError
 from cloakwork.frontends.circuit.engines import first_function
 from cloakwork.frontends.circuit.on_slots import packing_of, planned
 from cloakwork.frontends.circuit.result_bits import Results
 from cloakwork.frontends.circuit.staging import Staged
-from cloakwork.plan.circuits.depth import require_depth
+from cloakwork.plan.circuits.depth import require_depth, written_depth
 from cloakwork.plan.circuits.function_ranges import Range
 from cloakwork.plan.circuits.ranges import result_ranges
 from cloakwork.plan.circuits.scalar import scalar_program
-from cloakwork.plan.circuits.to_arithmetic import LEAST_BITS, arithmetic_of
+from cloakwork.plan.circuits.to_arithmetic import LEAST_BITS, Arithmetic, arithmetic_of
 from cloakwork.plan.parameters.bgv import IntegerOptions
-from cloakwork.plan.parameters.rings import at_first, cheapest_of
+from cloakwork.plan.parameters.rings import REFUSALS
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
+
+# Of the digits of inputs that are compared, from few on; beyond, polynomials cost more.
+_DIGIT_BITS = (2, 4, 8)
+# An encryption, in products at its level.
+_ENCRYPTION = 0.5
 
 
 class ByPolynomials:
@@ -63,24 +68,46 @@ class ByPolynomials:
         # The polynomials are modulo primes, which depend on the ring.
         groups = [(primes, [*rings]) for primes, rings in groupby(options.rings, options.moduli)]
 
-        def attempt(group: tuple[tuple[int, ...], list[int]]) -> Program:
-            primes, rings = group
-            return self._modulo(primes, bounds, replace(options, rings=rings))
-
-        return cheapest_of(groups, attempt, lambda _: 0.0, at_first)
+        refusal: Exception | None = None
+        for primes, rings in groups:
+            try:
+                return self._modulo(primes, bounds, replace(options, rings=rings))
+            except (SlotMismatchError, *REFUSALS) as error:
+                refusal = error
+        assert refusal is not None
+        raise refusal
 
     def _modulo(
         self, primes: tuple[int, ...], bounds: Mapping[str, Range], options: IntegerOptions
     ) -> Program:
-        circuit = arithmetic_of(self._made.circuit, bounds, primes)
+        made = self._cheapest_arithmetic(primes, bounds)
         if not options.insecure:
-            require_depth(circuit, options.modulus_bits, options.rings)
-        plan = planned([scalar_program(circuit)], options)
-        packing = packing_of(self._made.circuit, self._made.form, bounds, plan, options.bits)
+            require_depth(made.circuit, options.modulus_bits, options.rings)
+        plan = planned([scalar_program(made.circuit)], options)
+        packing = packing_of(
+            self._made.circuit, self._made.form, bounds, plan, options.bits, digits=made.digits
+        )
         scheme = Bgv(plan.parameter_sets, public_inputs=options.public_inputs, modular=True)
         return Program(scheme, plan.program, packing, way=self._way(options))
+
+    def _cheapest_arithmetic(
+        self, primes: tuple[int, ...], bounds: Mapping[str, Range]
+    ) -> Arithmetic:
+        """Its sums and products, with the digits of inputs that cost least."""
+        found: list[Arithmetic] = []
+        for bits in _DIGIT_BITS:
+            found.append(arithmetic_of(self._made.circuit, bounds, primes, bits))
+            if not found[-1].digits:
+                break
+        return min(found, key=_weight)
 
     def _way(self, options: IntegerOptions) -> str:
         asked = "as compile(on=) says" if options.evaluations == 1 else "for batch="
         beyond = first_function(self._made.circuit)
         return f"on slots, {asked}: {beyond} by a polynomial; on bits each evaluation is a run"
+
+
+def _weight(made: Arithmetic) -> float:
+    """What products and encryptions cost, about: each as much as there are levels."""
+    counts = scalar_program(made.circuit).counts
+    return (counts["mul"] + _ENCRYPTION * counts["pack"]) * (2 + written_depth(made.circuit))

@@ -19,7 +19,13 @@ from cloakwork.plan.parameters.bgv import IntegerOptions, IntegerPlan, cheapest_
 from cloakwork.programs.ir.circuits import ScalarCircuit
 from cloakwork.programs.ir.vectors import Clear, LaneProgram
 from cloakwork.programs.packing.results import Form, Known, integers_of
-from cloakwork.programs.packing.scalar import ROWS, ScalarPacking, ScalarPlaces, capacity
+from cloakwork.programs.packing.scalar import (
+    ROWS,
+    InputDigits,
+    ScalarPacking,
+    ScalarPlaces,
+    capacity,
+)
 from cloakwork.programs.port import Port
 from cloakwork.runtime.program import Program
 from cloakwork.schemes.bgv import Bgv
@@ -124,6 +130,7 @@ def packing_of(
     bits: int,
     *,
     wrapping: bool = False,
+    digits: tuple[InputDigits, ...] = (),
 ) -> ScalarPacking:
     """Where the scalars of a circuit lie in its plan, of results that have so many bits.
 
@@ -135,7 +142,8 @@ def packing_of(
     )
     places = plan.slots.places
     _require_clear_results(circuit.title, form, places, bits)
-    return ScalarPacking(inputs, places, form, bits, result_ranges(circuit, bounds), wrapping)
+    ranges = result_ranges(circuit, bounds)
+    return ScalarPacking(inputs, places, form, bits, ranges, wrapping, digits)
 
 
 def _require_capacity(candidates: Sequence[LaneProgram], batch: int, row: int) -> None:

@@ -31,7 +31,7 @@ def require_depth(circuit: ScalarCircuit, bits: int, rings: Sequence[int]) -> No
         cloakwork.errors.CircuitTooDeepError: cannot compile a power of two: ...
     """
     most = max(_most_products(bits, log_n) for log_n in rings)
-    depth = _as_written(circuit)
+    depth = written_depth(circuit)
     if depth <= most:
         return
     depth = min(depth, *(forms.depth() for forms in written_forms(circuit)))
@@ -56,7 +56,7 @@ def _most_products(bits: int, log_n: int) -> int:
     return math.floor((max_log_qp(log_n) or 0.0) / model.fresh.norm)
 
 
-def _as_written(circuit: ScalarCircuit) -> int:
+def written_depth(circuit: ScalarCircuit) -> int:
     """The most products of encrypted values in a row, in the circuit's own order."""
     depths: list[int | None] = []
     for operation in circuit.operations:

@@ -9,11 +9,10 @@ products, and as deep as the logarithm of it (Paterson and Stockmeyer, SIAM Jour
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-
-import numpy as np
 
 from cloakwork.plan.circuits.interpolation import interpolated
 from cloakwork.programs.ir.circuits import CircuitBuilder, Difference, Integer, ScalarProduct, Sum
@@ -38,6 +37,19 @@ class Column:
     def twice_middle(self) -> int:
         """Twice the middle of its range."""
         return 2 * self.least + len(self.values) - 1
+
+
+def step_column(most: int) -> Column:
+    """Whether a number up to so far from 0 is less than that.
+
+    It has one more below, so that both sides of the step are as long.
+    """
+    return Column(-most - 1, (1,) * (most + 1) + (0,) * (most + 1))
+
+
+def unit_column(most: int) -> Column:
+    """Whether a number up to so far from 0 is 0."""
+    return Column(-most, (0,) * most + (1,) + (0,) * most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +152,7 @@ class Polynomials:
         pairs = [pair for pair in zip(distances, apart, strict=True) if pair[0]]
         squares = [distance * distance for distance, _ in pairs]
         slopes = [each * pow(2 * distance, -1, modulus) for distance, each in pairs]
-        constant = self._centred(total * pow(2, -1, modulus))
+        constant = self._centred(total * self.half)
         return _Form(self._interpolated(squares, slopes), True, True, constant)
 
     def _interpolated(self, points: Sequence[int], values: Sequence[int]) -> tuple[int, ...]:
@@ -159,7 +171,12 @@ class Polynomials:
     @property
     def modulus(self) -> int:
         """The product of the primes."""
-        return int(np.prod(np.array(self._primes, object)))
+        return math.prod(self._primes)
+
+    @property
+    def half(self) -> int:
+        """What twice is 1 modulo the primes."""
+        return (self.modulus + 1) // 2
 
     def _centred(self, number: int) -> int:
         half = self.modulus // 2

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cloakwork.errors import EncryptedConditionError
+from cloakwork.plan.circuits.digits import DigitComparisons
 from cloakwork.plan.circuits.function_ranges import Range
-from cloakwork.plan.circuits.polynomials import Column, Polynomials
+from cloakwork.plan.circuits.polynomials import Column, Polynomials, step_column, unit_column
 from cloakwork.plan.circuits.ranges import value_ranges
 from cloakwork.plan.circuits.small_functions import MOST_POINTS, SmallFunctions
+from cloakwork.plan.circuits.split_inputs import Inputs, split_inputs
 from cloakwork.programs.ir.circuits import (
     Applied,
     CircuitBuilder,
@@ -28,21 +31,40 @@ from cloakwork.programs.ir.circuits import (
     operands_of,
 )
 from cloakwork.programs.ir.exact_functions import ExactFunction
+from cloakwork.programs.packing.scalar import MAX_BITS, InputDigits
 
 # Of the product of the primes, so that squares of numbers of small ranges differ modulo each.
 LEAST_BITS = 16
 _BOOLEAN = (0, 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arithmetic:
+    """A circuit of sums and products, and the inputs that it takes as digits.
+
+    Args:
+        circuit: The circuit, in which these inputs have an axis more.
+        digits: The digits.
+    """
+
+    circuit: ScalarCircuit
+    digits: tuple[InputDigits, ...]
+
+
 def arithmetic_of(
-    circuit: ScalarCircuit, bounds: Mapping[str, Range], primes: Sequence[int]
-) -> ScalarCircuit:
-    """A circuit of sums and products that computes the same modulo primes.
+    circuit: ScalarCircuit,
+    bounds: Mapping[str, Range],
+    primes: Sequence[int],
+    digit_bits: int = MAX_BITS,
+) -> Arithmetic:
+    """What computes the same by sums and products modulo primes.
 
     Args:
         circuit: The circuit.
         bounds: The ranges of its inputs.
         primes: The primes, whose product has `LEAST_BITS` or more.
+        digit_bits: Inputs of more bits that are compared with one another, or with clear integers
+            where their range is not small, are taken as digits of so many.
 
     Raises:
         EncryptedConditionError: A function takes integers of too large a range, or several.
@@ -54,25 +76,34 @@ def arithmetic_of(
         >>> less = builder.append(Applied(ExactFunction.LESS, (x, y)))
         >>> builder.output("z", (), (less,))
         >>> made = arithmetic_of(builder.finish(), {"v": (0, 15)}, [65537])
-        >>> evaluate(made, {"v": [3, 9]})["z"][0] % 65537
+        >>> evaluate(made.circuit, {"v": [3, 9]})["z"][0] % 65537
         1
     """
-    return _Lowering(circuit, value_ranges(circuit, bounds), primes).circuit()
+    ranges = value_ranges(circuit, bounds)
+    functions = SmallFunctions(circuit, ranges)
+    digits = split_inputs(circuit, functions, bounds, digit_bits)
+    made = _Lowering(circuit, functions, ranges, primes, digits).circuit()
+    return Arithmetic(made, digits)
 
 
 class _Lowering:
     """What the values of a circuit are in a circuit of sums and products."""
 
     def __init__(
-        self, circuit: ScalarCircuit, ranges: Sequence[Range], primes: Sequence[int]
+        self,
+        circuit: ScalarCircuit,
+        functions: SmallFunctions,
+        ranges: Sequence[Range],
+        primes: Sequence[int],
+        digits: Sequence[InputDigits],
     ) -> None:
         self._circuit = circuit
         self._ranges = ranges
-        self._functions = SmallFunctions(circuit, ranges)
+        self._functions = functions
         self._builder = CircuitBuilder(circuit.title)
-        self._scalars = {each.name: self._builder.input(each) for each in circuit.inputs}
+        self._inputs = Inputs(circuit, functions, ranges, self._builder, digits)
         self._polynomials = Polynomials(self._builder, primes)
-        self._half = (self._polynomials.modulus + 1) // 2
+        self._comparisons = DigitComparisons(self._builder, self._polynomials)
         self._numbers: dict[int, int] = {}
         self._needed = self._needed_values()
         self._sharing = Counter(
@@ -115,8 +146,8 @@ class _Lowering:
             column = self._functions.column(value)
             return self._polynomials.value(self._numbers[root], column, self._sharing[root])
         match self._circuit.operations[value]:
-            case Scalar(input=name, index=index):
-                return self._scalars[name][index]
+            case Scalar():
+                return self._inputs.whole(value)
             case Integer(value=number):
                 return self._known(number)
             case Negative(operand=operand):
@@ -138,31 +169,55 @@ class _Lowering:
                 return self._extreme(value, function, *operands)
             case ExactFunction.AND | ExactFunction.OR | ExactFunction.XOR:
                 return self._connected(value, function, *operands)
+            case ExactFunction.ABSOLUTE:
+                return self._absolute(value, *operands)
             case ExactFunction.CHOSEN:
                 return self._chosen(value, *operands)
             case _:
                 raise self._refusal(value)
 
     def _less(self, value: int, left: int, right: int) -> int:
-        most = self._furthest(value, left, right)
-        # One more below, so that both sides of the step are as long.
-        column = Column(-most - 1, (1,) * (most + 1) + (0,) * (most + 1))
+        pair = self._inputs.pair(left, right)
+        if pair:
+            return self._comparisons.less(*pair)
+        column = step_column(self._furthest(value, left, right))
         return self._polynomials.value(self._difference(left, right), column)
 
     def _equal(self, value: int, left: int, right: int) -> int:
-        most = self._furthest(value, left, right)
-        column = Column(-most, (0,) * most + (1,) + (0,) * most)
+        pair = self._inputs.pair(left, right)
+        if pair:
+            return self._comparisons.equal(*pair)
+        column = unit_column(self._furthest(value, left, right))
         return self._polynomials.value(self._difference(left, right), column)
 
     def _extreme(self, value: int, function: ExactFunction, left: int, right: int) -> int:
         """The lesser or the greater of two: half of their sum, less or more their distance."""
+        is_least = function is ExactFunction.LEAST
+        pair = self._inputs.pair(left, right)
+        if pair:
+            ends = (left, right) if is_least else (right, left)
+            return self._selected(self._comparisons.less(*pair), *ends)
         most = self._furthest(value, left, right)
         column = Column(-most, tuple(map(abs, range(-most, most + 1))))
         distance = self._polynomials.value(self._difference(left, right), column)
         total = self._plus(self._numbers[left], self._numbers[right])
-        is_less = function is ExactFunction.LEAST
-        both = (Difference if is_less else Sum)(total, distance)
-        return self._times(self._builder.append(both), self._known(self._half))
+        twice = self._builder.append((Difference if is_least else Sum)(total, distance))
+        return self._times(twice, self._known(self._polynomials.half))
+
+    def _absolute(self, value: int, operand: int) -> int:
+        """A number of a wide range, or its opposite where it is less than 0."""
+        digits = self._inputs.digits_of(operand)
+        if digits is None:
+            raise self._refusal(value)
+        zero = self._inputs.known_digits(0, len(digits))
+        is_negative = self._comparisons.less(digits, zero)
+        number = self._numbers[operand]
+        twice = self._times(self._known(2), self._times(is_negative, number))
+        return self._builder.append(Difference(number, twice))
+
+    def _selected(self, bit: int, one: int, zero: int) -> int:
+        """One of two numbers by a bit."""
+        return self._plus(self._numbers[zero], self._times(bit, self._difference(one, zero)))
 
     def _connected(self, value: int, function: ExactFunction, left: int, right: int) -> int:
         """A connective of two Booleans."""

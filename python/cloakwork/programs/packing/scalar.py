@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
+from cloakwork.base.record import Limits, added
 from cloakwork.errors import (
     ResultOverflowError,
     ShapeMismatchError,
@@ -44,6 +45,33 @@ class ResultPlace:
 
     output: int
     slot: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputDigits:
+    """An input whose numbers lie in slots as their digits, each a scalar of its own.
+
+    Args:
+        input: Its name.
+        bits: Bits of a digit.
+        count: Digits of a number, the lowest first; the highest has the sign.
+    """
+
+    input: str
+    bits: Annotated[int, Limits(1, MAX_BITS)]
+    count: Annotated[int, Limits(2, MAX_BITS)]
+
+    def split(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Integers, an evaluation a row, as their digits.
+
+        Example:
+            >>> InputDigits("x", 4, 2).split(np.array([[7, -20]])).tolist()
+            [[7, 0, 12, -2]]
+        """
+        shifted = [rows >> self.bits * place for place in range(self.count)]
+        last = (1 << self.bits) - 1
+        digits = [*(each & last for each in shifted[:-1]), shifted[-1]]
+        return np.stack(digits, axis=-1).reshape(len(rows), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +137,7 @@ class ScalarPacking(Packing):
         ranges: For each result the least and the greatest value that the ranges of the inputs
             allow.
         wrapping: Whether results of more bits may wrap around unseen.
+        digits: The inputs that lie as digits.
     """
 
     kind: ClassVar[str] = "scalars"
@@ -121,6 +150,7 @@ class ScalarPacking(Packing):
     bits: int
     ranges: tuple[tuple[int, int], ...]
     wrapping: bool = False
+    digits: tuple[InputDigits, ...] = added(())
     outputs: tuple[Port, ...] = field(init=False)
     batch: int = field(init=False)
 
@@ -134,6 +164,11 @@ class ScalarPacking(Packing):
             ranged = port.low is not None and port.high is not None
             self._require(ranged, f"{port.name!r:.40} has no range")
         counts = {port.name: port.count for port in self.inputs}
+        split = self.digits_of
+        self._require(len(split) == len(self.digits), "two entries have the digits of one input")
+        for name, each in split.items():
+            self._require(name in counts, "it has digits of no input")
+            counts[name] *= each.count
         for number, scalars in enumerate(places.inputs):
             for scalar in scalars:
                 known = 0 <= scalar.index < counts.get(scalar.input, 0)
@@ -156,9 +191,16 @@ class ScalarPacking(Packing):
         may_exceed = any(bits_of(each) > self.bits for each in self.ranges)
         object.__setattr__(self, "is_checked", may_exceed and not self.wrapping)
 
+    @property
+    def digits_of(self) -> dict[str, InputDigits]:
+        """The digits of inputs that lie so, by name."""
+        return {each.input: each for each in self.digits}
+
     def _read(self, port: Port, value: Any, action: str) -> tuple[NDArray[Any], bool]:
         rows, many = _integers(port, value, action)
-        return rows.reshape(len(rows), port.count), many
+        rows = rows.reshape(len(rows), port.count)
+        digits = self.digits_of.get(port.name)
+        return (rows if digits is None else digits.split(rows)), many
 
     def _maker(self, rows: Mapping[str, NDArray[Any]]) -> Maker:
         return ready_made(self.places.pack(rows, self.vectors_of([*rows])))
