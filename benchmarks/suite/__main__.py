@@ -2,8 +2,9 @@
 
 python -m benchmarks.suite fetch-by-similarity 0 --harness FOLDER
 
-FOLDER is a checkout of the workload's repository, of which `harness` alone is used. What follows is
-passed on: `--count_only`, `--num_runs 3`, `--seed 1`.
+FOLDER is a checkout of the workload's repository, of which `harness` is used, and `datasets` where
+data that the harness downloads are there already. What follows is passed on: `--count_only`,
+`--num_runs 3`, `--seed 1`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import cloakwork
 STAGES = Path(__file__).parent
 # What a submission is built by; there is nothing to build.
 _SCRIPTS = "get_openfhe.sh", "build_task.sh"
+# Where harnesses look for stages that a build makes, unless they run the sources.
+_BUILT = {"ml-inference": "build", "zn-multiplication": "target/release"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,18 +57,28 @@ def lay_out(place: Path, harness: Path, workload: str) -> None:
         workload: The name of the workload.
     """
     shutil.copytree(harness / "harness", place / "harness")
-    stages = STAGES / workload.replace("-", "_")
-    shutil.copytree(stages, place / "submission", ignore=shutil.ignore_patterns("__pycache__"))
-    (place / "scripts").mkdir()
+    if (harness / "datasets").exists():
+        shutil.copytree(harness / "datasets", place / "datasets")
+    stages, laid = STAGES / workload.replace("-", "_"), place / "submission"
+    shutil.copytree(stages, laid, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _SCRIPTS:
-        script = place / "scripts" / name
-        script.write_text("#!/bin/sh\n")
-        script.chmod(0o755)
+        _write_script(place / "scripts" / name, "")
+    if workload in _BUILT:
+        for stage in laid.glob("*_*.py"):
+            run = f'PYTHONPATH=. exec {sys.executable} submission/{stage.name} "$@"\n'
+            _write_script(laid / _BUILT[workload] / stage.stem, run)
     # The harness looks for modules of stages in the folder that it runs in.
     for package in (cloakwork, benchmarks):
         assert package.__file__ is not None
         source = Path(package.__file__).parent
         os.symlink(source, place / source.name, target_is_directory=True)
+
+
+def _write_script(path: Path, commands: str) -> None:
+    """Write a script of the shell that may be run, in a folder that need not be there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{commands}")
+    path.chmod(0o755)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,11 @@
+"""Plan the network, and make the client's keys and the server's."""
+
+from benchmarks.suite.ml_inference.network import compiled, train
+from benchmarks.suite.ml_inference.workload import asked
+
+if __name__ == "__main__":
+    workload = asked()
+    train(workload.data("dataset_pixels.txt"), workload.file("intermediate", "labels.txt"))
+    client, evaluator = compiled(workload.images_of_run).keygen()
+    client.save(workload.file("secret_key", "client"))
+    evaluator.save(workload.file("public_keys", "evaluator"))

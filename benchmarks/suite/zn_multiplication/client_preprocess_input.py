@@ -1,0 +1,1 @@
+"""Nothing: numbers become digits where they are encrypted."""
