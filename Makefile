@@ -115,6 +115,7 @@ bench: .venv/.native .venv/.dev .venv/.clash
 	@CLASH="$${CLASH:-$$(cat .venv/.clash)}" $(BIN)/python -m benchmarks.boolean
 	@echo "== measuring circuits"
 	@$(BIN)/python -m benchmarks.circuit
+	@$(BIN)/python -m benchmarks.circuit.in_batch
 	@echo "== measuring networks"
 	@$(BIN)/python -m benchmarks.nn
 	@echo "== measuring programs on a cluster"

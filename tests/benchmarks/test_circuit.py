@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.circuit import __main__ as circuit
+from benchmarks.circuit import in_batch
 from benchmarks.circuit.evaluate import CircuitEvaluation, evaluated
 from benchmarks.circuit.jobs import small_jobs
 from benchmarks.circuit.targets import targets
@@ -26,6 +27,15 @@ def test_a_job_is_measured_and_right() -> None:
     assert made.seconds > 0
     assert made.moves == 3
     assert made.n == made.scalar_n == 4096
+
+
+def test_a_function_in_batch_is_measured_and_right() -> None:
+    job = next(job for job in in_batch.jobs() if job.name == "table of 4 bits")
+    made = in_batch.evaluated(job)
+    assert made.right
+    assert made.products == 7
+    assert made.n == in_batch.BATCH
+    assert "table of 4 bits" in in_batch.line(made)
 
 
 def test_targets_tell_met_from_not_met() -> None:
