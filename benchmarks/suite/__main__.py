@@ -2,9 +2,9 @@
 
 python -m benchmarks.suite fetch-by-similarity 0 --harness FOLDER
 
-FOLDER is a checkout of the workload's repository, of which `harness` is used, and `datasets` where
-data that the harness downloads are there already. What follows is passed on: `--count_only`,
-`--num_runs 3`, `--seed 1`.
+FOLDER is a checkout of the workload's repository, of which `harness` is used, and what it would
+download where that is there already: `datasets`, and a model in a folder of its name. What follows
+is passed on: `--count_only`, `--num_runs 3`, `--seed 1`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ import cloakwork
 STAGES = Path(__file__).parent
 # What a submission is built by; there is nothing to build.
 _SCRIPTS = "get_openfhe.sh", "build_task.sh"
+_DOWNLOADS = "datasets", "google-bert"
+# Where harnesses look for the stages.
+_SUBMISSIONS = {"bert": "submissions"}
 # Where harnesses look for stages that a build makes, unless they run the sources.
 _BUILT = {"ml-inference": "build", "zn-multiplication": "target/release"}
 
@@ -42,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         place = Path(folder)
         lay_out(place, asked.harness, asked.workload)
         run = [sys.executable, "harness/run_submission.py", asked.size, *passed_on]
-        code = subprocess.run(run, cwd=place, check=False).returncode
+        paths = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
+        environment = {**os.environ, "PYTHONPATH": paths}
+        code = subprocess.run(run, cwd=place, env=environment, check=False).returncode
         for measured in sorted(place.glob("measurements/*/*.json")):
             print(f"{measured.parent.name}: {measured.read_text()}")
     return code
@@ -57,17 +62,19 @@ def lay_out(place: Path, harness: Path, workload: str) -> None:
         workload: The name of the workload.
     """
     shutil.copytree(harness / "harness", place / "harness")
-    if (harness / "datasets").exists():
-        shutil.copytree(harness / "datasets", place / "datasets")
-    stages, laid = STAGES / workload.replace("-", "_"), place / "submission"
+    for name in _DOWNLOADS:
+        if (harness / name).exists():
+            shutil.copytree(harness / name, place / name)
+    stages = STAGES / workload.replace("-", "_")
+    laid = place / _SUBMISSIONS.get(workload, "submission")
     shutil.copytree(stages, laid, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _SCRIPTS:
         _write_script(place / "scripts" / name, "")
     if workload in _BUILT:
         for stage in laid.glob("*_*.py"):
-            run = f'PYTHONPATH=. exec {sys.executable} submission/{stage.name} "$@"\n'
+            run = f'exec {sys.executable} submission/{stage.name} "$@"\n'
             _write_script(laid / _BUILT[workload] / stage.stem, run)
-    # The harness looks for modules of stages in the folder that it runs in.
+    # Stages look for their modules in the folder that the harness runs in.
     for package in (cloakwork, benchmarks):
         assert package.__file__ is not None
         source = Path(package.__file__).parent

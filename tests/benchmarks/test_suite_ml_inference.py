@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from benchmarks.suite.__main__ import lay_out
 torch = pytest.importorskip("torch")
 datasets = pytest.importorskip("sklearn.datasets")
 
+# Stages look for their modules in the folder that they run in.
+WITH_MODULES = {**os.environ, "PYTHONPATH": "."}
 STAGES = (
     "client_preprocess_input",
     "client_encode_encrypt_input",
@@ -35,13 +38,13 @@ def test_stages_give_the_labels_of_the_trained_network(tmp_path: Path) -> None:
     data.mkdir(parents=True)
     np.savetxt(data / "test_pixels.txt", pixels[-15:], fmt="%.6f")
     stages, secret = place / "submission" / "build", place / "io" / "small" / "secret_key"
-    subprocess.run([stages / "client_key_generation", "1"], cwd=place, check=True)
-    subprocess.run([stages / "server_preprocess_model"], cwd=place, check=True)
+    subprocess.run([stages / "client_key_generation", "1"], cwd=place, env=WITH_MODULES, check=True)
+    subprocess.run([stages / "server_preprocess_model"], cwd=place, env=WITH_MODULES, check=True)
     for stage in STAGES:
         aside = stage.startswith("server")
         if aside:
             secret.rename(place / "aside")
-        subprocess.run([stages / stage, "1"], cwd=place, check=True)
+        subprocess.run([stages / stage, "1"], cwd=place, env=WITH_MODULES, check=True)
         if aside:
             (place / "aside").rename(secret)
     found = np.loadtxt(place / "io" / "small" / "encrypted_model_predictions.txt", dtype=int)

@@ -1,0 +1,12 @@
+"""Plan the model, and make the client's keys and the server's."""
+
+from benchmarks.suite.bert.network import SAMPLES, compiled, published
+from benchmarks.suite.bert.sentences import embedded, read
+from benchmarks.suite.bert.workload import asked
+
+if __name__ == "__main__":
+    workload, model = asked(), published()
+    pairs = read(workload.data("dataset_samples.jsonl"))[:SAMPLES]
+    client, evaluator = compiled(model, *embedded(model, pairs)).keygen()
+    client.save(workload.file("secret_key", "client"))
+    evaluator.save(workload.file("public_keys", "evaluator"))
