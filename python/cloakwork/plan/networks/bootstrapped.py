@@ -28,7 +28,7 @@ from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
 from cloakwork.plan.parameters.rings import cheapest_of
-from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error
+from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error, larger_error
 from cloakwork.plan.reals.refreshed import (
     Bounds,
     Candidate,
@@ -190,7 +190,7 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     require_headroom(found.lowered.program, found.bounds, found.refreshing.chain)
     noise = options.noise(found.refreshing.chain, found.refreshing)
     worst = expected_error(found.lowered, inputs.worst_runs(found.lowered), noise)
-    error = max(found.error, worst)
+    error = larger_error(found.error, worst)
     if not error < OUTGROWN:
         raise InvalidParametersError(
             f"cannot compile {options.title}: noise outgrows the numbers of inputs that a client "

@@ -42,6 +42,7 @@ from cloakwork.plan.reals.expected import (
     ROUGH,
     ClearRun,
     expected_error,
+    larger_error,
 )
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.places import Places
@@ -422,7 +423,8 @@ def _precise(
     found = best.lowered
     bounds = found.value_bounds(ring.network.graph, width)
     require_headroom(found.program, bounds, best.parameters)
-    error = max(best.error, expected_error(found, inputs.worst_runs(found), best.noise))
+    worst = expected_error(found, inputs.worst_runs(found), best.noise)
+    error = larger_error(best.error, worst)
     if not error < OUTGROWN:
         raise InvalidParametersError(
             f"{largest}, and noise outgrows them on inputs that a client accepts"

@@ -111,9 +111,19 @@ def expected_error(
     return _largest(usual, usual * growth, tail)
 
 
+def larger_error(one: float, other: float) -> float:
+    """The larger of two errors; no number where either is none.
+
+    Example:
+        >>> larger_error(0.25, math.nan), larger_error(0.25, 0.5)
+        (nan, 0.5)
+    """
+    return float(np.maximum(one, other))
+
+
 def _largest(usual: float, noisiest: float, tail: float) -> float:
-    """So many of the larger deviation; no number where either is none."""
-    return float(np.maximum(np.maximum(usual, noisiest) * tail, 2.0**-52))
+    """So many of the larger deviation."""
+    return larger_error(larger_error(usual, noisiest) * tail, 2.0**-52)
 
 
 def _mean_size(numbers: _Array) -> float:
