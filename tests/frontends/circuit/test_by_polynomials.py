@@ -51,7 +51,7 @@ def test_at_128_bits() -> None:
     program = compared.compile(batch=4000)
     assert not program.scheme.insecure
     # Products, and levels of the inputs: what a run and its keys cost.
-    assert cw.estimate(program).operations["ciphertext product"] == 25
+    assert cw.estimate(program).operations["ciphertext product"] == 24
     assert isinstance(program.body, SlotProgram)
     assert program.body.top_level <= 7
     random = np.random.default_rng(1)
@@ -129,6 +129,49 @@ def test_the_engine_and_why() -> None:
     alone = function.compile(on="slots", log_n=11, insecure=True)
     assert alone.run_clear(x=3, y=4) is True
     assert "as compile(on=) says" in cw.explain(alone)
+
+
+def test_elements_lie_side_by_side() -> None:
+    declared = {
+        "m": cw.matrix(8, 9, bits=10),
+        "least": cw.scalar(bits=10),
+        "v": cw.vector(72, bits=10),
+    }
+
+    def computed(m: Any, least: Any, v: Any) -> Any:
+        return {"above": [[x > least for x in row] for row in m], "order": [v < 7, v]}
+
+    function = cw.circuit(**declared)(computed)
+    program = function.compile(on="slots", log_n=11, insecure=True)
+    # As many products as one element takes, and of inputs as many ciphertexts as it has digits.
+    one = cw.circuit(x=cw.scalar(bits=10), y=cw.scalar(bits=10), z=cw.scalar(bits=10))(
+        lambda x, y, z: [x > y, z < 7, z]
+    )
+    alone = one.compile(on="slots", log_n=11, insecure=True)
+    counts = [cw.estimate(each).operations["ciphertext product"] for each in (program, alone)]
+    assert counts[0] == counts[1]
+    assert program.packing.vector_counts[0] == alone.packing.vector_counts[0]
+    assert program.packing.batch == 2 * (1024 // 72)
+    random = np.random.default_rng(4)
+    given = {"m": random.integers(-512, 512, (8, 9)), "v": random.integers(-512, 512, 72)}
+    given["m"][0, :3] = 5
+    wanted = function(**{name: each.tolist() for name, each in given.items()}, least=5)
+    assert program.run_clear(**given, least=5) == wanted
+    assert encrypted(program, **given, least=5) == wanted
+    many = {name: [each, each[::-1]] for name, each in given.items()}
+    assert encrypted(program, **many, least=[5, 5])[0] == wanted
+
+
+def test_many_elements_run_on_slots_where_these_do() -> None:
+    many = {"x": cw.vector(64, bits=8), "y": cw.vector(64, bits=8)}
+    program = cw.circuit(**many)(lambda x, y: [*(x < y)]).compile(log_n=11, insecure=True)
+    assert "on slots, for many elements: < at" in cw.explain(program)
+    fewer = {"x": cw.vector(3, bits=4), "y": cw.vector(3, bits=4)}
+    assert cw.circuit(**fewer)(lambda x, y: [*(x < y)]).compile(threads=1).scheme.name == "tfhe"
+    # Quotients of two encrypted numbers are for bits.
+    tiny = {"x": cw.vector(64, bounds=(0, 1)), "y": cw.vector(64, bounds=(1, 2))}
+    on_bits = cw.circuit(**tiny)(lambda x, y: [*(x // y)]).compile()
+    assert on_bits.scheme.name == "tfhe"
 
 
 def test_refusals() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial, update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
@@ -15,7 +16,11 @@ from cloakwork._native import (
 from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
-from cloakwork.frontends.circuit.by_polynomials import ByPolynomials
+from cloakwork.frontends.circuit.by_polynomials import (
+    NOT_FOR_SLOTS,
+    ByPolynomials,
+    has_many_elements,
+)
 from cloakwork.frontends.circuit.engines import engine_of, require_none_of_slots
 from cloakwork.frontends.circuit.followed import with_conditions
 from cloakwork.frontends.circuit.inputs import Declared, for_bits, signed_range
@@ -108,7 +113,8 @@ class CircuitFunction:
         `failure_bits`, are for slots, and `threads` is for bits.
 
         Args:
-            on: Slots or bits; by default slots where sums and products do, or with `batch=`.
+            on: Slots or bits; by default slots where sums and products do, with `batch=`, and for
+                many elements.
             bits: Results are signed numbers of so many bits. Where the ranges of inputs do not say
                 that results have no more, a client computes them in the clear before it encrypts,
                 and refuses inputs whose results have more. By default as many as follow from the
@@ -169,6 +175,18 @@ class CircuitFunction:
                 "key_budget": key_budget is not None,
                 "wrapping": wrapping,
             }
+            if on is None and not after and threads is None and has_many_elements(made.circuit):
+                with suppress(*NOT_FOR_SLOTS):
+                    return self.compile(
+                        on="slots",
+                        bits=bits,
+                        log_n=log_n,
+                        insecure=insecure,
+                        public_inputs=public_inputs,
+                        key_budget=key_budget,
+                        failure_bits=failure_bits,
+                        wrapping=wrapping,
+                    )
             require_none_of_slots(made.circuit, [name for name, given in of_slots.items() if given])
             program = compiled_on_bits(
                 made,
@@ -201,9 +219,8 @@ class CircuitFunction:
             made = staged(self.function, inputs)
         way = _planned_by(made, effort, seed, after, wrapping=wrapping) if made else products
         assert way is not None
-        results = way.results
         if bits is None:
-            bits = bits_of_ranges(results, inputs)
+            bits = bits_of_ranges(way.results, inputs)
         bounds = {name: each.bounds or signed_range(bits) for name, each in inputs.items()}
         if not wrapping:
             # Nobody sees inputs of both programs, and computes results in the clear. Comparisons
@@ -211,7 +228,7 @@ class CircuitFunction:
             certain = bounds if after or isinstance(way, ByPolynomials) else {}
             declared = {name: each.bounds for name, each in inputs.items() if each.bounds}
             instead = "" if after else NO_RANGES
-            require_declared_bits(results, {**declared, **certain}, bits, instead)
+            require_declared_bits(way.results, {**declared, **certain}, bits, instead)
         key_budget = bytes_limit(key_budget, "key_budget", _ACTION)
         failure_bits = integer(
             failure_bits,

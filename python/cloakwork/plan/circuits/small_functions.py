@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,24 @@ class SmallFunctions:
     def is_function(self, value: int) -> bool:
         """Whether a value is a function of its root, and not by sums and products alone."""
         return self._applies[value]
+
+    def parts(self, value: int) -> Sequence[int]:
+        """The values that one is computed from, as a number."""
+        if value in self._known:
+            return ()
+        root = self._roots[value]
+        if root is not None and self._applies[value]:
+            return (root,)
+        return operands_of(self._circuit.operations[value])
+
+    @cached_property
+    def needed(self) -> frozenset[int]:
+        """The values that results are computed from, as numbers."""
+        needed = {value for output in self._circuit.outputs for value in output.values}
+        for value in range(len(self._circuit.operations) - 1, -1, -1):
+            if value in needed:
+                needed.update(self.parts(value))
+        return frozenset(needed)
 
     def _add(self, value: int) -> None:
         operation = self._circuit.operations[value]

@@ -36,23 +36,31 @@ def split_inputs(
 ) -> tuple[InputDigits, ...]:
     """The inputs that are compared and have more bits than a digit, as the same number of digits.
 
-    Inputs are compared with one another, or with clear integers where their range is not small.
+    Inputs are compared with one another, or with clear integers.
     """
-    compared: set[str] = set()
     free = {each.name for each in circuit.inputs if each.slots is None}
-    for value, operation in enumerate(circuit.operations):
-        if not isinstance(operation, Applied) or operation.function not in _ORDERED:
-            continue
-        encrypted = [each for each in operation.operands if functions.known(each) is None]
-        operands = [circuit.operations[each] for each in encrypted]
-        names = {each.input for each in operands if isinstance(each, Scalar)}
-        are_inputs = all(isinstance(each, Scalar) for each in operands) and names <= free
-        if are_inputs and not functions.is_function(value):
+    compared: set[str] = set()
+    for value in functions.needed:
+        names = _compared(circuit, functions, value)
+        if names <= free:
             compared |= names
     count = max((digit_count(bounds[name], bits) for name in compared), default=1)
     if count == 1:
         return ()
     return tuple(InputDigits(name, bits, count) for name in sorted(compared))
+
+
+def _compared(circuit: ScalarCircuit, functions: SmallFunctions, value: int) -> set[str]:
+    """The inputs whose scalars a value compares, with one another or with clear integers."""
+    operation = circuit.operations[value]
+    if not isinstance(operation, Applied) or operation.function not in _ORDERED:
+        return set()
+    if operation.function is ExactFunction.ABSOLUTE and functions.is_function(value):
+        return set()
+    encrypted = [each for each in operation.operands if functions.known(each) is None]
+    operands = [circuit.operations[each] for each in encrypted]
+    names = {each.input for each in operands if isinstance(each, Scalar)}
+    return names if all(isinstance(each, Scalar) for each in operands) else set()
 
 
 class Inputs:
@@ -123,6 +131,11 @@ class Inputs:
                 found[place] = self.known_digits(known, counts[0])
         one, other = found
         return None if one is None or other is None else (one, other)
+
+    def are_compared(self, value: int) -> bool:
+        """Whether a value compares inputs that lie as digits."""
+        names = _compared(self._circuit, self._functions, value)
+        return bool(names) and names <= self._digits.keys()
 
     def known_digits(self, number: int, count: int) -> list[Digit]:
         """A clear integer as so many digits."""

@@ -105,57 +105,42 @@ class _Lowering:
         self._polynomials = Polynomials(self._builder, primes)
         self._comparisons = DigitComparisons(self._builder, self._polynomials)
         self._numbers: dict[int, int] = {}
-        self._needed = self._needed_values()
         self._sharing = Counter(
-            self._functions.root(each) for each in self._needed if self._functions.is_function(each)
+            self._functions.root(each)
+            for each in functions.needed
+            if self._functions.is_function(each)
         )
 
     def circuit(self) -> ScalarCircuit:
         """The circuit of sums and products."""
-        for value in sorted(self._needed):
+        for value in sorted(self._functions.needed):
             self._builder.origin = self._circuit.origins[value]
             self._numbers[value] = self._made(value)
         for output in self._circuit.outputs:
-            numbers = [self._numbers[each] for each in output.values]
+            numbers = [self._number(each) for each in output.values]
             self._builder.output(output.name, output.shape, numbers)
         return self._builder.finish()
-
-    def _needed_values(self) -> set[int]:
-        needed = {value for output in self._circuit.outputs for value in output.values}
-        for value in range(len(self._circuit.operations) - 1, -1, -1):
-            if value in needed:
-                needed.update(self._parts(value))
-        return needed
-
-    def _parts(self, value: int) -> Sequence[int]:
-        """The values that one is made of."""
-        if self._functions.known(value) is not None:
-            return ()
-        if self._functions.is_function(value):
-            root = self._functions.root(value)
-            assert root is not None
-            return (root,)
-        return operands_of(self._circuit.operations[value])
 
     def _made(self, value: int) -> int:
         known = self._functions.known(value)
         if known is not None:
             return self._known(known)
         root = self._functions.root(value)
-        if root is not None and self._functions.is_function(value):
+        is_function = self._functions.is_function(value) and not self._inputs.are_compared(value)
+        if root is not None and is_function:
             column = self._functions.column(value)
-            return self._polynomials.value(self._numbers[root], column, self._sharing[root])
+            return self._polynomials.value(self._number(root), column, self._sharing[root])
         match self._circuit.operations[value]:
             case Scalar():
                 return self._inputs.whole(value)
             case Integer(value=number):
                 return self._known(number)
             case Negative(operand=operand):
-                return self._builder.append(Negative(self._numbers[operand]))
+                return self._builder.append(Negative(self._number(operand)))
             case Applied(function=function, operands=operands):
                 return self._applied(value, function, operands)
             case operation:
-                left, right = (self._numbers[each] for each in operands_of(operation))
+                left, right = (self._number(each) for each in operands_of(operation))
                 return self._builder.append(type(operation)(left, right))
 
     def _applied(self, value: int, function: ExactFunction, operands: Sequence[int]) -> int:
@@ -200,7 +185,7 @@ class _Lowering:
         most = self._furthest(value, left, right)
         column = Column(-most, tuple(map(abs, range(-most, most + 1))))
         distance = self._polynomials.value(self._difference(left, right), column)
-        total = self._plus(self._numbers[left], self._numbers[right])
+        total = self._plus(self._number(left), self._number(right))
         twice = self._builder.append((Difference if is_least else Sum)(total, distance))
         return self._times(twice, self._known(self._polynomials.half))
 
@@ -211,19 +196,19 @@ class _Lowering:
             raise self._refusal(value)
         zero = self._inputs.known_digits(0, len(digits))
         is_negative = self._comparisons.less(digits, zero)
-        number = self._numbers[operand]
+        number = self._number(operand)
         twice = self._times(self._known(2), self._times(is_negative, number))
         return self._builder.append(Difference(number, twice))
 
     def _selected(self, bit: int, one: int, zero: int) -> int:
         """One of two numbers by a bit."""
-        return self._plus(self._numbers[zero], self._times(bit, self._difference(one, zero)))
+        return self._plus(self._number(zero), self._times(bit, self._difference(one, zero)))
 
     def _connected(self, value: int, function: ExactFunction, left: int, right: int) -> int:
         """A connective of two Booleans."""
         if any(not self._is_boolean(each) for each in (left, right)):
             raise self._refusal(value)
-        one, other = self._numbers[left], self._numbers[right]
+        one, other = self._number(left), self._number(right)
         both = self._times(one, other)
         if function is ExactFunction.AND:
             return both
@@ -240,8 +225,8 @@ class _Lowering:
         for place in range(low, high + 1):
             column = Column(low, tuple(int(each == place) for each in range(low, high + 1)))
             sharing = high - low + 1
-            is_own = self._polynomials.value(self._numbers[index], column, sharing)
-            made = self._plus(self._times(is_own, self._numbers[items[place]]), made)
+            is_own = self._polynomials.value(self._number(index), column, sharing)
+            made = self._plus(self._times(is_own, self._number(items[place])), made)
         return made
 
     def _furthest(self, value: int, left: int, right: int) -> int:
@@ -257,13 +242,18 @@ class _Lowering:
         return _BOOLEAN[0] <= low and high <= _BOOLEAN[1]
 
     def _difference(self, left: int, right: int) -> int:
-        return self._builder.append(Difference(self._numbers[left], self._numbers[right]))
+        return self._builder.append(Difference(self._number(left), self._number(right)))
 
     def _plus(self, left: int, right: int) -> int:
         return self._builder.append(Sum(left, right))
 
     def _times(self, left: int, right: int) -> int:
         return self._builder.append(ScalarProduct(left, right))
+
+    def _number(self, value: int) -> int:
+        """What a value of the other circuit is in this one."""
+        known = self._functions.known(value)
+        return self._numbers[value] if known is None else self._known(known)
 
     def _known(self, number: int) -> int:
         return self._builder.append(Integer(number))
