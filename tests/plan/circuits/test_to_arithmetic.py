@@ -14,7 +14,7 @@ import cloakwork as cw
 from cloakwork.errors import EncryptedConditionError
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.plan.circuits.depth import written_depth
-from cloakwork.plan.circuits.interpolation import interpolated
+from cloakwork.plan.circuits.interpolation import interpolated_modulo
 from cloakwork.plan.circuits.polynomials import Column, Polynomials
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.to_arithmetic import arithmetic_of
@@ -77,7 +77,7 @@ def test_interpolation_is_exact(prime: int) -> None:
     for count in (1, 2, 7, 30):
         points = random.sample(range(1000), count)
         values = [random.randrange(prime) for _ in range(count)]
-        found = interpolated(points, values, prime)
+        found = interpolated_modulo(points, values, prime)
         for point, value in zip(points, values, strict=True):
             assert sum(each * point**power for power, each in enumerate(found)) % prime == value
 

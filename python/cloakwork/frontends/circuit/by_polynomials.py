@@ -10,11 +10,11 @@ from typing import Any
 
 from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, SlotMismatchError
 from cloakwork.frontends.circuit.engines import first_function
-from cloakwork.frontends.circuit.on_slots import packing_of, planned
+from cloakwork.frontends.circuit.on_slots import packing_of, planned_lanes
 from cloakwork.frontends.circuit.result_bits import Results
 from cloakwork.frontends.circuit.staging import Staged
 from cloakwork.plan.circuits.depth import require_depth, written_depth
-from cloakwork.plan.circuits.elements import Elements, elements_of
+from cloakwork.plan.circuits.elements import AlikeElements, elements_of
 from cloakwork.plan.circuits.function_ranges import Range
 from cloakwork.plan.circuits.ranges import result_ranges
 from cloakwork.plan.circuits.scalar import scalar_program
@@ -124,7 +124,7 @@ def has_many_elements(circuit: ScalarCircuit) -> bool:
     return elements is not None and elements.count >= _MANY
 
 
-def _wide_enough(elements: Elements, options: IntegerOptions) -> list[int]:
+def _wide_enough(elements: AlikeElements, options: IntegerOptions) -> list[int]:
     """The rings in whose rows as many evaluations of all elements fit."""
     return [
         ring
@@ -134,7 +134,10 @@ def _wide_enough(elements: Elements, options: IntegerOptions) -> list[int]:
 
 
 def _by_elements(
-    elements: Elements, primes: Sequence[int], bounds: Mapping[str, Range], options: IntegerOptions
+    elements: AlikeElements,
+    primes: Sequence[int],
+    bounds: Mapping[str, Range],
+    options: IntegerOptions,
 ) -> tuple[IntegerPlan, Arithmetic]:
     """The plan of one element, with all of them side by side."""
     plan, made = _by_numbers(elements.circuit, primes, bounds, options)
@@ -151,7 +154,7 @@ def _by_numbers(
     made = _cheapest_arithmetic(circuit, primes, bounds)
     if not options.insecure:
         require_depth(made.circuit, options.modulus_bits, options.rings)
-    return planned([scalar_program(made.circuit)], options), made
+    return planned_lanes([scalar_program(made.circuit)], options), made
 
 
 def _cheapest_arithmetic(

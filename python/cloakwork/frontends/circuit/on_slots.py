@@ -105,14 +105,14 @@ def compiled(
         ResultOverflowError: A result that is clear has more bits.
         InsecureParametersError: The ring asked for falls short of 128-bit security.
     """
-    plan = planned(candidates, options)
+    plan = planned_lanes(candidates, options)
     packing = packing_of(circuit, form, bounds, plan, options.bits, wrapping=wrapping)
     return Program(
         Bgv(plan.parameter_sets, public_inputs=options.public_inputs), plan.program, packing
     )
 
 
-def planned(candidates: Sequence[LaneProgram], options: IntegerOptions) -> IntegerPlan:
+def planned_lanes(candidates: Sequence[LaneProgram], options: IntegerOptions) -> IntegerPlan:
     """The cheapest plan of some lane programs, of which the largest ring holds the batch.
 
     Raises:

@@ -25,7 +25,7 @@ from cloakwork.programs.packing.scalar import InputDigits, ResultPlace, ScalarPl
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elements:
+class AlikeElements:
     """What a circuit does with each element.
 
     Args:
@@ -68,7 +68,7 @@ class Elements:
         )
 
 
-def elements_of(circuit: ScalarCircuit) -> Elements | None:
+def elements_of(circuit: ScalarCircuit) -> AlikeElements | None:
     """The elements of a circuit of one output; None where it is not the same of several.
 
     Example:
@@ -90,7 +90,7 @@ def elements_of(circuit: ScalarCircuit) -> Elements | None:
     if any(each.key != cones[0].key for each in cones) or not _may_be_spread(circuit, cones):
         return None
     places = {number: (at, own) for at, row in enumerate(rows) for own, number in enumerate(row)}
-    return Elements(
+    return AlikeElements(
         cones[0].circuit,
         tuple(each.scalars for each in cones),
         tuple(places[number] for number in range(output.count)),

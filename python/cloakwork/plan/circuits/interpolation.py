@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _MOST_TABULATED = 1 << 20
 
 
-def interpolated(points: Sequence[int], values: Sequence[int], prime: int) -> list[int]:
+def interpolated_modulo(points: Sequence[int], values: Sequence[int], prime: int) -> list[int]:
     """The coefficients of the least polynomial with these values, the constant one first.
 
     By Newton's divided differences, which are written out in powers afterwards.
@@ -23,7 +23,7 @@ def interpolated(points: Sequence[int], values: Sequence[int], prime: int) -> li
         prime: A prime below 2^31, so that products fit words.
 
     Example:
-        >>> interpolated([0, 1, 2, 3], [0, 1, 4, 9], 17)
+        >>> interpolated_modulo([0, 1, 2, 3], [0, 1, 4, 9], 17)
         [0, 0, 1]
     """
     x = np.array([point % prime for point in points], np.int64)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from cloakwork.plan.circuits.interpolation import interpolated
+from cloakwork.plan.circuits.interpolation import interpolated_modulo
 from cloakwork.programs.ir.circuits import CircuitBuilder, Difference, Integer, ScalarProduct, Sum
 
 # Values of even and odd functions up to which a polynomial in the number itself may be cheaper.
@@ -157,7 +157,7 @@ class Polynomials:
 
     def _interpolated(self, points: Sequence[int], values: Sequence[int]) -> tuple[int, ...]:
         """The coefficients modulo the product of the primes, centred."""
-        rows = [interpolated(points, values, prime) for prime in self._primes]
+        rows = [interpolated_modulo(points, values, prime) for prime in self._primes]
         return tuple(self._joined(residues) for residues in zip_longest(*rows, fillvalue=0))
 
     def _joined(self, residues: Sequence[int]) -> int:

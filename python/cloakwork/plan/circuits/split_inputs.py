@@ -63,7 +63,7 @@ def _compared(circuit: ScalarCircuit, functions: SmallFunctions, value: int) -> 
     return names if all(isinstance(each, Scalar) for each in operands) else set()
 
 
-class Inputs:
+class SplitInputs:
     """The scalars of inputs in a circuit that is made of another, some of them as digits.
 
     Args:

@@ -17,7 +17,7 @@ from cloakwork.plan.circuits.function_ranges import Range
 from cloakwork.plan.circuits.polynomials import Column, Polynomials, step_column, unit_column
 from cloakwork.plan.circuits.ranges import value_ranges
 from cloakwork.plan.circuits.small_functions import MOST_POINTS, SmallFunctions
-from cloakwork.plan.circuits.split_inputs import Inputs, split_inputs
+from cloakwork.plan.circuits.split_inputs import SplitInputs, split_inputs
 from cloakwork.programs.ir.circuits import (
     Applied,
     CircuitBuilder,
@@ -101,7 +101,7 @@ class _Lowering:
         self._ranges = ranges
         self._functions = functions
         self._builder = CircuitBuilder(circuit.title)
-        self._inputs = Inputs(circuit, functions, ranges, self._builder, digits)
+        self._inputs = SplitInputs(circuit, functions, ranges, self._builder, digits)
         self._polynomials = Polynomials(self._builder, primes)
         self._comparisons = DigitComparisons(self._builder, self._polynomials)
         self._numbers: dict[int, int] = {}
