@@ -12,6 +12,7 @@ import pytest
 
 import cloakwork as cw
 from cloakwork.errors import (
+    CircuitTooDeepError,
     EncryptedConditionError,
     InvalidArgumentError,
     ParametersMismatchError,
@@ -189,6 +190,9 @@ def test_refusals() -> None:
     ]
     with pytest.raises(ResultOverflowError, match="bits=5"):
         cw.circuit(x=cw.scalar())(lambda x: x + (x < 3)).compile(batch=2, bits=4)
+    nine = cw.vector(9, bounds=(0, 200))
+    with pytest.raises(CircuitTooDeepError, match=r"on slots: its comparisons, .* say on='bits'"):
+        cw.circuit(v=nine)(lambda v: sorted(v)[4]).compile(batch=32)
 
 
 def test_programs_with_other_primes_are_not_brought_together() -> None:

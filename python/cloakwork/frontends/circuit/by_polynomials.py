@@ -8,7 +8,13 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from cloakwork.errors import EncryptedConditionError, InvalidArgumentError, SlotMismatchError
+from cloakwork.errors import (
+    CircuitTooDeepError,
+    EncryptedConditionError,
+    InsecureParametersError,
+    InvalidArgumentError,
+    SlotMismatchError,
+)
 from cloakwork.frontends.circuit.engines import first_function
 from cloakwork.frontends.circuit.on_slots import packing_of, planned_lanes
 from cloakwork.frontends.circuit.result_bits import Results
@@ -75,6 +81,7 @@ class ByPolynomials:
 
         Raises:
             EncryptedConditionError: A function takes integers of too large a range, or several.
+            CircuitTooDeepError: No secure ring takes as many products in a row.
         """
         options = replace(options, least_modulus_bits=LEAST_BITS)
         # The polynomials are modulo primes, which depend on the ring.
@@ -87,6 +94,13 @@ class ByPolynomials:
             except (SlotMismatchError, *REFUSALS) as error:
                 refusal = error
         assert refusal is not None
+        if len(options.rings) > 1 and isinstance(refusal, InsecureParametersError):
+            raise CircuitTooDeepError(
+                f"cannot compile {self._made.circuit.title} on slots: its comparisons, tables and "
+                "conditions multiply more often in a row than the noise of any secure ring of "
+                f"degree 2^{options.rings[0]} to 2^{options.rings[-1]} allows; compile it in "
+                "parts, or say on='bits', an evaluation a run"
+            ) from refusal
         raise refusal
 
     def _modulo(
