@@ -22,7 +22,6 @@ from cloakwork.frontends.circuit.staging import Staged
 from cloakwork.plan.circuits.depth import require_depth, written_depth
 from cloakwork.plan.circuits.elements import AlikeElements, elements_of
 from cloakwork.plan.circuits.function_ranges import Range
-from cloakwork.plan.circuits.ranges import result_ranges
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.to_arithmetic import LEAST_BITS, Arithmetic, arithmetic_of
 from cloakwork.plan.parameters.bgv import IntegerOptions, IntegerPlan
@@ -72,9 +71,7 @@ class ByPolynomials:
     @property
     def results(self) -> Results:
         """Its results."""
-        circuit = self._made.circuit
-        names = [each.name for each in circuit.inputs]
-        return Results(circuit.title, names, partial(result_ranges, circuit))
+        return Results.of(self._made.circuit)
 
     def program(self, bounds: Mapping[str, Range], options: IntegerOptions, **_: object) -> Program:
         """Its program, of inputs within bounds.

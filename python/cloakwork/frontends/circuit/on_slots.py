@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import ResultOverflowError, SlotMismatchError
@@ -51,9 +50,7 @@ class BySingleNumbers:
     @property
     def results(self) -> Results:
         """Its results."""
-        circuit = self._made.circuit
-        names = [each.name for each in circuit.inputs]
-        return Results(circuit.title, names, partial(result_ranges, circuit))
+        return Results.of(self._made.circuit)
 
     def program(
         self, bounds: Mapping[str, Range], options: IntegerOptions, *, wrapping: bool

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cloakwork.errors import InvalidArgumentError, ResultOverflowError
 from cloakwork.frontends.circuit.inputs import Declared, signed_range
 from cloakwork.plan.circuits.function_ranges import MOST_BITS, Range
+from cloakwork.plan.circuits.ranges import result_ranges
+from cloakwork.programs.ir.circuits import ScalarCircuit
 from cloakwork.programs.packing.scalar import MAX_BITS, bits_of, fits_signed
 
 NO_RANGES = (
@@ -29,6 +32,12 @@ class Results:
     title: str
     inputs: Sequence[str]
     ranges: Callable[[Mapping[str, Range]], tuple[Range, ...]]
+
+    @classmethod
+    def of(cls, circuit: ScalarCircuit) -> Results:
+        """Those of a circuit."""
+        names = [each.name for each in circuit.inputs]
+        return cls(circuit.title, names, partial(result_ranges, circuit))
 
 
 def _clamped(found: Range, within: Range) -> Range:
