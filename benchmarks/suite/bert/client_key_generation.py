@@ -7,6 +7,4 @@ from benchmarks.suite.bert.workload import asked
 if __name__ == "__main__":
     workload, model = asked(), published()
     pairs = read(workload.data("dataset_samples.jsonl"))[:SAMPLES]
-    client, evaluator = compiled(model, *embedded(model, pairs)).keygen()
-    client.save(workload.file("secret_key", "client"))
-    evaluator.save(workload.file("public_keys", "evaluator"))
+    workload.save_keys(compiled(model, *embedded(model, pairs)))

@@ -10,39 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cloakwork as cw
+from benchmarks.suite.stages import Stages
 
 # The rule: rows with a cosine above this, and how many of them are compared with payloads.
 THRESHOLD, MOST, PAYLOAD = 0.8, 32, 7
 _NAMES = "toy", "small", "medium", "large"
-_DIMENSIONS = 128, 128, 256, 512
+_DIMENSIONS = dict(zip(_NAMES, (128, 128, 256, 512), strict=True))
 
 
 @dataclass(frozen=True)
-class Workload:
-    """One size of the workload, in the folder that the harness runs in.
+class Workload(Stages):
+    """One size of the workload.
 
     Args:
-        size: Its number.
+        name: The name of the size.
         count_only: Whether rows are counted, and give no payloads.
     """
 
-    size: int
     count_only: bool
-
-    @property
-    def name(self) -> str:
-        """The name of the size."""
-        return _NAMES[self.size]
-
-    def data(self, name: str) -> Path:
-        """A file of the harness's data."""
-        return Path("datasets") / self.name / name
-
-    def file(self, *parts: str) -> Path:
-        """A file by which stages meet, in a folder that is there."""
-        path = Path("io", self.name, *parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
 
     @property
     def table(self) -> Path:
@@ -52,7 +37,7 @@ class Workload:
     def rows(self) -> tuple[NDArray[np.float32], NDArray[np.int16] | None]:
         """The vectors, and their payloads unless rows are only counted."""
         numbers = np.memmap(self.data("db.bin"), np.float32, mode="r")
-        vectors = numbers.reshape(-1, _DIMENSIONS[self.size])
+        vectors = numbers.reshape(-1, _DIMENSIONS[self.name])
         if self.count_only:
             return vectors, None
         return vectors, np.fromfile(self.data("payloads.bin"), np.int16).reshape(-1, PAYLOAD)
@@ -68,10 +53,6 @@ class Workload:
         """How the table is searched, as it was planned when keys were made."""
         return cw.load(self.file("keys", "index"), cw.Index)
 
-    def client(self) -> cw.Client:
-        """The owner's keys."""
-        return cw.load(self.file("secret_key", "client"), cw.Client)
-
 
 def asked() -> Workload:
     """The workload that the harness's arguments name."""
@@ -79,4 +60,4 @@ def asked() -> Workload:
     parser.add_argument("size", type=int, choices=range(len(_NAMES)))
     parser.add_argument("--count_only", action="store_true")
     known, _ = parser.parse_known_args()
-    return Workload(known.size, known.count_only)
+    return Workload(_NAMES[known.size], known.count_only)

@@ -2,12 +2,9 @@
 
 import numpy as np
 
-import cloakwork as cw
 from benchmarks.suite.ml_inference.workload import asked
 
 if __name__ == "__main__":
     workload = asked()
-    client = workload.client()
-    answers = sorted(workload.file("ciphertexts_download").iterdir())
-    scores = [client.decrypt(cw.load(answer, cw.Encrypted)) for answer in answers]
+    scores = [*workload.answers()]
     np.save(workload.file("intermediate", "scores.npy"), np.concatenate(scores))

@@ -6,6 +6,4 @@ from benchmarks.suite.ml_inference.workload import asked
 if __name__ == "__main__":
     workload = asked()
     train(workload.data("dataset_pixels.txt"), workload.file("intermediate", "labels.txt"))
-    client, evaluator = compiled(workload.images_of_run).keygen()
-    client.save(workload.file("secret_key", "client"))
-    evaluator.save(workload.file("public_keys", "evaluator"))
+    workload.save_keys(compiled(workload.images_of_run))

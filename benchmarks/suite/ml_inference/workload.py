@@ -1,56 +1,29 @@
-"""What the stages of ml-inference share: sizes, files, and how many images a run takes."""
+"""Which size of ml-inference the stages run, and how many images a run takes."""
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
-import cloakwork as cw
+from benchmarks.suite.stages import SIZES, Stages
 
-_NAMES = "single", "small", "medium", "large"
 # Images of a run; those of a size are a multiple. More take fewer runs and more encoded layers.
-_IMAGES = 1, 15, 125, 125
+_IMAGES = dict(zip(SIZES, (1, 15, 125, 125), strict=True))
 
 
 @dataclass(frozen=True)
-class Workload:
-    """One size of the workload, in the folder that the harness runs in.
-
-    Args:
-        size: Its number.
-    """
-
-    size: int
-
-    @property
-    def name(self) -> str:
-        """The name of the size."""
-        return _NAMES[self.size]
+class Workload(Stages):
+    """One size of the workload."""
 
     @property
     def images_of_run(self) -> int:
         """How many images go in at once."""
-        return _IMAGES[self.size]
-
-    def data(self, *parts: str) -> Path:
-        """A file of the harness's data."""
-        return Path("datasets", self.name, *parts)
-
-    def file(self, *parts: str) -> Path:
-        """A file by which stages meet, in a folder that is there."""
-        path = Path("io", self.name, *parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def client(self) -> cw.Client:
-        """The client's keys."""
-        return cw.load(self.file("secret_key", "client"), cw.Client)
+        return _IMAGES[self.name]
 
 
 def asked() -> Workload:
     """The workload that the harness's arguments name."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("size", type=int, choices=range(len(_NAMES)))
+    parser.add_argument("size", type=int, choices=range(len(SIZES)))
     known, _ = parser.parse_known_args()
-    return Workload(known.size)
+    return Workload(SIZES[known.size])

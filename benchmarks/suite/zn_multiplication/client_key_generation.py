@@ -5,6 +5,4 @@ from benchmarks.suite.zn_multiplication.workload import asked
 
 if __name__ == "__main__":
     workload = asked()
-    client, evaluator = product.compile(batch=workload.pairs_of_run).keygen()
-    client.save(workload.file("private_keys", "client"))
-    evaluator.save(workload.file("public_keys", "evaluator"))
+    workload.save_keys(product.compile(batch=workload.pairs_of_run))

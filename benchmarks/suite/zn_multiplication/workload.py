@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-import cloakwork as cw
+from benchmarks.suite.stages import Stages
 
 # Pairs of a run; those of a size are a multiple. The cheapest ring has a slot for each of 4096.
 _PAIRS = {"single": 1, "small": 1000, "medium": 4000, "large": 4000}
@@ -30,14 +29,10 @@ def carried(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Workload:
-    """One size of the workload, in the folder that the harness runs in.
+class Workload(Stages):
+    """One size of the workload."""
 
-    Args:
-        name: The name of the size.
-    """
-
-    name: str
+    secrets = "private_keys"
 
     @property
     def pairs_of_run(self) -> int:
@@ -46,18 +41,8 @@ class Workload:
 
     def numbers(self, name: str) -> NDArray[np.int64]:
         """The digits of a file of the harness's data, the pairs of a run along the second axis."""
-        numbers = np.loadtxt(Path("datasets", self.name, name), dtype=np.uint64, ndmin=1)
+        numbers = np.loadtxt(self.data(name), dtype=np.uint64, ndmin=1)
         return digits(numbers).reshape(-1, self.pairs_of_run, DIGITS)
-
-    def file(self, *parts: str) -> Path:
-        """A file by which stages meet, in a folder that is there."""
-        path = Path("io", self.name, *parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def client(self) -> cw.Client:
-        """The client's keys."""
-        return cw.load(self.file("private_keys", "client"), cw.Client)
 
 
 def asked() -> Workload:
