@@ -17,8 +17,10 @@ from cloakwork.errors import (
     InvalidArgumentError,
     MemoryBudgetError,
     NotServedError,
+    QuotaError,
     RunTooLongError,
     StorageFullError,
+    UploadMismatchError,
 )
 from cloakwork.runtime.storage import DirectFile
 from cloakwork.service.client.remote import Server
@@ -185,6 +187,54 @@ def test_keys_that_are_not_used_are_removed(tmp_path: Path) -> None:
     assert store.received("ada", "1" * 64) == (0, False)
     with pytest.raises(NotServedError, match="send them first"):
         store.keys("ada", unused)
+
+
+def test_keys_that_are_checked_take_no_other_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path, insecure=True, most_key_bytes=100, kept_key_seconds=3600.0)
+    digest, data = next(iter(DATA.items()))
+    of = {"key_id": "7", "program": "norm"}
+
+    def checked(blocks: Iterator[bytes]) -> str:
+        assert store.received("ada", digest) == (len(data), False)
+        with (
+            pytest.raises(UploadMismatchError, match="one sender at a time"),
+            store.appending("ada", digest, len(data)) as add,
+        ):
+            add(b"more")
+        with pytest.raises(UploadMismatchError, match="one sender at a time"):
+            store.complete("ada", digest, of)
+        return hash_of(blocks)
+
+    monkeypatch.setattr("cloakwork.service.server.store.hash_of", checked)
+    with store.appending("ada", digest, 0) as add:
+        add(data)
+    store.complete("ada", digest, of)
+    # The last byte of a part may be sent again by who did not hear that it came.
+    store.complete("ada", digest, of)
+    assert store.received("ada", digest) == (len(data), True)
+
+
+def test_keys_that_go_while_they_are_listed_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path, insecure=True, most_key_bytes=100, kept_key_seconds=3600.0)
+    first, second = DATA
+    with store.appending("ada", first, 0) as add:
+        add(DATA[first])
+    (folder,) = (tmp_path / "keys").iterdir()
+    listed = [*folder.iterdir(), folder / f"{'2' * 64}.part"]
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "iterdir", lambda _: iter(listed))
+        patch.setattr(Path, "glob", lambda *_: iter(listed))
+        with store.appending("ada", second, 0, coming=100 - len(DATA[first])):
+            pass
+        with pytest.raises(QuotaError), store.appending("ada", second, 0, coming=99):
+            pass
+        assert store.key_bytes == len(DATA[first])
+        store.remove_unused_keys()
+    assert store.received("ada", first) == (len(DATA[first]), False)
 
 
 def test_no_part_of_inputs_stays_on_a_full_disk(

@@ -8,8 +8,9 @@ import logging
 import os
 import re
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -70,6 +71,8 @@ class Store:
         self._most_key_bytes = most_key_bytes
         self._kept_key_seconds = kept_key_seconds
         self._open: set[Path] = set()
+        # Keys are checked in another thread than the one that answers.
+        self._opening = threading.Lock()
         for name in ("programs", "keys", "jobs"):
             (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         self.programs: dict[str, Program] = {}
@@ -176,10 +179,10 @@ class Store:
             NotServedError: It is not the hash of any.
         """
         path = self._keys(user, digest)
-        if path.exists():
-            return path.stat().st_size, True
-        part = _part(path)
-        return (part.stat().st_size if part.exists() else 0), False
+        # A part that is not there any more was made whole meanwhile.
+        for file, found in _there([path, _part(path), path]):
+            return found.st_size, file == path
+        return 0, False
 
     @contextmanager
     def appending(
@@ -198,19 +201,18 @@ class Store:
             QuotaError: A user's keys take more than they may.
             StorageFullError: There is no space left.
         """
-        here, is_whole = self.received(user, digest)
         part = _part(self._keys(user, digest))
-        if is_whole or offset != here or part in self._open:
-            raise UploadMismatchError(
-                f"cannot take evaluation keys: expected bytes from {here} on, and from one sender, "
-                f"got some from {offset} on; go on from there"
-            )
-        part.parent.mkdir(mode=0o700, exist_ok=True)
-        others = sum(each.stat().st_size for each in part.parent.iterdir() if each != part)
-        if others + here + coming > self._most_key_bytes:
-            raise self._too_many_keys()
-        self._open.add(part)
-        try:
+        with self._held(part):
+            here, is_whole = self.received(user, digest)
+            if is_whole or offset != here:
+                raise UploadMismatchError(
+                    f"cannot take evaluation keys: expected bytes from {here} on, got some from "
+                    f"{offset} on; go on from there"
+                )
+            part.parent.mkdir(mode=0o700, exist_ok=True)
+            others = _bytes_of(each for each in part.parent.iterdir() if each != part)
+            if others + here + coming > self._most_key_bytes:
+                raise self._too_many_keys()
             with named_full_disk(str(part.parent), "free some"), part.open("ab") as file:
 
                 def add(block: bytes) -> None:
@@ -219,6 +221,23 @@ class Store:
                     file.write(block)
 
                 yield add
+
+    @contextmanager
+    def _held(self, part: Path) -> Iterator[None]:
+        """Let no other add to keys that come, or take them as whole.
+
+        Raises:
+            UploadMismatchError: Another does so now.
+        """
+        with self._opening:
+            if part in self._open:
+                raise UploadMismatchError(
+                    "cannot take evaluation keys: expected one sender at a time, got another whose "
+                    "bytes come or are checked; ask again what is here"
+                )
+            self._open.add(part)
+        try:
+            yield
         finally:
             self._open.remove(part)
 
@@ -241,17 +260,21 @@ class Store:
         """
         path = self._keys(user, digest)
         part = _part(path)
-        if hash_of(blocks_of(part)) != digest:
-            part.unlink()
-            raise UploadMismatchError(
-                f"cannot take evaluation keys: expected the hash {digest[:12]}, got bytes of "
-                "another; send them again from the first byte on"
-            )
-        with named_full_disk(str(path), "free some"):
-            write_whole(_note(path), json.dumps(dict(of)).encode())
-            with part.open("rb") as file:
-                os.fsync(file.fileno())
-        name_for_good({path: str(part)})
+        with self._held(part):
+            if path.exists():
+                # Another has sent the last byte meanwhile.
+                return
+            if hash_of(blocks_of(part)) != digest:
+                part.unlink()
+                raise UploadMismatchError(
+                    f"cannot take evaluation keys: expected the hash {digest[:12]}, got bytes of "
+                    "another; send them again from the first byte on"
+                )
+            with named_full_disk(str(path), "free some"):
+                write_whole(_note(path), json.dumps(dict(of)).encode())
+                with part.open("rb") as file:
+                    os.fsync(file.fileno())
+            name_for_good({path: str(part)})
 
     def key_sets(self, user: str, key_id: str | None) -> list[dict[str, Any]]:
         """The evaluation keys of a user that are of a secret key; of None, all.
@@ -274,13 +297,14 @@ class Store:
     @property
     def key_bytes(self) -> int:
         """What the evaluation keys of all users take."""
-        return sum(path.stat().st_size for path in self.folder.glob("keys/*/*"))
+        return _bytes_of(self.folder.glob("keys/*/*"))
 
     def remove_unused_keys(self) -> None:
         """Remove evaluation keys, and parts of such, that were not used for too long."""
         before = time.time() - self._kept_key_seconds
-        for path in [*self.folder.glob("keys/*/*.json"), *self.folder.glob("keys/*/*.part")]:
-            if path not in self._open and path.stat().st_mtime < before:
+        marks = [*self.folder.glob("keys/*/*.json"), *self.folder.glob("keys/*/*.part")]
+        for path, found in _there(marks):
+            if path not in self._open and found.st_mtime < before:
                 for each in (path.with_suffix(""), path):
                     each.unlink(missing_ok=True)
 
@@ -339,7 +363,7 @@ class Store:
         place = self.folder / "jobs" / job
         if place.is_dir():
             for each in place.iterdir():
-                each.unlink()
+                each.unlink(missing_ok=True)
             place.rmdir()
 
     def _keys(self, user: str, digest: str) -> Path:
@@ -349,6 +373,21 @@ class Store:
                 f"digits, got {digest[:70]!r}; give it"
             )
         return self.folder / "keys" / hashlib.sha256(user.encode()).hexdigest()[:32] / digest
+
+
+def _there(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    """Files and what they are, but those that went away since they were listed.
+
+    Evaluation keys are made whole in another thread.
+    """
+    for path in paths:
+        with suppress(FileNotFoundError):
+            yield path, path.stat()
+
+
+def _bytes_of(paths: Iterable[Path]) -> int:
+    """What files take that are still there."""
+    return sum(found.st_size for _, found in _there(paths))
 
 
 def _interface(program: Program) -> bytes:
