@@ -33,6 +33,7 @@ from cloakwork.plan.reals.refreshed import (
     Bounds,
     Candidate,
     RefreshingChain,
+    RoughChainError,
     most_levels,
     on_first_chain,
 )
@@ -177,7 +178,9 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
         # will be off.
         rounding = options.noise(refreshing.chain).of_levels(network.depth, like=in_middle)
         first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, enough=0.0)
-        _require_precise(first / _BEYOND, refreshing, options)
+        if not first <= _BEYOND * 2.0**-options.precision:
+            refusal = _imprecise(first, refreshing, options)
+            raise RoughChainError(str(refusal), refusal.missing)
     found = chain.refreshed(
         Candidate(
             whole,
@@ -225,11 +228,14 @@ def _require_shallow(
 
 def _require_precise(error: float, refreshing: Refreshing, options: NetworkOptions) -> None:
     """Refuse a network whose results are less precise than was asked."""
-    if error <= 2.0**-options.precision:
-        return
+    if not error <= 2.0**-options.precision:
+        raise _imprecise(error, refreshing, options)
+
+
+def _imprecise(error: float, refreshing: Refreshing, options: NetworkOptions) -> ImpreciseError:
     bits = -math.log2(error)
     reached = math.floor(bits) if math.isfinite(error) else 0
-    raise ImpreciseError(
+    return ImpreciseError(
         f"cannot compile {options.title} at a precision of {options.precision} bits: bootstrapping "
         f"in a ring of degree {refreshing.chain.n} leaves errors of {error:.2g} in its results; "
         f"ask for precision={max(0, reached)} or less, or scale weights down",

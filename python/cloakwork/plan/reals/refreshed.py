@@ -109,6 +109,10 @@ class RefreshedProgram(Generic[L]):
     price: float
 
 
+class RoughChainError(ImpreciseError):
+    """The rounding of a chain's levels alone leaves results less precise than was asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefreshingChain:
     """The chain of a ring in which values can be refreshed.
@@ -136,11 +140,17 @@ class RefreshingChain:
         costs = options.costs_of(refreshing.chain).with_bootstrap(refreshing)
         return cls(options, log_n, refreshing, costs, thin)
 
-    def bits_beyond(self, other: RefreshingChain) -> float:
-        """By how many bits rounding or bootstraps, whichever gains more, are more precise."""
+    def may_serve_after(self, other: RefreshingChain, refusal: ImpreciseError) -> bool:
+        """Whether it may gain what results lacked on another chain.
+
+        Errors are those of rounding or of bootstraps; it is taken to gain the most of both, unless
+        rounding alone is known to be too much.
+        """
         mine, others = self.refreshing, other.refreshing
-        rounding = mine.chain.scale_bits - others.chain.scale_bits
-        return max(rounding, mine.precision - others.precision)
+        gained: float = mine.chain.scale_bits - others.chain.scale_bits
+        if not isinstance(refusal, RoughChainError):
+            gained = max(gained, mine.precision - others.precision)
+        return gained > refusal.missing - _UNLIKE
 
     def refreshed(self, candidate: Candidate[L]) -> RefreshedProgram[L]:
         """A program with bootstraps where they cost least, two at a time where that is precise."""
@@ -220,21 +230,21 @@ def on_first_chain(options: RealOptions, log_n: int, attempt: Callable[[Refreshi
         log_n: Base-2 logarithm of the ring degree.
         attempt: Plans on a chain, or raises why it cannot.
     """
-    lacking: list[tuple[RefreshingChain, float]] = []
+    refused: list[tuple[RefreshingChain, ImpreciseError]] = []
 
     def attempted(chain: RefreshingChain) -> P:
         try:
             return attempt(chain)
         except ImpreciseError as refusal:
             if math.isfinite(refusal.missing):
-                lacking.append((chain, refusal.missing))
+                refused.append((chain, refusal))
             raise
 
     promising = (
         each
         for each in chains_of_ring(options, log_n)
         if each.thin is None
-        or all(each.bits_beyond(other) > missing - _UNLIKE for other, missing in lacking)
+        or all(each.may_serve_after(other, refusal) for other, refusal in refused)
     )
     return cheapest_of(promising, attempted, lambda _: 0.0, at_first)
 
