@@ -18,7 +18,7 @@ def _small_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def vectors(seed: int, count: int = 400) -> np.ndarray:
     draws = GaussianDraws(np.random.default_rng(seed))
-    return np.stack([draws.vector(_COUNT) for _ in range(count)])
+    return np.stack([draws.vector(_COUNT, 1.0) for _ in range(count)])
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
@@ -45,5 +45,5 @@ def test_sums_of_vectors_of_the_table_have_the_deviation_of_independent_ones() -
 
 def test_vectors_that_the_table_is_too_short_for_are_drawn() -> None:
     draws = GaussianDraws(np.random.default_rng(0))
-    one, other = (draws.vector(1 << 14) for _ in range(2))
+    one, other = (draws.vector(1 << 14, 1.0) for _ in range(2))
     assert not np.isin(np.abs(other), np.abs(one)).any()

@@ -299,8 +299,8 @@ class ClearBackend(Backend[ClearVector]):
         """The value with an error of a deviation that follows from its scale."""
         if self._noise is None:
             return value
-        errors = _errors_like(value.slots, self._size(value, deviation), self._draws)
-        return ClearVector(value.slots + errors, value.level, value.waiting)
+        slots = _with_drawn(value.slots, self._size(value, deviation), self._draws)
+        return ClearVector(slots, value.level, value.waiting)
 
     def _size(self, value: ClearVector, deviation: _Deviation) -> float | NDArray[np.float64]:
         """The deviation that errors are drawn with."""
@@ -313,14 +313,18 @@ class ClearBackend(Backend[ClearVector]):
         return deviation(self._noise, self._noise.scale(value.level, waiting=value.waiting))
 
 
-def _errors_like(
+def _with_drawn(
     slots: Vector, size: float | NDArray[np.float64], draws: GaussianDraws
 ) -> NDArray[Any]:
-    """Errors of a deviation, complex ones for complex numbers."""
-    errors: NDArray[Any] = size * draws.vector(len(slots))
-    if np.iscomplexobj(slots):
-        errors = errors + 1j * (size * draws.vector(len(slots)))
-    return errors
+    """Numbers with errors of a deviation, complex ones with complex errors."""
+    errors = draws.vector(len(slots), size)
+    if not np.iscomplexobj(slots):
+        errors += slots
+        return errors
+    made = np.array(slots)
+    made.real += errors
+    made.imag += draws.vector(len(slots), size)
+    return made
 
 
 class _Rotations:
@@ -365,12 +369,31 @@ class _Shared:
         """Of the errors of all diagonals: each meets the value rotated by its number."""
         numbers = tuple(diagonals)
         if numbers not in self.sizes:
-            squares = np.zeros(len(value.slots))
-            rotations = _Rotations(np.abs(value.slots) ** 2)
-            for d in numbers:
-                squares += rotations.by(d)
-            self.sizes[numbers] = np.sqrt(squares)
+            self.sizes[numbers] = np.sqrt(_sum_of_rotations(np.abs(value.slots) ** 2, numbers))
         return self.sizes[numbers]
+
+
+def _sum_of_rotations(vector: Vector, numbers: Sequence[int]) -> Vector:
+    """The sum of a vector rotated by each number; numbers in a row share sums of halves.
+
+    Example:
+        >>> _sum_of_rotations(np.array([1, 10, 100, 1000]), [0, 1, 3]).tolist()
+        [1011, 111, 1110, 1101]
+    """
+    ordered = np.sort(np.asarray(numbers) % len(vector))
+    runs = np.split(ordered, np.flatnonzero(np.diff(ordered) != 1) + 1)
+    ends = [(int(run[0]), len(run)) for run in runs]
+    total = np.zeros_like(vector)
+    doubled, taken = _Rotations(vector), 1
+    while ends:
+        for start, length in ends:
+            if length & taken:
+                # Those of the smaller parts of the run come first.
+                total += doubled.by(start + length % taken)
+        ends = [(start, length) for start, length in ends if length >= 2 * taken]
+        if ends:
+            doubled, taken = _Rotations(doubled.by(0) + doubled.by(taken)), 2 * taken
+    return total
 
 
 def _transformed_babies(
@@ -420,7 +443,7 @@ class ClearKey(NoKey):
         if self._noise is None:
             return ClearVector(vector.copy(), level)
         size = self._noise.times * self._noise.encryption(level)
-        return ClearVector(vector + _errors_like(vector, size, self._draws), level)
+        return ClearVector(_with_drawn(vector, size, self._draws), level)
 
 
 class RealScheme(SlotScheme):

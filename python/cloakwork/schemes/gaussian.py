@@ -26,7 +26,8 @@ class GaussianDraws:
 
     Example:
         >>> draws = GaussianDraws(np.random.default_rng(0))
-        >>> draws.vector(2).tolist() == np.random.default_rng(0).standard_normal(2).tolist()
+        >>> drawn = draws.vector(2, 0.5)
+        >>> drawn.tolist() == (0.5 * np.random.default_rng(0).standard_normal(2)).tolist()
         True
     """
 
@@ -37,19 +38,20 @@ class GaussianDraws:
         self._table: NDArray[np.float64] | None = None
         self._drawing = threading.Lock()
 
-    def vector(self, count: int) -> NDArray[np.float64]:
-        """So many numbers."""
+    def vector(self, count: int, size: float | NDArray[np.float64]) -> NDArray[np.float64]:
+        """So many numbers of a deviation, one for all or one for each, in an array of their own."""
         with self._drawing:
-            return self._next(count)
+            part, sign = self._next(count)
+        return part * (size if sign else np.negative(size))
 
-    def _next(self, count: int) -> NDArray[np.float64]:
+    def _next(self, count: int) -> tuple[NDArray[np.float64], bool]:
+        """So many numbers, and whether they have their own sign."""
         if self._count < _TABLE or count > _TABLE // 2:
-            return self._drawn(count)
+            return self._drawn(count), True
         if self._table is None:
             self._table, self._parts = np.concatenate(self._parts), []
         start = int(self._generator.integers(len(self._table) - count + 1))
-        part = self._table[start : start + count]
-        return part if self._generator.integers(2) else -part
+        return self._table[start : start + count], bool(self._generator.integers(2))
 
     def _drawn(self, count: int) -> NDArray[np.float64]:
         made = self._generator.standard_normal(count)

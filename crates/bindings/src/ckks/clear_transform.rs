@@ -6,6 +6,7 @@ use rlwe::ckks::{ClearDiagonals, Patterns};
 
 use crate::arrays::{BorrowedIndices, BorrowedNumbers, Indices, Numbers};
 use crate::ckks::linear_transform::DiagonalPatterns;
+use crate::duration::Work;
 use crate::engine;
 use crate::numbers::Number;
 
@@ -110,7 +111,9 @@ impl Lists<'_> {
             patterns,
             pattern_of,
         };
-        let sums = engine::run(py, || diagonals.applied(vectors, of))?;
+        // Each diagonal goes over a vector of eight bytes a slot, at most.
+        let work = Work::Pass.on(8 * slots * counts.len());
+        let sums = engine::run_about(py, work, || diagonals.applied(vectors, of))?;
         Ok(PyArray1::from_vec(py, sums))
     }
 }
