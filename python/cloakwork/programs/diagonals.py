@@ -432,6 +432,19 @@ class SparseDiagonals(Mapping[int, NDArray[np.float64]]):
         """Whether every weight is a finite number."""
         return self._weights is None or bool(np.isfinite(self._weights).all())
 
+    def is_of_integers(self) -> bool:
+        """Whether every weight is an integer that a double holds exactly.
+
+        Example:
+            >>> ends = np.array([0]), np.array([1])
+            >>> [SparseDiagonals(4, *ends, np.array([w])).is_of_integers() for w in (-3.0, 0.5)]
+            [True, False]
+        """
+        weights = self._weights
+        if weights is None:
+            return True
+        return bool((np.abs(weights) <= 2.0**53).all() and (weights == np.rint(weights)).all())
+
     def __repr__(self) -> str:
         return f"SparseDiagonals({len(self)} diagonals, {self.slots} slots)"
 

@@ -23,7 +23,10 @@ def encoded_transform(
     """A linear transform modulo the parameters' prime, the same in both rows."""
     modulus = parameters.plaintext_modulus
     # Diagonals are counted from 0 up by the engine.
-    rows = {number % len(vector): centred(vector, modulus) for number, vector in diagonals.items()}
+    rows = {
+        number % len(vector): centred(vector.astype(np.int64, copy=False), modulus)
+        for number, vector in diagonals.items()
+    }
     return BgvLinearTransform(parameters, rows, level=level, baby_steps=baby_steps)
 
 

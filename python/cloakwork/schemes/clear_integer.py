@@ -132,7 +132,7 @@ class ClearIntegersBackend(Backend[ClearIntegers]):
         self, value: ClearIntegers, diagonals: Mapping[int, Integers], baby_steps: int
     ) -> ClearIntegers:
         terms = [
-            self.multiply_constant(self.rotate(value, steps), diagonal)
+            self.multiply_constant(self.rotate(value, steps), diagonal.astype(np.int64, copy=False))
             for steps, diagonal in diagonals.items()
         ]
         return reduce(self.add, terms)

@@ -22,6 +22,8 @@ from cloakwork.errors import (
 )
 from cloakwork.frontends.models.compile_model import Model
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.slots import SlotProgram
+from cloakwork.runtime.schedule import multiplies_ciphertexts
 
 datasets = pytest.importorskip("sklearn.datasets")
 xgboost = pytest.importorskip("xgboost")
@@ -183,6 +185,54 @@ def test_regressions(name: str) -> None:
     assert 0 < compiled.error < 0.5
     assert np.abs(compiled.predict(rows) - model.predict(rows)).max() < compiled.error + 1e-3
     assert np.abs(compiled.predict(others) - model.predict(others)).max() < 2 * compiled.error + 0.1
+
+
+@pytest.mark.parametrize("name", FORESTS)
+@pytest.mark.parametrize("batch", [1, 5000])
+def test_trees_on_slots_are_exact(name: str, batch: int) -> None:
+    make, data = FORESTS[name]
+    rows, classes, others = halves(data())
+    model = make().fit(rows, classes)
+    compiled = cw.models.compile(model, rows, on="slots", batch=batch)
+    if batch > 1:
+        assert "on slots, a row a slot" in cw.explain(compiled.program)
+    found = compiled.program.run_clear(**compiled.coding.encode(others))
+    assert (compiled.decode(found) == model.predict(others)).all()
+
+
+def test_a_row_of_a_forest_on_ciphertexts_of_slots() -> None:
+    rows, classes, others = halves(iris())
+    model = ensemble.RandomForestClassifier(5, random_state=2).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, output="probability")
+    assert compiled.error < 1e-9
+    found = said_on_ciphertexts(compiled, others[60])
+    assert np.allclose(found, model.predict_proba(others[60:61]))
+
+
+def test_products_of_a_tree_are_few_and_few_in_a_row() -> None:
+    rng = np.random.default_rng(0)
+    rows, values = rng.normal(size=(600, 8)), rng.normal(size=600)
+    model = tree.DecisionTreeRegressor(max_leaf_nodes=200, random_state=0).fit(rows, values)
+    compiled = cw.models.compile(model, rows, batch=5000)
+    body = compiled.program.body
+    assert isinstance(body, SlotProgram)
+    depth, inner = model.get_depth(), model.tree_.n_leaves - 1
+    products = sum(multiplies_ciphertexts(body, each) for each in range(len(body.operations)))
+    assert depth >= 12
+    # For each inner node one at most, and for each block; three in a row for each four of depth.
+    assert products <= 1.2 * inner
+    assert body.top_level <= depth
+
+
+def test_forests_refuse_what_only_functions_take() -> None:
+    rows, classes, _ = halves(iris())
+    model = tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, classes)
+    with pytest.raises(InvalidArgumentError, match="got wrapping=; leave it out"):
+        cw.models.compile(model, rows, wrapping=True)
+    values = 1e-3 * rows[:, 0]
+    regression = tree.DecisionTreeRegressor(max_depth=1).fit(rows, values - values.mean() + 1)
+    with pytest.raises(InvalidArgumentError, match="ask for more bits="):
+        cw.models.compile(regression, rows, bits=1)
 
 
 @pytest.mark.parametrize("whiten", [False, True])

@@ -8,12 +8,8 @@ from functools import partial, update_wrapper
 from types import MappingProxyType
 from typing import Any, Literal
 
-from cloakwork._native import (
-    BGV_FAILURE_BITS,
-    BGV_LEAST_FAILURE_BITS,
-    BGV_MOST_FAILURE_BITS,
-)
-from cloakwork.base.arguments import bytes_limit, integer, positive, shown, truth
+from cloakwork._native import BGV_FAILURE_BITS
+from cloakwork.base.arguments import integer, positive, shown, truth
 from cloakwork.base.system_memory import names_memory
 from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.by_polynomials import (
@@ -33,6 +29,7 @@ from cloakwork.frontends.circuit.result_bits import (
     require_declared_bits,
 )
 from cloakwork.frontends.circuit.results import taking_results
+from cloakwork.frontends.circuit.slot_options import slot_options
 from cloakwork.frontends.circuit.staging import (
     Staged,
     called,
@@ -43,8 +40,6 @@ from cloakwork.frontends.circuit.staging import (
     staged,
 )
 from cloakwork.plan.circuits.following import following_integers, ring_of_integers
-from cloakwork.plan.parameters.bgv import IntegerOptions
-from cloakwork.plan.parameters.rings import RINGS
 from cloakwork.programs.ir.circuits import beyond_arithmetic
 from cloakwork.programs.packing.scalar import (
     MAX_BITS,
@@ -53,7 +48,6 @@ from cloakwork.runtime.program import Program
 from cloakwork.runtime.self_check import require_agreement
 
 _ACTION = "compile a circuit"
-_MAX_BATCH = 1 << 16
 
 
 class CircuitFunction:
@@ -201,20 +195,12 @@ class CircuitFunction:
                 draws = values_drawn(program.inputs)
                 require_agreement(program, meaning, error=0.0, draws=draws)
             return program
-        insecure = truth(insecure, "insecure", _ACTION)
         wrapping = truth(wrapping, "wrapping", _ACTION)
-        public_inputs = truth(public_inputs, "public_inputs", _ACTION)
-        batch = integer(batch, "batch", _ACTION, least=1, most=_MAX_BATCH)
         seed = integer(seed, "seed", _ACTION, least=0, most=(1 << 63) - 1)
         effort = positive(effort, "effort", _ACTION)
-        rings = RINGS
-        if log_n is not None:
-            log_n = integer(log_n, "log_n", _ACTION, least=5, most=17)
-            rings = range(log_n, log_n + 1)
         inputs = taking_results(self.declared, after, _ACTION)
         if after:
-            ring = ring_of_integers([*after.values()], log_n, _ACTION)
-            rings = range(ring, ring + 1)
+            log_n = ring_of_integers([*after.values()], log_n, _ACTION)
             batch = integer(batch, "batch of what follows a program", _ACTION, least=1, most=1)
             made = staged(self.function, inputs)
         way = _planned_by(made, effort, seed, after, wrapping=wrapping) if made else products
@@ -229,16 +215,15 @@ class CircuitFunction:
             declared = {name: each.bounds for name, each in inputs.items() if each.bounds}
             instead = "" if after else NO_RANGES
             require_declared_bits(way.results, {**declared, **certain}, bits, instead)
-        key_budget = bytes_limit(key_budget, "key_budget", _ACTION)
-        failure_bits = integer(
-            failure_bits,
-            "failure_bits",
+        options = slot_options(
             _ACTION,
-            least=BGV_LEAST_FAILURE_BITS,
-            most=BGV_MOST_FAILURE_BITS,
-        )
-        options = IntegerOptions(
-            bits, batch, rings, insecure, public_inputs, key_budget, failure_bits
+            bits,
+            batch=batch,
+            log_n=log_n,
+            insecure=insecure,
+            public_inputs=public_inputs,
+            key_budget=key_budget,
+            failure_bits=failure_bits,
         )
         program = way.program(bounds, options, wrapping=wrapping)
         if after:

@@ -22,6 +22,7 @@ from cloakwork.frontends.models.features import (
     steps_within,
 )
 from cloakwork.frontends.models.forests import Forest
+from cloakwork.frontends.models.forests_on_slots import forest_on_slots
 from cloakwork.frontends.models.integers import (
     IntegerModel,
     class_of_scores,
@@ -46,6 +47,8 @@ _READERS: dict[str, Callable[[Any], Read]] = {
 # hold as many without more work.
 _BITS: dict[str, int] = {"bits": 8, "slots": 12}
 _MOST_BITS = 20
+# Rows on which a program is tried in the clear.
+_TRIED = 4
 # Searching for another order of a model's few products hardly pays.
 _EFFORT = 0.05
 
@@ -147,10 +150,14 @@ def compile(
     decided = engine == "bits" and output == "class"
     answers = Answers(output, made.scale, read.classes, read.link, decided)
     coding = Coding(read.features, read.names, read.scalings, quantised, answers, batch == 1)
-    if engine == "slots":
-        options = {"effort": _EFFORT, "batch": batch, **options}
     title = type(model).__name__
-    program = _circuit(made, quantised, engine, decided, title).compile(on=engine, **options)
+    if engine == "slots" and made.forest:
+        tried = quantised.of(shown_rows[:_TRIED])
+        program = forest_on_slots(title, made.forest, tried, batch, **options)
+    else:
+        if engine == "slots":
+            options = {"effort": _EFFORT, "batch": batch, **options}
+        program = _circuit(made, quantised, engine, decided, title).compile(on=engine, **options)
     agreement, error = _loss(model, read, coding, made, rows)
     return Model(program, coding, agreement, error, made.classes if decided else made.scores)
 

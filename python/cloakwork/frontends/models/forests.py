@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import operator
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.frontends.circuit.selection import select
 from cloakwork.frontends.models.features import Condition
+from cloakwork.plan.circuits.matches import Factor, Matches, Term
 
-# Trees that are deeper are products of all conditions on the way to a leaf, which is less deep.
-_DEEPEST_BY_NODES = 4
+# Conditions in a row of a block that are tried.
+_HEIGHTS = range(1, 9)
+# Levels that a program has beside those of its products in a row, about.
+_LEVELS_BESIDE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +88,68 @@ class Forest:
             yield from paths(tree.holds, (*way, (number, True)))
 
         trees = tuple(tuple(paths(tree, ())) for tree in self.trees)
-        return IntegerForest(trees, tuple(round(each * scale) for each in self.base))
+        base = tuple(round(each * scale) for each in self.base)
+        return IntegerForest(trees, base, self._tracks())
+
+    def _tracks(self) -> tuple[int, ...]:
+        """For each condition a number, the same for those of which a later one implies others."""
+        numbers: dict[Condition, int] = {}
+        alike = (replace(each, threshold=0.0) for each in self.conditions)
+        return tuple(numbers.setdefault(each, len(numbers)) for each in alike)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IntegerForest:
     """A forest of integers: for each tree its leaves from left to right, with the ways to them.
 
     Args:
         trees: The trees.
         base: What is added to each score.
+        tracks: For each condition a number, the same for those of one feature in one order: where
+            one of these holds, so do all before it.
     """
 
     trees: tuple[tuple[_Path, ...], ...]
     base: tuple[int, ...]
+    tracks: tuple[int, ...]
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """The least and the greatest value of each score."""
+        ends = [(each, each) for each in self.base]
+        for tree in self.trees:
+            for score, values in enumerate(zip(*(leaf for leaf, _ in tree), strict=True)):
+                low, high = ends[score]
+                ends[score] = low + min(values), high + max(values)
+        return tuple(ends)
+
+    @cached_property
+    def matches(self) -> Matches:
+        """The scores as sums over leaves, but for those that most leaves of a tree are like."""
+        base = np.array(self.base)
+        terms: list[Term] = []
+        for tree in self.trees:
+            ((usual, _),) = Counter(leaf for leaf, _ in tree).most_common(1)
+            base += usual
+            for leaf, way in tree:
+                factors = self._factors(way)
+                if leaf != usual and all(each.may_hold for each in factors):
+                    values = tuple(value - own for value, own in zip(leaf, usual, strict=True))
+                    terms.append(Term(factors, values))
+        return Matches(len(self.tracks), tuple(terms), tuple(base.tolist()))
+
+    def _factors(self, way: Sequence[tuple[int, bool]]) -> tuple[Factor, ...]:
+        """A way as what it asks of each track: the strictest that holds, and that fails."""
+        holds: dict[int, int] = {}
+        fails: dict[int, int] = {}
+        for number, is_held in way:
+            track = self.tracks[number]
+            if is_held:
+                holds[track] = max(number, holds.get(track, number))
+            else:
+                fails[track] = min(number, fails.get(track, number))
+        tracks = sorted(holds.keys() | fails.keys())
+        return tuple(Factor(holds.get(track), fails.get(track)) for track in tracks)
 
     def scores_by_bits(self, bits: Any) -> list[Any]:
         """The scores, of conditions as bits.
@@ -127,27 +179,64 @@ class IntegerForest:
     def scores_by_products(self, bits: Any) -> list[Any]:
         """The scores, of conditions as numbers that are added and multiplied alone.
 
-        A small tree chooses between its sides node by node, of which the lowest multiply by clear
-        integers. Of a deeper one, or one of several scores, each leaf is the product of what leads
-        to it, half by half, and halves are shared.
+        A tree is cut into blocks of a few conditions in a row. Of every node it is computed whether
+        it is reached from the first of its block, which is one product for two children, and of
+        every first one whether it is reached from the root. What the leaves of a block add is then
+        one product more for each score, and a sum of products costs little more than one.
         """
         totals: list[Any] = list(self.base)
         for tree in self.trees:
-            scores = [
-                score
-                for score in range(len(totals))
-                if any(leaf[score] != tree[0][0][score] for leaf, _ in tree)
-            ]
-            deepest = max(len(way) for _, way in tree)
-            if deepest <= _DEEPEST_BY_NODES and len(scores) <= 1:
-                for score in scores:
-                    values = [(leaf[score], way) for leaf, way in tree]
-                    totals[score] = totals[score] + _chosen(values, bits, 0)
-            else:
-                _add_products(totals, tree, scores, bits)
-            for score in set(range(len(totals))) - {*scores}:
-                totals[score] = totals[score] + tree[0][0][score]
+            usual = [_commonest(each) for each in zip(*(leaf for leaf, _ in tree), strict=True)]
+            for score, value in enumerate(usual):
+                totals[score] = totals[score] + value
+            leaves = [(tuple(map(operator.sub, values, usual)), way) for values, way in tree]
+            _Block(totals, bits, self.height).add(leaves, 0, None)
         return totals
+
+    @property
+    def longest_way(self) -> IntegerForest:
+        """A forest of one tree, which has the longest way to a leaf, and nodes beside it alone."""
+        tree, leaf = max(
+            ((tree, leaf) for tree in self.trees for leaf in tree), key=lambda each: len(each[1][1])
+        )
+        way = leaf[1]
+        beside = {(*way[:end], (way[end][0], not way[end][1])) for end in range(len(way))}
+        ways = {each[:end]: values for values, each in tree for end in range(len(each) + 1)}
+        leaves = [leaf, *((values, each) for each, values in ways.items() if each in beside)]
+        return replace(self, trees=(tuple(sorted(leaves, key=lambda each: each[1])),))
+
+    @cached_property
+    def height(self) -> int:
+        """The conditions in a row of a block for which products are few, and few in a row."""
+        return min(_HEIGHTS, key=self._weight)
+
+    @property
+    def products(self) -> int:
+        """How many products tell which nodes are reached."""
+        return self._products(self.height)
+
+    def _weight(self, height: int) -> float:
+        """About what products cost: each as much as there are levels."""
+        deepest = len(self._depths) - 1
+        in_a_row = min(height, deepest) - 1 + -(-deepest // height) - 1
+        return self._products(height) * (in_a_row + _LEVELS_BESIDE)
+
+    def _products(self, height: int) -> int:
+        return sum(
+            nodes
+            for depth, nodes in enumerate(self._depths)
+            if depth % height > 0 or depth > height
+        )
+
+    @cached_property
+    def _depths(self) -> Sequence[int]:
+        """How many inner nodes there are of each depth; no leaf is deeper than so many."""
+        inner = [
+            len(way)
+            for tree in self.trees
+            for way in {way[:end] for _, way in tree for end in range(len(way))}
+        ]
+        return (*np.bincount(inner).tolist(), 0)
 
 
 def _reached(tree: Sequence[_Path], bits: Any) -> list[Any]:
@@ -168,46 +257,65 @@ def _reached(tree: Sequence[_Path], bits: Any) -> list[Any]:
     return [reached(way) if way else 1 for _, way in tree]
 
 
-def _chosen(leaves: Sequence[tuple[int, Sequence[tuple[int, bool]]]], bits: Any, depth: int) -> Any:
-    """The value of a tree, chosen node by node from the lowest up."""
-    first = leaves[0]
-    if len(leaves) == 1:
-        return first[0]
-    number, _ = first[1][depth]
-    middle = next(place for place, leaf in enumerate(leaves) if leaf[1][depth][1])
-    fails = _chosen(leaves[:middle], bits, depth + 1)
-    holds = _chosen(leaves[middle:], bits, depth + 1)
-    if isinstance(bits[number], np.ndarray):
-        return np.where(bits[number], holds, fails)
-    return select(bits[number], holds, fails)
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Adds what a part of a tree gives to scores, block by block.
+
+    Args:
+        totals: The scores, which it adds to.
+        bits: The conditions.
+        height: Conditions in a row of a block.
+    """
+
+    totals: list[Any]
+    bits: Any
+    height: int
+
+    def add(self, leaves: Sequence[_Path], depth: int, reached: Any) -> None:
+        """Add what a block gives, and those below it.
+
+        Args:
+            leaves: The leaves below its first node.
+            depth: How deep that is.
+            reached: Whether it is reached; None where it always is.
+        """
+        sums: list[Any] = [0] * len(self.totals)
+        for part, at, inside in self._parts(leaves, depth, depth + self.height, None):
+            if len(part) > 1:
+                self.add(part, at, _times(reached, inside))
+                continue
+            for score, value in enumerate(part[0][0]):
+                if value:
+                    added = 1 if inside is None else inside
+                    sums[score] = sums[score] + (added if value == 1 else added * value)
+        for score, total in enumerate(sums):
+            # A clear 0 is a score that no leaf of the block adds to.
+            if not isinstance(total, int) or total:
+                self.totals[score] = self.totals[score] + _times(reached, total)
+
+    def _parts(
+        self, leaves: Sequence[_Path], depth: int, end: int, inside: Any
+    ) -> Iterator[tuple[Sequence[_Path], int, Any]]:
+        """The leaves of a block, and the first nodes below it, with whether each is reached."""
+        if len(leaves) == 1 or depth == end:
+            yield leaves, depth, inside
+            return
+        number, _ = leaves[0][1][depth]
+        middle = next(place for place, leaf in enumerate(leaves) if leaf[1][depth][1])
+        holds = _times(inside, self.bits[number])
+        fails = (1 if inside is None else inside) - holds
+        yield from self._parts(leaves[:middle], depth + 1, end, fails)
+        yield from self._parts(leaves[middle:], depth + 1, end, holds)
 
 
-def _add_products(
-    totals: list[Any], tree: Sequence[_Path], scores: Sequence[int], bits: Any
-) -> None:
-    """Add what a tree gives to scores: of each leaf but one its values times what leads to it."""
-    made: dict[tuple[tuple[int, bool], ...], Any] = {}
+def _commonest(values: Sequence[int]) -> int:
+    ((value, _),) = Counter(values).most_common(1)
+    return value
 
-    def product(way: tuple[tuple[int, bool], ...]) -> Any:
-        if way not in made:
-            if len(way) == 1:
-                ((number, holds),) = way
-                made[way] = bits[number] if holds else 1 - bits[number]
-            else:
-                half = 1 << (len(way) - 1).bit_length() - 1
-                made[way] = product(way[:half]) * product(way[half:])
-        return made[way]
 
-    # One leaf is reached where none of the others is.
-    rest = max(tree, key=lambda leaf: len(leaf[1]))
-    for score in scores:
-        totals[score] = totals[score] + rest[0][score]
-    for leaf in tree:
-        if leaf is not rest:
-            for score in scores:
-                factor = leaf[0][score] - rest[0][score]
-                if factor:
-                    totals[score] = totals[score] + product(leaf[1]) * factor
+def _times(one: Any, other: Any) -> Any:
+    """A product of which the first factor may be None, which is 1."""
+    return other if one is None else one * other
 
 
 def _conditions(tree: Tree) -> Iterator[Condition]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cloakwork.frontends.circuit.ordering import first_greatest
 from cloakwork.frontends.models.features import Quantised, Steps
-from cloakwork.frontends.models.forests import Forest
+from cloakwork.frontends.models.forests import Forest, IntegerForest
 from cloakwork.frontends.models.neighbours import IntegerNeighbours, Neighbours
 from cloakwork.frontends.models.polynomials import PolynomialScores
 from cloakwork.frontends.models.reading import Computed
@@ -27,12 +27,14 @@ class IntegerModel:
         by_products: The same by sums and products alone.
         scale: How much a score of 1 is.
         is_by_row: Whether integers in the clear are computed with a row at a time.
+        forest: The forest that it is, if it is one.
     """
 
     by_bits: Callable[[Any], list[Any]]
     by_products: Callable[[Any], list[Any]]
     scale: float
     is_by_row: bool = False
+    forest: IntegerForest | None = None
 
     def scores(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The scores of rows of integers in the clear."""
@@ -58,7 +60,7 @@ def of_integers(computed: Computed, quantised: Quantised, bits: int) -> IntegerM
     if isinstance(computed, Forest):
         scale = exact_scale(computed, bits) or scale_of(computed.greatest, bits)
         forest = computed.scaled(scale)
-        return IntegerModel(forest.scores_by_bits, forest.scores_by_products, scale)
+        return IntegerModel(forest.scores_by_bits, forest.scores_by_products, scale, forest=forest)
     own = computed.in_steps(quantised) if isinstance(quantised, Steps) else computed
     scale = scale_of(float(np.abs(own.leading).max()), bits)
     polynomial = own.scaled(scale)

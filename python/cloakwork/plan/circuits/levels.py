@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cloakwork._native import BgvNoise, BgvNoiseModel
+from cloakwork.programs.bsgs import split
 from cloakwork.programs.slots import (
     Add,
     Builder,
     Constant,
     DropLevel,
     Input,
+    Linear,
     Mul,
     Operation,
     Output,
@@ -54,12 +56,13 @@ class Switching:
     early: bool
 
 
+_MOVING = (Rotate, RotateSum, Linear)
 # Rotations are cheaper further down, but then ask for a level of their own. No way is best for
 # all programs.
 SWITCHINGS = (
-    Switching((Mul, Rotate, RotateSum), canonical=(), early=False),
-    Switching((Mul, Rotate, RotateSum), canonical=(Add, Sub), early=True),
-    Switching((Mul, Rotate, RotateSum), canonical=(Add, Sub, Mul, Rotate, RotateSum), early=False),
+    Switching((Mul, *_MOVING), canonical=(), early=False),
+    Switching((Mul, *_MOVING), canonical=(Add, Sub), early=True),
+    Switching((Mul, *_MOVING), canonical=(Add, Sub, Mul, *_MOVING), early=False),
     Switching((Mul,), canonical=(), early=False),
 )
 
@@ -266,6 +269,11 @@ def _made(
             terms = math.log2(len(added) + len(subtracted))
             switched = model.rotation.scaled(math.log2(len(moving)))
             noise = at[0].noise.scaled(terms).plus(switched)
+        case Linear(diagonals=diagonals, baby_steps=baby_steps):
+            steps = split(diagonals, program.slots, baby_steps)
+            rotated = at[0].noise.plus(model.rotation).times(model.mask)
+            moved = model.rotation.scaled(math.log2(max(len(steps.giant), 1)))
+            noise = rotated.scaled(math.log2(len(diagonals))).plus(moved)
         case _:
             noise = at[0].noise
     return _Known(noise, 0, at[0].factor)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import count, islice, product
 
 from cloakwork._native import (
@@ -21,7 +22,14 @@ from cloakwork.errors import (
     KeyBudgetError,
     NoiseExhaustedError,
 )
-from cloakwork.plan.circuits.levels import SWITCHINGS, Chain, levelled, lowest_lane_levels, switches
+from cloakwork.plan.circuits.levels import (
+    SWITCHINGS,
+    Chain,
+    Switching,
+    levelled,
+    lowest_lane_levels,
+    switches,
+)
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.cost.bgv import Limbs, counted_costs, expected_limbs
 from cloakwork.plan.parameters.rings import RINGS, at_first, cheapest_of
@@ -179,7 +187,6 @@ def _unit(log_n: int) -> float:
 
 def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
     """The program on the smallest ring that is secure and wide enough, at least modelled cost."""
-    rings = options.rings
     wide_enough = [*options.wide_enough(lanes)]
     if not wide_enough:
         raise CircuitTooDeepError(
@@ -187,22 +194,59 @@ def integer_plan(lanes: LaneProgram, options: IntegerOptions) -> IntegerPlan:
             f"{lanes.width} slots each fit no ring; compile with a smaller batch"
         )
 
+    def made(log_n: int) -> SlotPlan:
+        return slot_plan(lanes, 1 << log_n - 1)
+
+    return plan_in_rings(lanes.title, made, wide_enough, options)
+
+
+def plan_in_rings(
+    title: str,
+    make: Callable[[int], SlotPlan],
+    rings: Sequence[int],
+    options: IntegerOptions,
+    sample: Callable[[int], SlotPlan] | None = None,
+) -> IntegerPlan:
+    """What a function makes for the smallest of some rings that is secure, with its parameters.
+
+    Args:
+        title: What it is.
+        make: Makes the program for a ring, by the base-2 logarithm of its degree.
+        rings: The rings, rising.
+        options: What is asked of its parameters.
+        sample: Makes a short program that is as deep, by which moduli are chosen where the program
+            is too long to be tried with many.
+
+    Raises:
+        CircuitTooDeepError: No parameters take as many products in a row.
+        InsecureParametersError: The one ring asked for falls short of 128-bit security.
+    """
+
     def attempt(log_n: int) -> IntegerPlan:
-        return _in_ring(slot_plan(lanes, 1 << log_n - 1), options, log_n)
+        if sample is None:
+            return _in_ring(make(log_n), options, log_n)
+        return _in_ring(sample(log_n), options, log_n, cache(partial(make, log_n)))
 
     try:
-        return cheapest_of(wide_enough, attempt, lambda plan: plan.cost, at_first)
+        return cheapest_of(rings, attempt, lambda plan: plan.cost, at_first)
     except (InvalidParametersError, NoiseExhaustedError) as refusal:
+        rings = options.rings
         if len(rings) == 1 and isinstance(refusal, InsecureParametersError):
             raise
         raise CircuitTooDeepError(
-            f"cannot compile {lanes.title}: it multiplies more often in a row than the noise of "
+            f"cannot compile {title}: it multiplies more often in a row than the noise of "
             f"any secure ring of degree 2^{rings[0]} to 2^{rings[-1]} allows at {options.bits} "
             f"bits; multiply in a tree rather than in a row, or ask for fewer bits ({refusal})"
         ) from refusal
 
 
-def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan:
+def _in_ring(
+    plan: SlotPlan,
+    options: IntegerOptions,
+    log_n: int,
+    whole: Callable[[], SlotPlan] | None = None,
+) -> IntegerPlan:
+    """A program with the moduli with which it costs least, or that of which it is a sample."""
     program = with_rotate_sums(plan.program)
     steps = max(_FEWEST_STEPS, min(len(_LEVEL_BITS), _EFFORT // max(len(program.operations), 1)))
     refusal: Exception | None = None
@@ -211,9 +255,13 @@ def _in_ring(plan: SlotPlan, options: IntegerOptions, log_n: int) -> IntegerPlan
         if not cheapest:
             break
         made: list[tuple[float, IntegerPlan]] = []
-        for found in cheapest:
-            if made and min(cost for cost, _ in made) <= found.cost:
+        for tried in cheapest:
+            if made and (whole or min(cost for cost, _ in made) <= tried.cost):
                 break
+            found = tried
+            if whole:
+                plan = whole()
+                found = tried.of(with_rotate_sums(plan.program), options.noise(log_n))
             try:
                 sets = _parameter_sets(found.program, found.chain, options, log_n)
                 made_of = _within_key_budget(found.program, sets, options)
@@ -236,7 +284,14 @@ class _Levelled:
 
     cost: float
     chain: Chain
+    switching: Switching
     program: SlotProgram
+
+    def of(self, program: SlotProgram, model: BgvNoiseModel) -> _Levelled:
+        """Another program on the same chain, switched down in the same way."""
+        asked = switches(program, model, self.chain.level_bits, self.switching)
+        levels = lowest_lane_levels(program, asked, self.chain)
+        return replace(self, program=levelled(program, asked, levels))
 
 
 def _cheapest(
@@ -267,7 +322,7 @@ def _cheapest(
                 made[form] = levelled(program, asked, levels)
             cost = total_seconds(made[form], counted_costs(limbs, log_n))
             if limbs not in found or cost < found[limbs].cost:
-                found[limbs] = _Levelled(cost, chain, made[form])
+                found[limbs] = _Levelled(cost, chain, switching, made[form])
     return sorted(found.values(), key=lambda each: each.cost)[:_MOST_MADE]
 
 

@@ -56,7 +56,8 @@ class Linear(OfOne):
     def _require_diagonals(self, slots: int, numbers: Numbers) -> None:
         diagonals = self.diagonals
         if isinstance(diagonals, SparseDiagonals):
-            self.require(numbers == "real", "its diagonals are of float64")
+            fits = numbers == "real" or diagonals.is_of_integers()
+            self.require(fits, "a number is not an integer, or has more than 53 bits")
             same = diagonals.slots == slots
             self.require(same, f"expected {slots} slots, got diagonals of {diagonals.slots}")
             self.require(diagonals.is_finite(), "a number is not finite")
