@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from cloakwork._native import BgvParameters
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.keys import KeyExpansion, KeyRequirements
 from cloakwork.programs.packing.scalar import ROWS
 from cloakwork.programs.slots import MAX_INTEGER, Integers, SlotProgram, State
@@ -131,6 +132,12 @@ class ClearIntegersBackend(Backend[ClearIntegers]):
     def linear(
         self, value: ClearIntegers, diagonals: Mapping[int, Integers], baby_steps: int
     ) -> ClearIntegers:
+        if isinstance(diagonals, SparseDiagonals):
+            sums = diagonals.absolute().applied(np.ones(diagonals.slots))
+            if value.largest * sums.max() <= _MAX_FLOAT_INTEGER:
+                rows = np.atleast_2d(value.slots).astype(np.float64)
+                made = np.stack([diagonals.applied(row) for row in rows]).astype(np.int64)
+                return self._reduced(ClearIntegers(made.reshape(value.slots.shape), value.level))
         terms = [
             self.multiply_constant(self.rotate(value, steps), diagonal.astype(np.int64, copy=False))
             for steps, diagonal in diagonals.items()
