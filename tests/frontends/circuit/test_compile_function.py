@@ -416,9 +416,9 @@ def test_wrong_evaluations_are_refused() -> None:
 
 
 def test_a_circuit_too_deep_for_every_ring_is_refused() -> None:
+    # By its range no result overflows.
+    declared = cw.scalar(bounds=(-1, 1))
     with pytest.raises(CircuitTooDeepError, match="multiplies more often in a row"):
-        # By its range no result overflows.
-        declared = cw.scalar(bounds=(-1, 1))
         small(lambda x: (((x**4096) ** 4096) ** 4096) ** 4096, declared, bits=64)
 
 
