@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -101,3 +101,19 @@ def test_one_slot_in_a_million_secrets_is_as_large() -> None:
     sizes = expected._sizes_of_secret(_SLOTS)
     assert sizes.max() == pytest.approx(np.sqrt(np.log(_SLOTS * 2.0**20)))
     assert 1.0 < np.sqrt(np.mean(sizes**2)) < 2.0
+
+
+def test_errors_of_a_long_program_with_few_results_are_drawn_seldom(
+    simulated: list[NoiseModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pair(Doubled):
+        def unpack(self, vectors: Sequence[Vector], width: int) -> Vector:
+            return super().unpack(vectors, width)[:, :2]
+
+    runs = [replace(run, results=run.results[:, :2]) for run in map(run_of, range(3))]
+    often = expected_error(Pair(), runs, _NOISE)
+    assert len(simulated) == 2 * 3 * 8
+    simulated.clear()
+    monkeypatch.setattr(expected, "_MANY_NUMBERS", 1)
+    assert often / 4 < expected_error(Pair(), runs, _NOISE) < 4 * often
+    assert len(simulated) == 3 * 2 + 2

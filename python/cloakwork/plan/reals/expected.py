@@ -24,6 +24,9 @@ _DRAWS = 4
 _NOISY_RESULTS = 16
 # So many results say as much in two draws, of which one finds the largest errors.
 _MANY_RESULTS, _FEWEST = 1 << 10, 2
+# So are they for a program that makes so many numbers: each draw takes seconds, and the few results
+# of several runs are looked at together.
+_MANY_NUMBERS = 1 << 28
 # How far off the deviation of so many numbers is itself, in bits.
 DRAWN_BITS = math.log2(1 + 1 / math.sqrt(2 * _NOISY_RESULTS))
 # Modelled noise of single operations is rough: errors were 1.4 times as large in some hundred
@@ -76,8 +79,9 @@ def expected_error(
     range. Rounding meets the secret, and the noise of a slot is its deviation times the secret's
     size there: both are Gaussian, and their product is above t deviations with probability
     exp(-sqrt(2) t). So errors are drawn under noise of both sizes, the usual one and that of the
-    noisiest slot. Of many results it is the run with the largest usual errors whose noisiest are
-    drawn, and each slot has a size of its own, as no secret is as large as that everywhere.
+    noisiest slot. Of many results, or of a long program, it is the run with the largest usual
+    errors whose noisiest are drawn. Of many, each slot has a size of its own, as no secret is as
+    large as that everywhere.
 
     Args:
         readable: The program.
@@ -88,6 +92,11 @@ def expected_error(
             returned.
     """
     size = runs[0].results.size
+    is_long = len(readable.program.operations) * readable.program.slots >= _MANY_NUMBERS
+    if is_long or size >= _MANY_RESULTS:
+        draws = _FEWEST
+    else:
+        draws = max(draws, _FEWEST, -(-_NOISY_RESULTS // size))
     # The tail of a Gaussian is below exp(-x^2 / 2) on either side.
     tail = math.sqrt(2 * math.log(2 * size / _EXCESS))
     drawn: list[_Array] = []
@@ -101,7 +110,8 @@ def expected_error(
     if size < _MANY_RESULTS:
         times = math.log(size / _EXCESS) / math.sqrt(2)
         noisier = replace(noise, times=times)
-        most = np.concatenate([_drawn(readable, run, noisier, draws) for run in runs], axis=1)
+        again = [runs[int(np.argmax(deviations))]] if is_long else runs
+        most = np.concatenate([_drawn(readable, run, noisier, draws) for run in again], axis=1)
         return _largest(usual, _deviation(most) / times, tail)
     worst = int(np.argmax(deviations))
     sizes = _sizes_of_secret(readable.program.slots)
@@ -142,12 +152,10 @@ def _sizes_of_secret(slots: int) -> _Array:
     return np.asarray(np.sqrt(squares * math.log(slots / _EXCESS) / squares.max()))
 
 
-def _drawn(readable: Readable, run: ClearRun, noise: NoiseModel, least: int) -> _Array:
+def _drawn(readable: Readable, run: ClearRun, noise: NoiseModel, draws: int) -> _Array:
     """Errors of the results of a run, one draw in a row."""
     # Runs of one seed have the same noise, and where nothing multiplies values the same errors.
-    size, copies = run.results.size, run.copies
-    least = _FEWEST if size >= _MANY_RESULTS else max(least, _FEWEST)
-    draws = max(least, -(-_NOISY_RESULTS // size))
+    copies = run.copies
     repeats = -(-draws // copies)
 
     def errors(seed: int) -> _Array:
