@@ -38,7 +38,7 @@ def compiled(model: BertForSequenceClassification, embedded: Tensor, mask: Tenso
     Args:
         model: The model.
         embedded: Embeddings of samples, with an axis of tokens and one of features.
-        mask: 1 for each token of a sample and 0 for its padding.
+        mask: 1 for each token of a sample and 0 for its padding, for each head and query.
     """
     return cw.nn.compile(EncryptedBert(model).eval(), (embedded, mask), **OPTIONS)
 
@@ -47,7 +47,8 @@ class EncryptedBert(nn.Module):
     """What follows the embeddings, for which the mask of a padding is an input like another.
 
     A masked softmax is a softmax of all scores, its masked shares made 0, divided by the sum of
-    the rest. Where the padding repeats the text, that sum is never small.
+    the rest. Where the padding repeats the text, that sum is never small. The mask is repeated for
+    all heads and queries before it is encrypted: so it stands where the shares do.
     """
 
     def __init__(self, model: BertForSequenceClassification) -> None:
@@ -62,7 +63,7 @@ class EncryptedBert(nn.Module):
 
         Args:
             embedded: Embeddings, with an axis of tokens and one of features.
-            mask: 1 for each token and 0 for the padding.
+            mask: 1 for each token and 0 for the padding, with axes of heads, queries and tokens.
         """
         hidden = embedded
         for layer in self.layers:
@@ -79,6 +80,6 @@ def _attend(layer: Any, hidden: Tensor, mask: Tensor) -> Tensor:
         for made in (own.query, own.key, own.value)
     )
     scores = query @ key.transpose(2, 3) / own.attention_head_size**0.5
-    shares = scores.softmax(-1) * mask[:, None, None, :]
-    context: Tensor = (shares @ value) / shares.sum(-1, keepdim=True)
+    shares = scores.softmax(-1) * mask
+    context: Tensor = (shares / shares.sum(-1, keepdim=True)) @ value
     return context.transpose(1, 2).flatten(2)

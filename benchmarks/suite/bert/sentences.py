@@ -29,7 +29,8 @@ def embedded(
         pairs: What the harness says of each pair.
 
     Returns:
-        Embeddings for each pair and token, and 1 for each token and 0 for the padding.
+        Embeddings for each pair and token, and 1 for each token and 0 for the padding, for each
+        head and query of an attention.
     """
     tokenizer = AutoTokenizer.from_pretrained(PUBLISHED)
     first, second = zip(*((each["sentence1"], each["sentence2"]) for each in pairs), strict=True)
@@ -46,4 +47,5 @@ def embedded(
     repeated = torch.arange(tokens) % mask.sum(1, keepdim=True)
     with torch.no_grad():
         made = model.bert.embeddings(encoded["input_ids"], encoded["token_type_ids"])
-    return torch.take_along_dim(made, repeated[..., None], 1), mask.float()
+    masks = mask[:, None, None, :].expand(-1, model.config.num_attention_heads, tokens, -1)
+    return torch.take_along_dim(made, repeated[..., None], 1), masks.float()

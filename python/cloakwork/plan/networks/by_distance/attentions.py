@@ -2,6 +2,7 @@
 
 What lies between the two, such as a softmax, does the same to all tokens and knows no order of
 those that a token is multiplied with: so it may be done on them in the order of their distances.
+What comes from elsewhere, such as a mask, is put in that order.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.distances import Distances
@@ -22,7 +24,7 @@ class Attention:
 
     Args:
         start: The number of the contraction that multiplies tokens.
-        between: The numbers of the layers behind it whose operands all come from it.
+        between: The numbers of the layers behind it; other operands are of the products' shape.
         ends: The numbers of the contractions that sum by their results.
         distances: Where features and products stand.
     """
@@ -85,7 +87,7 @@ def _behind(graph: g.Graph, start: int, distances: Distances) -> Attention | Non
             if not _sums_by(graph, number, known, distances):
                 return None
             ends.add(number)
-        elif all(known) and _knows_no_order(graph, number):
+        elif _knows_no_order(graph, number) and (all(known) or _is_by_element(graph, number)):
             between.add(number)
         else:
             return None
@@ -116,8 +118,29 @@ def _knows_no_order(graph: g.Graph, number: int) -> bool:
             return _mixes_alike(weight) and not np.ptp(bias)
         case g.Affine() | g.Activation() | g.PolynomialLayer() | g.AddLayer() | g.Multiply():
             return True
+        case g.Rearrange(indices=indices, shape=shape):
+            before = graph.nodes[graph.nodes[number].inputs[0]].shape
+            return shape[:-1] == before[:-1] and repeats_last_axis(indices, before, shape)
         case _:
             return False
+
+
+def repeats_last_axis(indices: NDArray[np.int64], before: g.Shape, shape: g.Shape) -> bool:
+    """Whether a layer repeats one number along the last axis, or leaves all as they are.
+
+    Example:
+        >>> repeats_last_axis(np.array([0, 0, 1, 1]), (2, 1), (2, 2))
+        True
+    """
+    if before[-1] not in (1, shape[-1]):
+        return False
+    repeated = np.broadcast_to(np.arange(prod(before)).reshape(before), shape)
+    return np.array_equal(indices.reshape(shape), repeated)
+
+
+def _is_by_element(graph: g.Graph, number: int) -> bool:
+    """Whether a layer has two operands of its result's shape."""
+    return isinstance(graph.nodes[number].operation, g.AddLayer | g.Multiply)
 
 
 def _mixes_alike(weight: g.Array) -> bool:

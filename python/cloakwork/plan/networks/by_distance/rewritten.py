@@ -7,6 +7,7 @@ becomes a number of the first, by distance, and so do all numbers up to the sums
 from __future__ import annotations
 
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from cloakwork.plan.networks.by_distance.attentions import Attention, attentions, shared_and_own
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.ir.distances import Distances
+
+_T = TypeVar("_T", np.int64, np.float64)
 
 
 def with_attentions_by_distance(graph: g.Graph, slots: int) -> g.Graph:
@@ -53,6 +56,7 @@ class _NetworkByDistance:
         self._between = {number: each for each in found for number in each.between}
         self._ends = {number: each for each in found for number in each.ends}
         self._numbers: list[int] = []
+        self._beside: dict[tuple[int, Distances], int] = {}
         self.nodes: list[g.Node] = []
 
     def append(self, number: int) -> None:
@@ -66,10 +70,26 @@ class _NetworkByDistance:
         else:
             operation = node.operation
             if number in self._between:
+                attention = self._between[number]
                 before = self._graph.nodes[node.inputs[0]].shape
-                operation = by_distance(operation, before, self._between[number].distances)
+                operation = by_distance(operation, before, attention.distances)
+                inputs = [self._placed_beside(attention, operand) for operand in node.inputs]
             made = g.appended(self.nodes, node.name, operation, *inputs)
         self._numbers.append(made)
+
+    def _placed_beside(self, attention: Attention, operand: int) -> int:
+        """What stands for an operand of a layer between, by distance wherever it comes from."""
+        made = self._numbers[operand]
+        if operand == attention.start or operand in attention.between:
+            return made
+        key = operand, attention.distances
+        if key not in self._beside:
+            node = self._graph.nodes[operand]
+            elements = np.arange(prod(node.shape)).reshape(node.shape)
+            placed = _placed(elements, node.shape, attention.distances)
+            moves = g.Rearrange(placed.ravel(), placed.shape)
+            self._beside[key] = g.appended(self.nodes, node.name, moves, made)
+        return self._beside[key]
 
     def _products(self, node: g.Node, inputs: list[int], distances: Distances) -> int:
         contraction = node.operation
@@ -124,9 +144,20 @@ def by_distance(operation: g.Operation, before: g.Shape, distances: Distances) -
                 np.fill_diagonal(mixed, beside + own)
             return g.LinearLayer(mixed, np.full(len(mixed), bias[0]))
         case g.Affine(scale=scale, shift=shift):
-            return g.Affine(*(_placed(each, before, distances) for each in (scale, shift)))
+            return g.Affine(*(_shared(_placed(each, before, distances)) for each in (scale, shift)))
+        case g.Rearrange(shape=shape):
+            return _repeated(before[-1], shape[-1], distances)
         case _:
             return operation
+
+
+def _repeated(before: int, after: int, distances: Distances) -> g.Rearrange:
+    """Numbers of tokens and heads, repeated for every distance where they were not before."""
+    of_token = distances.heads if before == 1 else distances.results
+    numbers = np.arange(distances.tokens * of_token).reshape(-1, of_token)
+    if before != after:
+        numbers = numbers[:, _heads_of_numbers(distances, after)]
+    return g.Rearrange(numbers.ravel(), numbers.shape)
 
 
 def _heads_of_numbers(distances: Distances, length: int) -> NDArray[np.int64]:
@@ -139,15 +170,19 @@ def _heads_of_numbers(distances: Distances, length: int) -> NDArray[np.int64]:
     return made
 
 
-def _placed(values: g.Array, shape: g.Shape, distances: Distances) -> g.Array:
+def _placed(values: NDArray[_T], shape: g.Shape, distances: Distances) -> NDArray[_T]:
     """Numbers for heads, tokens and others as numbers for tokens, by distance."""
     length = shape[-1]
     whole = np.broadcast_to(values, shape).reshape(distances.heads, distances.tokens, length)
     tokens = np.arange(distances.tokens)
     if length == 1:
-        made = np.ascontiguousarray(whole[:, :, 0].T)
-    else:
-        made = np.empty((distances.tokens, distances.results))
-        for distance, places in enumerate(distances.table().T):
-            made[:, places] = whole[:, tokens, (tokens + distance) % distances.tokens].T
-    return made[:1] if (made == made[:1]).all() else made
+        return np.ascontiguousarray(whole[:, :, 0].T)
+    made = np.empty((distances.tokens, distances.results), dtype=whole.dtype)
+    for distance, places in enumerate(distances.table().T):
+        made[:, places] = whole[:, tokens, (tokens + distance) % distances.tokens].T
+    return made
+
+
+def _shared(values: g.Array) -> g.Array:
+    """The numbers of one token where they are those of all."""
+    return values[:1] if (values == values[:1]).all() else values
