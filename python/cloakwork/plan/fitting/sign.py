@@ -19,7 +19,7 @@ from cloakwork.plan.fitting.minimax import minimax
 from cloakwork.programs.ir.layers import Array
 
 # Of each depth the largest odd degree: a smaller one of the same depth is less precise.
-_DEGREES = (3, 7, 15, 31)
+DEGREES = (3, 7, 15, 31)
 _MAX_DEPTH = 40
 
 # Beyond, doubles do not tell how far numbers are from 1.
@@ -41,7 +41,7 @@ _GAPS = (2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
 # takes the sign with it, so each is near 1 on so much more than the numbers it is made for; where
 # these lie in a narrow interval, on a part of it. Steeper ones take noise less well.
 _BEYOND = 2.0**-5
-_BEYOND_STEEP = 2.0**-7
+BEYOND_STEEP = 2.0**-7
 _BEYOND_NARROW = 2.0**-4
 
 # Errors are sampled on a grid; between its points they are larger by up to this factor.
@@ -73,21 +73,21 @@ def sign_stages(precision: float) -> Stages | None:
 def _least_deep(steps: int) -> Stages | None:
     precision = 2.0 ** (-steps / _STEPS_PER_BIT)
     is_fine = steps > _STEPS_PER_BIT * _MAX_EXCHANGED_BITS
-    least, gaps = (_DEPTH_BEYOND, _GAPS[1::2]) if is_fine else (_DEGREES[0].bit_length(), _GAPS)
+    least, gaps = (_DEPTH_BEYOND, _GAPS[1::2]) if is_fine else (DEGREES[0].bit_length(), _GAPS)
     exchanged = _LEAST_EXCHANGED_GAP if is_fine else 0.0
     for depth in range(least, _MAX_DEPTH + 1):
-        composed = (
-            _composed(degrees, min(0.5, gap * precision), exchanged)
-            for degrees in _of_depth(depth, 0)
+        tried = (
+            composed(degrees, min(0.5, gap * precision), exchanged)
+            for degrees in degrees_of_depth(depth, 0)
             for gap in gaps
         )
-        found = _shortest_within(composed, precision, error_of)
+        found = shortest_within(tried, precision, error_of)
         if found is not None:
             return found
     return None
 
 
-def _shortest_within(
+def shortest_within(
     composed: Iterable[Stages | None], allowed: float, error: Callable[[Stages, int], float]
 ) -> Stages | None:
     """The composition of the fewest coefficients whose error is allowed, the first of several."""
@@ -116,14 +116,14 @@ def steep_stages(gap: float, precision: float) -> Stages | None:
         return None
     # At 0 no polynomial that is bounded by 1 is steeper than its degree.
     least_slope = (1.0 - precision) / gap
-    for depth in range(_DEGREES[0].bit_length(), _MAX_DEPTH + 1):
-        composed = (
-            _composed(degrees, gap, beyond=_BEYOND_STEEP)
-            for degrees in _of_depth(depth, 0)
+    for depth in range(DEGREES[0].bit_length(), _MAX_DEPTH + 1):
+        tried = (
+            composed(degrees, gap, beyond=BEYOND_STEEP)
+            for degrees in degrees_of_depth(depth, 0)
             if math.prod(degrees) >= least_slope
         )
-        found = _shortest_within(
-            composed, precision, lambda stages, every: steep_error(stages, gap, every)
+        found = shortest_within(
+            tried, precision, lambda stages, every: steep_error(stages, gap, every)
         )
         if found is not None:
             return found
@@ -155,18 +155,18 @@ def _points(low: float, evenly_from: float) -> Array:
     return np.concatenate([np.geomspace(low, 1.0, _POINTS), np.linspace(evenly_from, 1.0, _POINTS)])
 
 
-def _of_depth(depth: int, first: int) -> Iterator[tuple[int, ...]]:
+def degrees_of_depth(depth: int, first: int) -> Iterator[tuple[int, ...]]:
     """Degrees, none below the one before it, whose depths add up."""
     if depth == 0:
         yield ()
-    for position in range(first, len(_DEGREES)):
-        taken = _DEGREES[position].bit_length()
+    for position in range(first, len(DEGREES)):
+        taken = DEGREES[position].bit_length()
         if taken <= depth:
-            for rest in _of_depth(depth - taken, position):
-                yield (_DEGREES[position], *rest)
+            for rest in degrees_of_depth(depth - taken, position):
+                yield (DEGREES[position], *rest)
 
 
-def _composed(
+def composed(
     degrees: tuple[int, ...],
     gap: float,
     exchanged: float = _LEAST_EXCHANGED_GAP,
