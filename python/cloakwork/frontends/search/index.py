@@ -215,9 +215,10 @@ class Index(Saved):
             )
         parts = [client.decrypt(each) for each in given]
         if self.compaction is not None:
-            return self._told_apart(parts, [each.added for each in given], self.compaction)
+            return self._told_apart(parts, self.compaction)
         if not self.thresholds:
             products = self._of_rows(np.concatenate([np.ravel(part) for part in parts]))
+            products = np.maximum(products, self.nearness.ends[0])
             return Found(scores=self.nearness.of_products(products), metric=self.nearness.metric)
         if self.count_only:
             counts = np.sum([np.reshape(part, -1) for part in parts], axis=0)
@@ -254,16 +255,9 @@ class Index(Saved):
         is_empty = products[rows:] < -1.0 + 2.0 ** -results[0].precision
         return products[:rows] if is_empty.all() else products
 
-    def _told_apart(
-        self, parts: Sequence[Any], added: Sequence[int], compaction: Compaction
-    ) -> Found:
+    def _told_apart(self, parts: Sequence[Any], compaction: Compaction) -> Found:
         """The rows of answers in which they are added up."""
-        rows = [
-            row
-            for part, times in zip(parts, added, strict=True)
-            for row in compaction.rows(part, (self.program.error or 0.0) * times)
-            if row.match > 0.5
-        ]
+        rows = [row for matches, totals in parts for row in compaction.rows(matches, totals)]
         numbers = [
             row.block * self.shape.rows_in_block + self._order(row.block)[row.place] for row in rows
         ]

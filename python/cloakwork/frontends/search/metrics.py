@@ -78,6 +78,11 @@ class Nearness:
         """How long rows and queries are at most, whose product is 1."""
         return (1 / _EVEN, _EVEN) if self.metric == "euclidean" else (1.0, 1.0)
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest product of a row and a query."""
+        return (-1.0, 0.0) if self.metric == "euclidean" else (-1.0, 1.0)
+
     def product_of(self, nearness: float) -> float:
         """The inner product of vectors of some cosine, dot product, or distance."""
         match self.metric:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloakwork.base.arguments import integer, shown
+from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
-from cloakwork.frontends.search.compaction import Compaction, least_size
+from cloakwork.frontends.search.asked import Answer, Search
+from cloakwork.frontends.search.block import program_of
+from cloakwork.frontends.search.compaction import Compaction
 from cloakwork.frontends.search.index import Index, meaning_of
 from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
 from cloakwork.frontends.search.shape import Shape
-from cloakwork.frontends.tensors.compile import compile as compile_function
-from cloakwork.frontends.tensors.functions import greater, within
-from cloakwork.programs.spec import Spec
+from cloakwork.programs.layout import MAX_SLOTS
 
 # Rows of a table that are looked at together.
 _READ = 1 << 14
-# Slots of the rings that are cheapest with a threshold and without.
-_ROWS_OF_MATCHES, _ROWS_OF_SCORES = 1 << 14, 1 << 12
-_FEWEST_ROWS = 1 << 10
 _MOST_FOUND = 1 << 20
 # Bits after the binary point.
-_PRECISION, _PRECISION_OF_TOTALS = 8, 2
+_PRECISION, _PRECISION_OF_TOTALS, _MOST_BITS = 8, 3, 60
 
 
 def index(
@@ -46,8 +41,9 @@ def index(
 ) -> Index:
     """Plan how an encrypted table is searched by encrypted queries.
 
-    Blocks of rows stand with one coordinate in each ciphertext, so that a score of every row takes
-    as many products as vectors have coordinates, no rotation, and one key switch.
+    Blocks of rows stand with one coordinate in each ciphertext and two rows in each slot, so that
+    the scores of a block take as many products as vectors have coordinates, no rotation, and one
+    key switch. Where rows are few, ciphertexts hold several coordinates.
 
     Args:
         vectors: The table, a row each; a `numpy.memmap` is read block by block when it is
@@ -61,15 +57,16 @@ def index(
             to be told apart for certain; by default 1/16. Of one that is closer the match, and its
             part of the count, is a number between 0 and 1.
         count_only: Whether a search gives nothing but the number of rows that it finds.
-        at_most: How many rows with payloads a search finds at most: their payloads are added up in
-            an answer that is small however large the table is, and of more rows `found` says that
-            they are too many. By default an answer has a place for every row.
+        at_most: How many rows with payloads a search finds at most: blocks are added up in an answer
+            that is small however large the table is, and where two of the rows meet there, as of
+            many some do, `found` says so. By default an answer has a place for every row.
         radius: The largest length of a vector or query, for dot products and distances; by default
             that of the table's longest.
-        precision: Bits after the binary point of scores, matches and payloads; by default 8, and 2
-            with `at_most`, so that payloads which are integers are right when they are rounded.
-            Errors of a total are as many times as large as there are blocks.
-        rows_in_block: How many rows are searched at once; by default one for each slot.
+        precision: Bits after the binary point of scores, matches and payloads; by default 8. With
+            `count_only` and `at_most` those of the total of as many blocks as the table has; by
+            default 3, so that counts, and payloads which are integers, are right when they are
+            rounded.
+        rows_in_block: How many rows are searched at once; by default two for each slot.
         log_n: As of `cloakwork.compile`.
         insecure: As of `cloakwork.compile`.
 
@@ -114,47 +111,50 @@ def index(
         for start in range(0, len(rows), _READ)
     )
     nearness = Nearness(metric, _radius(metric, radius, longest or 1.0))
-    most = (
-        None
-        if at_most is None
-        else integer(at_most, "at_most", "search", least=1, most=_MOST_FOUND)
-    )
+    most = _checked(at_most, "at_most", 1, _MOST_FOUND)
+    bits = _checked(precision, "precision", 0, _MOST_BITS)
     if most is not None and (data is None or count_only):
         raise InvalidArgumentError(
             "cannot search: expected payloads for the rows that are found, got at_most without "
             "them; leave it out, or give payloads"
         )
-    least = None if most is None or data is None else least_size(data.shape[1], most)
-    size = rows_in_block or _usual_size(len(rows), least, scores=not thresholds)
     bound = 1.0 if data is None else float(np.abs(table(data, "payloads")).max()) or 1.0
     compaction = None
+    if bits is None:
+        bits = _PRECISION_OF_TOTALS if count_only or most is not None else _PRECISION
     if most is not None and data is not None:
-        compaction = Compaction(size, data.shape[1], bound, most)
-    columns = nearness.width(rows.shape[1])
-    specs = [Spec((columns, size)), Spec((size,), low=0.0, high=1.0), Spec((columns,))]
-    bits = _PRECISION if precision is None else precision
-    if compaction is not None:
-        specs.append(Spec((compaction.columns, size)))
-        bits = compaction.bits(_PRECISION_OF_TOTALS if precision is None else precision)
-    elif data is not None and not count_only:
-        specs.append(Spec((data.shape[1], size), bound=bound))
-    program = compile_function(
-        _of_block(nearness, thresholds, gap or 1 / 16, count_only, len(specs) > 3, compaction),
-        *specs,
+        compaction = Compaction(data.shape[1], bound, most)
+        bits = compaction.bits(bits)
+    has_payloads = data is not None and not count_only
+    answers: dict[Answer, bool] = {
+        "scores": not thresholds,
+        "count": count_only,
+        "payloads": has_payloads,
+        "matches": True,
+    }
+    numbers = 0 if data is None else data.shape[1]
+    search = Search(
+        answer=next(answer for answer, is_asked in answers.items() if is_asked),
+        ends=nearness.ends,
+        cuts=tuple(nearness.product_of(threshold) for threshold in thresholds),
+        gap=positive(gap or 1 / 16, "gap", "search"),
+        width=nearness.width(rows.shape[1]),
+        size=_checked(rows_in_block, "rows_in_block", 1, 2 * MAX_SLOTS),
+        rows=len(rows),
+        lengths=nearness.lengths,
+        payload_width=compaction.columns if compaction else numbers,
+        bound=1.0 if compaction else bound,
         precision=bits,
-        log_n=log_n,
-        insecure=insecure,
+        is_total=count_only or most is not None,
     )
-    # Rows and queries are encrypted each by itself, so that no client could look at their products:
-    # these are within [-1, 1] by the lengths that are accepted of both.
-    program = replace(
-        program,
-        packing=_with_lengths(program.packing, *nearness.lengths),
-        ranges=(),
-        meaning=meaning_of(nearness, compaction),
-    )
-    shape = Shape(len(rows), rows.shape[1], 0 if data is None else data.shape[1], size)
+    program = program_of(search, meaning_of(nearness, compaction), log_n, insecure=insecure)
+    (size,) = program.inputs[1].shape
+    shape = Shape(len(rows), rows.shape[1], numbers, size)
     return Index(program, nearness, shape, thresholds, count_only, compaction, rows, data)
+
+
+def _checked(given: int | None, name: str, least: int, most: int) -> int | None:
+    return None if given is None else integer(given, name, "search", least=least, most=most)
 
 
 def _thresholds(given: float | Sequence[float] | None) -> tuple[float, ...]:
@@ -178,67 +178,3 @@ def _radius(metric: Metric, asked: float | None, longest: float) -> float:
     if metric == "cosine":
         return 1.0
     return longest if asked is None else asked
-
-
-def _with_lengths(packing: Any, of_rows: float, of_query: float) -> Any:
-    """A packing that takes no longer rows and queries."""
-    lengths = {"columns": of_rows, "query": of_query}
-    inputs = (replace(port, length=lengths.get(port.name, 0.0)) for port in packing.inputs)
-    return replace(packing, inputs=tuple(inputs))
-
-
-def _usual_size(rows: int, least: int | None, *, scores: bool) -> int:
-    """How many rows a block has where nobody says: with a threshold no more than the table needs.
-
-    Args:
-        rows: How many the table has.
-        least: The places that compaction takes; None where there is no compaction.
-        scores: Whether all scores are asked for, without a threshold.
-    """
-    if scores:
-        return _ROWS_OF_SCORES
-    needed = max(_FEWEST_ROWS, 1 << (rows - 1).bit_length())
-    return max(least or 0, min(_ROWS_OF_MATCHES, needed))
-
-
-def _of_block(
-    nearness: Nearness,
-    thresholds: Sequence[float],
-    gap: float,
-    count_only: bool,
-    has_payloads: bool,
-    compaction: Compaction | None,
-) -> Any:
-    """The function that searches a block."""
-
-    def scores(columns: Any, live: Any, query: Any) -> Any:
-        return (query @ columns + 1.0) * live - 1.0
-
-    if not thresholds:
-        return scores
-    each_least = [nearness.product_of(threshold) for threshold in thresholds]
-
-    def matches_of_each(columns: Any, live: Any, query: Any) -> list[Any]:
-        products = within(query @ columns, -1.0, 1.0)
-        return [greater(products, least, gap) * live for least in each_least]
-
-    def matches(columns: Any, live: Any, query: Any) -> Any:
-        return matches_of_each(columns, live, query)[0]
-
-    def count(columns: Any, live: Any, query: Any) -> Any:
-        counts = tuple(each.sum() for each in matches_of_each(columns, live, query))
-        return counts if len(counts) > 1 else counts[0]
-
-    def found(columns: Any, live: Any, query: Any, payloads: Any) -> Any:
-        which = matches(columns, live, query)
-        return which, payloads * which
-
-    def totals(columns: Any, live: Any, query: Any, payloads: Any) -> Any:
-        assert compaction is not None
-        return compaction.tables(matches(columns, live, query), payloads)
-
-    if count_only:
-        return count
-    if compaction is not None:
-        return totals
-    return found if has_payloads else matches

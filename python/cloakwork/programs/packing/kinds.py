@@ -12,10 +12,11 @@ from cloakwork.programs.packing.matrix import (
     ListedMatrixPacking,
     MatrixPacking,
 )
+from cloakwork.programs.packing.rows import RowsPacking
 from cloakwork.programs.packing.scalar import ScalarPacking
 from cloakwork.programs.packing.tensor import TensorPacking
 
-_OF_REALS = (TensorPacking, MatrixPacking, BatchPacking)
+_OF_REALS = (TensorPacking, MatrixPacking, BatchPacking, RowsPacking)
 _OF_BITS = (BitPacking, BitIntegerPacking, DecisionPacking)
 _OF_INTEGERS = (IntegerMatrixPacking, ListedMatrixPacking, ScalarPacking)
 PACKINGS: Mapping[str, type[Packing]] = {
