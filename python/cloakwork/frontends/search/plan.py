@@ -57,9 +57,9 @@ def index(
             to be told apart for certain; by default 1/16. Of one that is closer the match, and its
             part of the count, is a number between 0 and 1.
         count_only: Whether a search gives nothing but the number of rows that it finds.
-        at_most: How many rows with payloads a search finds at most: blocks are added up in an answer
-            that is small however large the table is, and where two of the rows meet there, as of
-            many some do, `found` says so. By default an answer has a place for every row.
+        at_most: How many rows with payloads a search finds at most: blocks are added up in an
+            answer that is small however large the table is, and where two of the rows meet there,
+            as of many some do, `found` says so. By default an answer has a place for every row.
         radius: The largest length of a vector or query, for dot products and distances; by default
             that of the table's longest.
         precision: Bits after the binary point of scores, matches and payloads; by default 8. With
