@@ -1,7 +1,9 @@
 """The circuit benchmark: its measurement, its report and its checks."""
 
+import importlib
 import json
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,23 @@ def test_a_function_in_batch_is_measured_and_right() -> None:
     assert made.products == 7
     assert made.n == in_batch.BATCH
     assert "table of 4 bits" in in_batch.line(made)
+
+
+@pytest.mark.parametrize("batch", [1, 40])
+def test_a_forest_is_measured_and_right(batch: int) -> None:
+    datasets = pytest.importorskip("sklearn.datasets")
+    tree = pytest.importorskip("sklearn.tree")
+    pytest.importorskip("xgboost")
+    forests = importlib.import_module("benchmarks.circuit.forests")
+    model = partial(tree.DecisionTreeClassifier, max_depth=3)
+    job = forests.ForestJob("a tree", batch, datasets.load_breast_cancer, model)
+    made = forests.evaluated(job)
+    assert made.right
+    assert made.batch == batch
+    assert [each.what for each in forests.targets([made])] == [
+        "a tree, seconds a row" if batch == 1 else "a tree, ms a row in batch"
+    ]
+    assert "a tree" in forests.line(made)
 
 
 def test_targets_tell_met_from_not_met() -> None:

@@ -18,7 +18,9 @@ from cloakwork.plan.circuits.matches import Factor, Matches, Term
 # Conditions in a row of a block that are tried.
 _HEIGHTS = range(1, 9)
 # Levels that a program has beside those of its products in a row, about.
-_LEVELS_BESIDE = 2
+_LEVELS_BESIDE = 4
+# What a product costs of which only a sum of many is relinearised.
+_SUMMED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,16 +196,10 @@ class IntegerForest:
         return totals
 
     @property
-    def longest_way(self) -> IntegerForest:
-        """A forest of one tree, which has the longest way to a leaf, and nodes beside it alone."""
-        tree, leaf = max(
-            ((tree, leaf) for tree in self.trees for leaf in tree), key=lambda each: len(each[1][1])
-        )
-        way = leaf[1]
-        beside = {(*way[:end], (way[end][0], not way[end][1])) for end in range(len(way))}
-        ways = {each[:end]: values for values, each in tree for end in range(len(each) + 1)}
-        leaves = [leaf, *((values, each) for each, values in ways.items() if each in beside)]
-        return replace(self, trees=(tuple(sorted(leaves, key=lambda each: each[1])),))
+    def deepest(self) -> IntegerForest:
+        """The one tree that has the longest way to a leaf, by itself."""
+        tree = max(self.trees, key=lambda leaves: max(len(way) for _, way in leaves))
+        return replace(self, trees=(tree,))
 
     @cached_property
     def height(self) -> int:
@@ -219,7 +215,11 @@ class IntegerForest:
         """About what products cost: each as much as there are levels."""
         deepest = len(self._depths) - 1
         in_a_row = min(height, deepest) - 1 + -(-deepest // height) - 1
-        return self._products(height) * (in_a_row + _LEVELS_BESIDE)
+        blocks = sum(self._depths[height::height])
+        deeper = sum(len(way) > height for tree in self.trees for _, way in tree)
+        summed = min(deeper, blocks * len(self.base))
+        products = self._products(height) + _SUMMED * summed
+        return products * (in_a_row + _LEVELS_BESIDE)
 
     def _products(self, height: int) -> int:
         return sum(

@@ -138,7 +138,7 @@ def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions)
 def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _Way:
     """A ciphertext for each condition, which holds that of every row."""
     lanes = _lanes(title, forest)
-    sample = _lanes(title, forest.longest_way)
+    sample = _lanes(title, forest.deepest)
     rings = [*options.wide_enough(lanes)]
     plan = plan_in_rings(
         title,

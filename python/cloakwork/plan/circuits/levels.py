@@ -34,6 +34,9 @@ from cloakwork.programs.slots import (
 )
 from cloakwork.programs.vectors import uniform_integer
 
+# What is switched down is held for so many operations, and then made anew where it is needed: to
+# make it takes little, and a ciphertext that hundreds of others wait for takes megabytes.
+_FAR = 2000
 # Noises that differ by less are the same.
 _SAME_BITS = 0.1
 
@@ -344,13 +347,16 @@ def levelled(program: SlotProgram, asked: Switches, levels: Mapping[int, int]) -
     new_of: dict[int, int] = {}
     lowered: dict[tuple[int, int, bool], int] = {}
 
+    def is_near(key: tuple[int, int, bool]) -> bool:
+        return key in lowered and len(builder) - lowered[key] <= _FAR
+
     def at(value: int, level: int, canonical: bool) -> int:
         """The new number of an old value at a level, at or below its own."""
         if value not in levels or levels[value] == level:
             return new_of[value]
         switched = levels[value] - asked.before_use[value]
         key = value, level, canonical and level < switched
-        if key not in lowered:
+        if not is_near(key):
             if level >= switched or (canonical and level == switched - 1):
                 step: Operation = Rescale(at(value, level + 1, canonical))
             elif canonical:
