@@ -337,11 +337,32 @@ def test_networks_are_not_staged_for_rings_of_too_few_levels(
 
     monkeypatch.setattr(bootstrapped, "_in_ring", counted)
     module, x = mlp(4), torch.rand(64, 8)
-    for degree, expected in [(7, [15, 16]), (15, [16])]:
+    for degree, expected in [(7, [16, 15]), (15, [16])]:
         rings.clear()
         options: dict[str, Any] = {"degrees": {"silu": degree}, "precision": 4, "bootstrap": True}
         cw.nn.compile(module, x[:1], calibration=x, **options)
         assert rings == expected
+
+
+def test_errors_are_simulated_in_no_ring_that_costs_more_than_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    degrees: set[int] = set()
+    of_programs = bootstrapped.expected_error
+
+    def counted(lowered: Any, runs: Any, noise: Any, **options: Any) -> float:
+        if any(
+            isinstance(each, Bootstrap | PairedBootstrap) for each in lowered.program.operations
+        ):
+            degrees.add(noise.n)
+        return of_programs(lowered, runs, noise, **options)
+
+    monkeypatch.setattr(bootstrapped, "expected_error", counted)
+    module, x = mlp(8), torch.rand(64, 8)
+    made = compiled(
+        module, x, precision=4, degrees={"silu": 7}, log_n=None, insecure=False, bootstrap=True
+    )
+    assert degrees == {made.scheme.parameters.n}
 
 
 def test_a_key_budget_counts_the_keys_of_bootstraps() -> None:

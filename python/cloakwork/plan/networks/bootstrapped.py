@@ -40,6 +40,7 @@ from cloakwork.plan.reals.refreshed import (
 from cloakwork.programs.ir import layers as g
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import polynomial_depth
+from cloakwork.runtime.costs import total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Errors of one run so many times as large as what was asked need no others beside them.
@@ -69,14 +70,21 @@ def bootstrapped(
     ]
     if not tried:
         raise batch_refusal(options)
+    found: list[NetworkPlan] = []
 
     def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
         log_n, network, batch = each
         announce(f"placing bootstraps in a ring of degree 2^{log_n}")
-        ring = _Ring(network, inputs_of, options, batch, ProductDiagonals())
-        return on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain))
+        least = min(map(price_of_one, found), default=math.inf)
+        ring = _Ring(network, inputs_of, options, batch, ProductDiagonals(), least)
+        try:
+            found.append(on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain)))
+        except _DearerPlanError as refusal:
+            raise InvalidParametersError(str(refusal)) from None
+        return found[-1]
 
-    return cheapest_of(tried, attempt, price_of_one)
+    # The largest ring leaves the most levels, and mostly costs least.
+    return cheapest_of(reversed(tried), attempt, price_of_one)
 
 
 def _deep_enough(graph: g.Graph, options: NetworkOptions) -> Sequence[int]:
@@ -124,6 +132,10 @@ def has_bootstrapping(options: NetworkOptions) -> bool:
     return False
 
 
+class _DearerPlanError(Exception):
+    """A plan costs more than one of another ring: thicker levels would cost more still."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Ring:
     """What is planned in a ring, on one chain after another.
@@ -134,6 +146,7 @@ class _Ring:
         options: What is asked.
         batch: Inputs of a run.
         diagonals: Those of products that are known.
+        least: What an input costs by another ring's plan.
     """
 
     network: StagedNetwork
@@ -141,6 +154,7 @@ class _Ring:
     options: NetworkOptions
     batch: int
     diagonals: ProductDiagonals
+    least: float
 
 
 def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
@@ -168,6 +182,8 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
         return bounds if program is whole else program.value_bounds(network.graph, width)
 
     def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
+        if total_seconds(program.program, costs) > ring.least * ring.batch:
+            raise _DearerPlanError(f"a ring of degree {refreshing.chain.n} costs more than another")
         allowed = _BEYOND * 2.0**-options.precision
         error = expected_error(program, inputs.usual_runs(program), noise, enough=allowed)
         _require_precise(error, refreshing, options)
