@@ -348,7 +348,7 @@ def test_errors_are_simulated_in_no_ring_that_costs_more_than_another(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     degrees: set[int] = set()
-    of_programs = bootstrapped.expected_error
+    of_programs = expected_error
 
     def counted(lowered: Any, runs: Any, noise: Any, **options: Any) -> float:
         if any(
