@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 import torch
 from torch import nn
 
+import cloakwork as cw
 from cloakwork.frontends.nn.capture import capture
 from cloakwork.plan.networks.calibration import calibrate, with_ranges_of_factors
 from cloakwork.plan.networks.options import NetworkOptions
@@ -21,6 +22,7 @@ from cloakwork.plan.networks.staged import StagedNetwork
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.networks.wide_softmaxes import with_narrower_softmaxes
 from cloakwork.programs.ir.layer_values import evaluate
+from cloakwork.programs.slots import Bootstrap, SlotProgram
 
 WIDTH, HEADS, TOKENS = 16, 4, 8
 
@@ -28,17 +30,18 @@ WIDTH, HEADS, TOKENS = 16, 4, 8
 class Layer(nn.Module):
     """Attention and two dense layers, each with a residual and a norm after it, as in BERT."""
 
-    def __init__(self, scale: float) -> None:
+    def __init__(self, scale: float, width: int = WIDTH, heads: int = HEADS) -> None:
         super().__init__()
         torch.manual_seed(0)
-        self.query, self.key, self.value, self.mix = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.first, self.second = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
-        self.inner, self.outer = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.heads = heads
+        self.query, self.key, self.value, self.mix = (nn.Linear(width, width) for _ in range(4))
+        self.first, self.second = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.inner, self.outer = nn.LayerNorm(width), nn.LayerNorm(width)
         self.query.weight.data *= scale
         self.key.weight.data *= scale
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        shape = len(x), TOKENS, HEADS, WIDTH // HEADS
+        shape = *x.shape[:2], self.heads, x.shape[2] // self.heads
         parts = (each(x).view(shape).transpose(1, 2) for each in (self.query, self.key, self.value))
         query, key, value = parts
         scores = query @ key.transpose(-1, -2) / shape[-1] ** 0.5
@@ -62,3 +65,13 @@ def test_the_wider_its_scores_are_the_deeper_it_is(scale: float, depth: int) -> 
     fitted, _ = refitted(graph, samples, seen, options.precision, options.margin, None)
     assert np.abs(evaluate(fitted.graph, x.numpy()) - expected).max() < 2.0**-8
     assert StagedNetwork.of(fitted.graph, stages_within_one, pairs=False).depth == depth
+
+
+@pytest.mark.slow
+def test_a_layer_of_minilms_shape_refreshes_few_ciphertexts() -> None:
+    """A layer of 384 features and 12 heads on 16 tokens, with 128-bit security."""
+    module, x = Layer(2.0, 384, 12).eval(), torch.randn(24, 16, 384)
+    program = cw.nn.compile(module, x, precision=8, bootstrap=True)
+    body = cast(SlotProgram, program.body)
+    refreshed = [each for each in body.operations if isinstance(each, Bootstrap)]
+    assert 0 < len(refreshed) <= 8
