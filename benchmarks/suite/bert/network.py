@@ -17,7 +17,7 @@ SAMPLES = 160
 OPTIONS: Mapping[str, Any] = {
     "precision": 3,
     "bootstrap": True,
-    "key_budget": 6_700_000_000,
+    "key_budget": 8_000_000_000,
 }
 
 

@@ -152,15 +152,15 @@ def _spacings(program: SlotProgram) -> KeyRequirements:
     demand = KeyRequirements()
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Linear):
-            steps = _spacings_of(operation, program.slots)
+            own = split(operation.diagonals, program.slots, operation.baby_steps)
+            steps = _spacings_of(own, program.slots)
             demand = demand.joined(
                 KeyRequirements(None, dict.fromkeys(steps, _level(program, number)))
             )
     return demand
 
 
-def _spacings_of(linear: Linear, slots: int) -> list[int]:
-    own = split(linear.diagonals, slots, linear.baby_steps)
+def _spacings_of(own: Split, slots: int) -> list[int]:
     spacings = []
     for steps in (own.baby, own.giant):
         if steps:
@@ -326,6 +326,23 @@ def _savings(
         gains[key] = gains.get(key, 0.0) + rotations * key_bytes_at(level)
 
     keys = _Keys(program.slots, held.rotations)
+
+    # Layers of one shape have transforms that differ in nothing but their weights.
+    @cache
+    def of_transform(
+        own: Split, babies: tuple[int, ...], giants: int, level: int
+    ) -> list[tuple[list[int], float]]:
+        rotations = _rotations(keys.tree(babies, level)) + giants
+        found = [([*own.baby, *own.giant], rotations - own.cost)]
+        spacings = _spacings_of(own, program.slots)
+        for steps in (spacings, [*spacings, *own.baby]):
+            levels = held.joined(KeyRequirements(None, dict.fromkeys(steps, level))).rotations
+            more = _Keys(program.slots, levels, levels)
+            if more.paths(level).reach(own.baby + own.giant):
+                trees = more.tree(own.baby, level), more.tree(own.giant, level)
+                found.append((steps, rotations - _rotations(trees[0]) - len(trees[1])))
+        return found
+
     for number, operation in enumerate(program.operations):
         if isinstance(operation, Rotate):
             level = _level(program, number)
@@ -335,17 +352,8 @@ def _savings(
         assert isinstance(linear, Linear)
         level = _level(program, number)
         own = split(linear.diagonals, program.slots, linear.baby_steps)
-        babies = keys.tree(expansion.split.baby, level)
-        rotations = _rotations(babies) + len(expansion.giants)
-        save([*own.baby, *own.giant], level, rotations - own.cost)
-        spacings = _spacings_of(linear, program.slots)
-        for steps in (spacings, [*spacings, *own.baby]):
-            levels = held.joined(KeyRequirements(None, dict.fromkeys(steps, level))).rotations
-            more = _Keys(program.slots, levels, levels)
-            if not more.paths(level).reach(own.baby + own.giant):
-                continue
-            babies, giants = more.tree(own.baby, level), more.tree(own.giant, level)
-            save(steps, level, rotations - _rotations(babies) - len(giants))
+        for steps, saved in of_transform(own, expansion.split.baby, len(expansion.giants), level):
+            save(steps, level, saved)
     return [
         _Saving(KeyRequirements(None, dict.fromkeys(steps, level)), gain)
         for (steps, level), gain in gains.items()
