@@ -31,7 +31,8 @@ def test_stages_lie_where_the_harness_looks(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_stages_count_rows_and_the_server_reads_no_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [["--count_only"], []])
+def test_stages_find_rows_and_the_server_reads_no_secret(flags: list[str], tmp_path: Path) -> None:
     (tmp_path / "given" / "harness").mkdir(parents=True)
     place = tmp_path / "place"
     place.mkdir()
@@ -44,18 +45,25 @@ def test_stages_count_rows_and_the_server_reads_no_secret(tmp_path: Path) -> Non
     data.mkdir(parents=True)
     rows.astype(np.float32).tofile(data / "db.bin")
     rows[0].astype(np.float32).tofile(data / "query.bin")
+    payloads = rng.integers(0, 512, (60, 7), dtype=np.int16)
+    payloads.tofile(data / "payloads.bin")
     secret = place / "io" / "toy" / "secret_key"
     for stage in STAGES:
         aside = stage.startswith("server")
         if aside:
             secret.rename(place / "aside")
         subprocess.run(
-            [sys.executable, f"submission/{stage}.py", "0", "--count_only", "--seed", "1"],
+            [sys.executable, f"submission/{stage}.py", "0", *flags, "--seed", "1"],
             cwd=place,
             env={"PYTHONPATH": "."},
             check=True,
         )
         if aside:
             (place / "aside").rename(secret)
-    (count,) = np.fromfile(place / "io" / "toy" / "results.bin", dtype=np.int_)
-    assert count == (rows @ rows[0] > 0.8).sum() == 7
+    results, matches = place / "io" / "toy" / "results.bin", rows @ rows[0] > 0.8
+    assert matches.sum() == 7
+    if flags:
+        assert np.fromfile(results, dtype=np.int_).tolist() == [7]
+    else:
+        found = np.fromfile(results, dtype=np.int16).reshape(-1, 7)
+        assert found.tolist() == sorted(payloads[matches].tolist())
