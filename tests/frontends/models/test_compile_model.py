@@ -200,6 +200,17 @@ def test_trees_on_slots_are_exact(name: str, batch: int) -> None:
     assert (compiled.decode(found) == model.predict(others)).all()
 
 
+@pytest.mark.parametrize("batch", [1, 5000])
+@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "xgboost", "lightgbm"])
+def test_regressions_of_trees_on_slots(name: str, batch: int) -> None:
+    rows, values, others = halves(diabetes())
+    model = REGRESSIONS[name]().fit(rows, values)
+    compiled = cw.models.compile(model, rows, batch=batch)
+    found = compiled.decode(compiled.program.run_clear(**compiled.coding.encode(others)))
+    assert (found == compiled.predict(others)).all()
+    assert np.abs(found - model.predict(others)).max() < 2 * compiled.error + 0.1
+
+
 def test_a_row_of_a_forest_on_ciphertexts_of_slots() -> None:
     rows, classes, others = halves(iris())
     model = ensemble.RandomForestClassifier(5, random_state=2).fit(rows, classes)
@@ -314,6 +325,23 @@ def test_missing_numbers_go_as_the_model_says() -> None:
     linear = linear_model.RidgeClassifier().fit(np.nan_to_num(rows), classes)
     with pytest.raises(NotFiniteError, match="feature"):
         cw.models.compile(linear, rows)
+
+
+@pytest.mark.parametrize("zero_as_missing", [False, True])
+def test_missing_numbers_on_slots(zero_as_missing: bool) -> None:
+    rows, classes, others = halves(cancer())
+    chance = np.random.default_rng(1)
+    rows, others = (
+        np.where(chance.random(each.shape) < 0.2, chance.choice([0.0, np.nan]), each)
+        for each in (rows, others)
+    )
+    model = lightgbm.LGBMClassifier(
+        n_estimators=20, num_leaves=12, verbose=-1, n_jobs=1, zero_as_missing=zero_as_missing
+    ).fit(rows, classes)
+    compiled = cw.models.compile(model, rows)
+    assert "on slots, a leaf a slot" in compiled.program.way
+    found = compiled.program.run_clear(**compiled.coding.encode(others))
+    assert (compiled.decode(found) == model.predict(others)).all()
 
 
 def test_frames_have_their_columns_in_any_order() -> None:

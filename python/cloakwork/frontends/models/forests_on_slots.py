@@ -130,7 +130,7 @@ def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions)
     held = capacity(places.width, places.slots)
     way = (
         f"on slots, a leaf a slot: {len(matches.terms)} leaves by {matches.conditions} conditions "
-        f"for {held} rows at once; batch= has thousands of rows, a row a slot"
+        f"for {held} rows at once, for batch={options.evaluations} less work than a row a slot"
     )
     return _Way(plan, plan.cost * -(-options.evaluations // held), way)
 
@@ -149,8 +149,8 @@ def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -
     )
     held = ROWS * plan.slots.places.slots
     way = (
-        f"on slots, a row a slot: {lanes.counts['mul']} products for up to {held} rows at once; "
-        "without batch= a leaf is a slot"
+        f"on slots, a row a slot: {lanes.counts['mul']} products for up to {held} rows at once, "
+        f"for batch={options.evaluations} less work than a leaf a slot"
     )
     return _Way(plan, plan.cost, way)
 
