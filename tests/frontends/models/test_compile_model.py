@@ -235,6 +235,15 @@ def test_products_of_a_tree_are_few_and_few_in_a_row() -> None:
     assert body.top_level <= depth
 
 
+def test_a_batch_beyond_a_ring_is_several_runs() -> None:
+    rows, classes, others = halves(iris())
+    model = tree.DecisionTreeClassifier(random_state=0).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, batch=5000, log_n=12, insecure=True)
+    assert compiled.program.packing.batch < 5000
+    found = compiled.program.run_clear(**compiled.coding.encode(np.tile(others, (67, 1))))
+    assert (compiled.decode(found) == np.tile(model.predict(others), 67)).all()
+
+
 def test_forests_refuse_what_only_functions_take() -> None:
     rows, classes, _ = halves(iris())
     model = tree.DecisionTreeClassifier(max_depth=2, random_state=0).fit(rows, classes)

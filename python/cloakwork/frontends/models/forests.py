@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from cloakwork.frontends.models.features import Condition
 from cloakwork.plan.circuits.matches import Factor, Matches, Term
 
+# Weights that do not tell which way costs less are so many times the least.
+_NEAR = 1.1
 # Conditions in a row of a block that are tried.
 _HEIGHTS = range(1, 9)
 # Levels that a program has beside those of its products in a row, about.
@@ -178,13 +180,17 @@ class IntegerForest:
                         totals[score] = totals[score] + bit * (1 << place)
         return totals
 
-    def scores_by_products(self, bits: Any) -> list[Any]:
+    def scores_by_products(self, bits: Any, height: int | None = None) -> list[Any]:
         """The scores, of conditions as numbers that are added and multiplied alone.
 
         A tree is cut into blocks of a few conditions in a row. Of every node it is computed whether
         it is reached from the first of its block, which is one product for two children, and of
         every first one whether it is reached from the root. What the leaves of a block add is then
         one product more for each score, and a sum of products costs little more than one.
+
+        Args:
+            bits: The conditions.
+            height: The conditions in a row of a block; by default the first of `heights`.
         """
         totals: list[Any] = list(self.base)
         for tree in self.trees:
@@ -192,7 +198,7 @@ class IntegerForest:
             for score, value in enumerate(usual):
                 totals[score] = totals[score] + value
             leaves = [(tuple(map(operator.sub, values, usual)), way) for values, way in tree]
-            _Block(totals, bits, self.height).add(leaves, 0, None)
+            _Block(totals, bits, height or self.heights[0]).add(leaves, 0, None)
         return totals
 
     @property
@@ -202,14 +208,16 @@ class IntegerForest:
         return replace(self, trees=(tree,))
 
     @cached_property
-    def height(self) -> int:
-        """The conditions in a row of a block for which products are few, and few in a row."""
-        return min(_HEIGHTS, key=self._weight)
+    def heights(self) -> Sequence[int]:
+        """Conditions in a row of blocks for which products are few and few in a row, best first."""
+        weights = {height: self._weight(height) for height in _HEIGHTS}
+        limit = _NEAR * min(weights.values())
+        return sorted((each for each in weights if weights[each] <= limit), key=weights.__getitem__)
 
     @property
     def products(self) -> int:
         """How many products tell which nodes are reached."""
-        return self._products(self.height)
+        return self._products(self.heights[0])
 
     def _weight(self, height: int) -> float:
         """About what products cost: each as much as there are levels."""

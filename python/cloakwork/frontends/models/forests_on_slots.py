@@ -19,7 +19,7 @@ from cloakwork.frontends.models.forests import IntegerForest
 from cloakwork.plan.circuits.matches import Spread, matches_plan
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.to_arithmetic import LEAST_BITS
-from cloakwork.plan.circuits.to_slots import slot_plan
+from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
 from cloakwork.plan.parameters.bgv import IntegerOptions, IntegerPlan, plan_in_rings
 from cloakwork.plan.parameters.rings import cheapest_of
 from cloakwork.programs.ir.vectors import LaneProgram
@@ -111,10 +111,11 @@ def _ways(title: str, forest: IntegerForest, options: IntegerOptions) -> list[Ca
     diagonals = runs * vectors * min(spread.period, len(forest.tracks))
     products = _PRODUCT * forest.products
     ways: list[Callable[[], _Way]] = []
-    if diagonals <= _FAR * products:
+    rings = [each for each in options.rings if ROWS << each - 1 >= options.evaluations]
+    if diagonals <= _FAR * products or not rings:
         ways.append(partial(_leaves_in_slots, title, forest, options))
-    if products <= _FAR * diagonals:
-        ways.append(partial(_rows_in_slots, title, forest, options))
+    if products <= _FAR * diagonals and rings:
+        ways.append(partial(_rows_in_slots, title, forest, replace(options, rings=rings)))
     return ways
 
 
@@ -137,29 +138,33 @@ def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions)
 
 def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _Way:
     """A ciphertext for each condition, which holds that of every row."""
-    lanes = _lanes(title, forest)
-    sample = _lanes(title, forest.deepest)
-    rings = [*options.wide_enough(lanes)]
-    plan = plan_in_rings(
-        title,
-        lambda log_n: slot_plan(lanes, 1 << log_n - 1),
-        rings,
-        options,
-        lambda log_n: slot_plan(sample, 1 << log_n - 1),
-    )
+
+    def whole(height: int, log_n: int) -> SlotPlan:
+        return slot_plan(_lanes(title, forest, height), 1 << log_n - 1)
+
+    def deepest(height: int, log_n: int) -> SlotPlan:
+        return slot_plan(_lanes(title, forest.deepest, height), 1 << log_n - 1)
+
+    def cost(height: int) -> float:
+        return plan_in_rings(title, partial(deepest, height), rings, options).cost
+
+    rings, heights = options.rings, forest.heights
+    height = min(heights, key=cost) if len(heights) > 1 else heights[0]
+    plan = plan_in_rings(title, partial(whole, height), rings, options, partial(deepest, height))
     held = ROWS * plan.slots.places.slots
     way = (
-        f"on slots, a row a slot: {lanes.counts['mul']} products for up to {held} rows at once, "
+        f"on slots, a row a slot: {forest.products} products of conditions, and sums of products, "
+        f"for up to {held} rows at once, "
         f"for batch={options.evaluations} less work than a leaf a slot"
     )
     return _Way(plan, plan.cost, way)
 
 
-def _lanes(title: str, forest: IntegerForest) -> LaneProgram:
+def _lanes(title: str, forest: IntegerForest, height: int) -> LaneProgram:
     """The scores by sums and products, a ciphertext for each number."""
 
     def function(features: Any) -> Any:
-        return forest.scores_by_products(features)
+        return forest.scores_by_products(features, height)
 
     function.__name__ = title
     declared = {INPUT: vector(len(forest.tracks), bounds=(0, 1))}

@@ -40,8 +40,8 @@ from cloakwork.programs.slots import (
     SlotProgram,
 )
 
-# Diagonals of a linear transform that are encoded at once: they take some hundreds of megabytes.
-_MOST_DIAGONALS = 512
+# Diagonals of a linear transform that are encoded at once: they take 0.3 GB or so.
+_MOST_DIAGONALS = 256
 
 
 @dataclass(frozen=True, slots=True)
