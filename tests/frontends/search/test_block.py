@@ -71,6 +71,14 @@ def test_fifty_thousand_rows_take_a_product_a_coordinate_of_two_rows_a_slot() ->
         assert 4 * table_bytes(program) < 410e6
 
 
+def test_a_million_rows_stand_in_twelve_words_a_number() -> None:
+    many = {"rows": 1_000_000, "width": 256, "gap": 0.08}
+    for options, most in (({"answer": "count"}, 11), (WITH_PAYLOADS, 12)):
+        program, parameters, counts = planned(**many, **options)
+        assert (parameters.log_n, counts["polynomial"]) == (14, 4)
+        assert table_bytes(program) <= 256 * (1 << 14) * 4 * most
+
+
 def test_scores_take_no_key_switch_but_that_of_products() -> None:
     program, parameters, counts = planned(rows=50_000, answer="scores", cuts=(), precision=8)
     assert (parameters.log_n, parameters.levels) == (12, 1)

@@ -58,6 +58,18 @@ class Search:
         beside = [cut + 2 * sign * self.gap for cut in self.cuts for sign in (-1, 1)]
         return min([low, *beside]) - self.penalty, max([high, *beside])
 
+    @property
+    def steps(self) -> list[tuple[float, float]]:
+        """Cuts and gaps as they are where the interval is [-1, 1]."""
+        low, high = self.interval
+        middle, half = (low + high) / 2, (high - low) / 2
+        return [((cut - middle) / half, self.gap / half) for cut in self.cuts]
+
+    def times(self, rows: Rows) -> float:
+        """By how much matches that are all off by one number make results be off."""
+        of_block = float(rows.size) if self.answer == "count" else max(self.bound, 1.0)
+        return self.blocks(rows) * of_block
+
     def blocks(self, rows: Rows) -> int:
         """How many blocks are added up."""
         return -(-self.rows // rows.size) if self.is_total else 1

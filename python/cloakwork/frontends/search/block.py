@@ -12,7 +12,7 @@ from cloakwork.errors import ActivationFitError
 from cloakwork.frontends.search.asked import Search
 from cloakwork.frontends.search.parameters import Block, parameters_of
 from cloakwork.plan.fitting.sign import Stages
-from cloakwork.plan.fitting.step import step_stages
+from cloakwork.plan.fitting.step import step_error, step_stages
 from cloakwork.plan.parameters.rings import RINGS, at_first, cheapest_of
 from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import drop_dead
@@ -59,8 +59,9 @@ def program_of(search: Search, meaning: str, log_n: int | None, *, insecure: boo
         # Errors do not grow with coordinates, as vectors are not longer.
         width = min(search.width, _WIDTH_TRIED * rows.shares)
         narrow = _block(replace(search, width=width), rows, stages)
-        parameters = parameters_of(search, block, narrow, log_n, insecure)
         error = 2.0**-search.precision
+        noise = error - _error(search, rows, stages)
+        parameters = parameters_of(search, block, narrow, noise, log_n, insecure)
         return Program(
             Ckks(parameters),
             block.program,
@@ -81,15 +82,10 @@ def _block(search: Search, rows: Rows, stages: Sequence[Stages]) -> Block:
 
 def _stages(search: Search, rows: Rows) -> list[Stages]:
     """The polynomials of each threshold, half of the error of what is added up being theirs."""
-    low, high = search.interval
-    middle, half = (low + high) / 2, (high - low) / 2
-    times = search.blocks(rows) * max(search.bound, 1.0)
-    if search.answer == "count":
-        times *= rows.size
-    precision = 2.0 ** -(search.precision + 1 + math.ceil(math.log2(times)))
+    precision = 2.0 ** -(search.precision + 1 + math.ceil(math.log2(search.times(rows))))
     found: list[Stages] = []
-    for cut in search.cuts:
-        stages = step_stages((cut - middle) / half, search.gap / half, precision)
+    for cut, gap in search.steps:
+        stages = step_stages(cut, gap, precision)
         if stages is None:
             raise ActivationFitError(
                 f"cannot search: no polynomials tell scores apart that differ by {search.gap:g}; "
@@ -97,6 +93,12 @@ def _stages(search: Search, rows: Rows) -> list[Stages]:
             )
         found.append(stages)
     return found
+
+
+def _error(search: Search, rows: Rows, stages: Sequence[Stages]) -> float:
+    """How far results are off by polynomials, which come nearer than they have to."""
+    errors = [step_error(each, *step) for each, step in zip(stages, search.steps, strict=True)]
+    return search.times(rows) * max(errors, default=0.0)
 
 
 def _packing(search: Search, rows: Rows) -> RowsPacking:

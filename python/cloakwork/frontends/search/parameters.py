@@ -66,7 +66,7 @@ class Block:
 
 
 def parameters_of(
-    search: Search, block: Block, narrow: Block, log_n: int, insecure: bool
+    search: Search, block: Block, narrow: Block, noise: float, log_n: int, insecure: bool
 ) -> Parameters:
     """Those of the least scale by which results are precise.
 
@@ -74,6 +74,7 @@ def parameters_of(
         search: What is searched for.
         block: The program.
         narrow: The same of fewer coordinates, with which errors are simulated.
+        noise: How far noise may take results off.
         log_n: The base-2 logarithm of the ring's degree.
         insecure: Whether it may be less secure than 128 bits.
     """
@@ -81,8 +82,8 @@ def parameters_of(
     headroom = _HEADROOM_BITS + math.ceil(math.log2(block.largest * summed))
     if search.is_total:
         headroom += _GROWTH_BITS
-    # The other half is the polynomials'; noise of one block is not that of another.
-    bits = search.precision + 1 + math.log2(summed) / 2
+    # Noise of one block is not that of another.
+    bits = math.log2(summed) / 2 - math.log2(noise)
     runs = [
         ClearRun(given, narrow.unpack(clear_results(narrow.program, given), 1), copies=1)
         for given in _blocks(search, narrow.packing)

@@ -58,7 +58,7 @@ def step_stages(cut: float, gap: float, precision: float) -> Stages | None:
             if first * math.prod(rest) >= least_product
         )
         found = shortest_within(
-            tried, precision, lambda stages, every: _error(stages, cut, gap, every)
+            tried, precision, lambda stages, every: step_error(stages, cut, gap, every)
         )
         if found is not None:
             return found
@@ -129,7 +129,7 @@ def _points(cut: float, gap: float) -> Array:
     return np.concatenate([np.linspace(*side, _POINTS) for side in sides if side[0] <= side[1]])
 
 
-def _error(stages: Stages, cut: float, gap: float, every: int) -> float:
+def step_error(stages: Stages, cut: float, gap: float, every: int = 1) -> float:
     """How far a composition is from the step, at one point in `every` of a grid."""
     t = np.union1d(_points(cut, gap)[::every], np.clip([cut - gap, cut + gap], -1, 1))
     t = t[np.abs(t - cut) >= gap * (1 - 1e-9)]
