@@ -331,9 +331,9 @@ def test_networks_are_not_staged_for_rings_of_too_few_levels(
     rings: list[int] = []
     in_ring = bootstrapped._in_ring
 
-    def counted(ring: Any, chain: RefreshingChain) -> NetworkPlan:
+    def counted(ring: Any, chain: RefreshingChain, least: float) -> NetworkPlan:
         rings.append(chain.log_n)
-        return in_ring(ring, chain)
+        return in_ring(ring, chain, least)
 
     monkeypatch.setattr(bootstrapped, "_in_ring", counted)
     module, x = mlp(4), torch.rand(64, 8)

@@ -27,20 +27,22 @@ from cloakwork.plan.networks.spread_operands import with_operands_spread
 from cloakwork.plan.networks.staged import StagedNetwork, depth_of_stage
 from cloakwork.plan.networks.stages import stages_within_one
 from cloakwork.plan.parameters.bootstrapping import refreshing_for
-from cloakwork.plan.parameters.rings import cheapest_of
+from cloakwork.plan.parameters.rings import REFUSALS, cheapest_of
 from cloakwork.plan.reals.expected import OUTGROWN, ROUGH, expected_error, larger_error
 from cloakwork.plan.reals.refreshed import (
     Bounds,
     Candidate,
     RefreshingChain,
     RoughChainError,
+    chains_of_ring,
     most_levels,
     on_first_chain,
 )
 from cloakwork.programs.ir import layers as g
+from cloakwork.programs.places import Places
 from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import polynomial_depth
-from cloakwork.runtime.costs import total_seconds
+from cloakwork.runtime.costs import Costs, total_seconds
 from cloakwork.schemes.ckks_noise import NoiseModel
 
 # Errors of one run so many times as large as what was asked need no others beside them.
@@ -60,31 +62,33 @@ def bootstrapped(
     announce("merging layers")
     staged = cache(partial(StagedNetwork.of, stages_of=stages_within_one))
     inputs_of = cache(partial(SimulatedInputs.of, graph, calibration, searched))
-    tried = [
-        (log_n, network, batch)
+    diagonals = ProductDiagonals()
+    rings = [
+        _Ring(log_n, network, inputs_of, options, batch, diagonals)
         for log_n in _deep_enough(graph, options)
         for pairs in options.pairings
         for network in [staged(_of_ring(graph, options, log_n), pairs=pairs)]
         for batch in options.batches(log_n, _largest(network), network.width(1))[-1:]
         if network.lanes(batch) <= 1 << (log_n - 1)
     ]
-    if not tried:
+    if not rings:
         raise batch_refusal(options)
+    if len(rings) > 1:
+        announce("choosing packings")
+        rings.sort(key=_estimated_price)
     found: list[NetworkPlan] = []
 
-    def attempt(each: tuple[int, StagedNetwork, int]) -> NetworkPlan:
-        log_n, network, batch = each
-        announce(f"placing bootstraps in a ring of degree 2^{log_n}")
+    def attempt(ring: _Ring) -> NetworkPlan:
+        announce(f"placing bootstraps in a ring of degree 2^{ring.log_n}")
         least = min(map(price_of_one, found), default=math.inf)
-        ring = _Ring(network, inputs_of, options, batch, ProductDiagonals(), least)
         try:
-            found.append(on_first_chain(options, log_n, lambda chain: _in_ring(ring, chain)))
+            plan = on_first_chain(options, ring.log_n, lambda chain: _in_ring(ring, chain, least))
         except _DearerPlanError as refusal:
             raise InvalidParametersError(str(refusal)) from None
-        return found[-1]
+        found.append(plan)
+        return plan
 
-    # The largest ring leaves the most levels, and mostly costs least.
-    return cheapest_of(reversed(tried), attempt, price_of_one)
+    return cheapest_of(rings, attempt, price_of_one)
 
 
 def _deep_enough(graph: g.Graph, options: NetworkOptions) -> Sequence[int]:
@@ -137,52 +141,84 @@ class _DearerPlanError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Packed:
+    """A network and its packings.
+
+    Args:
+        network: The network, operands that are to be spread put down.
+        packings: The packing of each stage.
+        typical: What operations cost at every level alike.
+        price: What a run costs, levels included.
+    """
+
+    network: StagedNetwork
+    packings: tuple[Places, ...]
+    typical: Costs
+    price: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Ring:
     """What is planned in a ring, on one chain after another.
 
     Args:
+        log_n: Base-2 logarithm of the ring degree.
         network: The network.
         inputs_of: For each width of a ciphertext the inputs that errors are simulated on.
         options: What is asked.
         batch: Inputs of a run.
         diagonals: Those of products that are known.
-        least: What an input costs by another ring's plan.
     """
 
+    log_n: int
     network: StagedNetwork
     inputs_of: Callable[[int], SimulatedInputs]
     options: NetworkOptions
     batch: int
     diagonals: ProductDiagonals
-    least: float
+
+    def packed(self, chain: RefreshingChain) -> _Packed:
+        """The network packed as is cheapest where every level costs what the middle one does."""
+        costs, refreshing = chain.costs, chain.refreshing
+        own = refreshing.chain.slots // self.network.lanes(self.batch)
+        middle = costs.at(_middle(refreshing))
+        level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
+        prices = ProductPrices(replace(costs, levels=(middle, middle)), self.diagonals)
+        network = with_operands_spread(self.network, own, prices, level_price)
+        typical = replace(costs, levels=(middle,) * (network.depth + 1))
+        _require_shallow(network, refreshing, self.options)
+        packings, price = chosen_packings(network, own, typical, level_price, self.diagonals)
+        return _Packed(network, packings, typical, price)
 
 
-def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
-    """The plan for one ring, of some levels."""
-    options = ring.options
-    lanes = ring.network.lanes(ring.batch)
-    costs, refreshing = chain.costs, chain.refreshing
-    slots = refreshing.chain.slots
-    own = slots // lanes
-    # Of a program of any depth: every level costs what the one in the middle does.
-    in_middle = (refreshing.input_level + refreshing.output_level) // 2
-    middle = costs.at(in_middle)
-    level_price = costs.bootstrap / (refreshing.output_level - refreshing.input_level)
-    prices = ProductPrices(replace(costs, levels=(middle, middle)), ring.diagonals)
-    network = with_operands_spread(ring.network, own, prices, level_price)
-    typical = replace(costs, levels=(middle,) * (network.depth + 1))
-    width = network.width(lanes)
+def _middle(refreshing: Refreshing) -> int:
+    return (refreshing.input_level + refreshing.output_level) // 2
+
+
+def _estimated_price(ring: _Ring) -> float:
+    """What an input costs about, before bootstraps are placed; infinite where there is no plan."""
+    try:
+        chain = next(chains_of_ring(ring.options, ring.log_n))
+        return ring.packed(chain).price / ring.batch
+    except REFUSALS:
+        return math.inf
+
+
+def _in_ring(ring: _Ring, chain: RefreshingChain, least: float) -> NetworkPlan:
+    """The plan for one ring, of some levels, if an input costs no more than the least elsewhere."""
+    options, refreshing = ring.options, chain.refreshing
+    packed = ring.packed(chain)
+    network, slots = packed.network, refreshing.chain.slots
+    width = network.width(ring.network.lanes(ring.batch))
     inputs = ring.inputs_of(width)
-    _require_shallow(network, refreshing, options)
-    packings, _ = chosen_packings(network, own, typical, level_price, ring.diagonals)
-    whole, refreshable = lowered(options.title, network, packings, slots, typical)
+    whole, refreshable = lowered(options.title, network, packed.packings, slots, packed.typical)
     bounds = whole.value_bounds(network.graph, width)
 
     def bounds_of(program: LoweredNetwork) -> Bounds:
         return bounds if program is whole else program.value_bounds(network.graph, width)
 
     def precise_error(program: LoweredNetwork, _: Bounds, noise: NoiseModel) -> float:
-        if total_seconds(program.program, costs) > ring.least * ring.batch:
+        if total_seconds(program.program, chain.costs) > least * ring.batch:
             raise _DearerPlanError(f"a ring of degree {refreshing.chain.n} costs more than another")
         allowed = _BEYOND * 2.0**-options.precision
         error = expected_error(program, inputs.usual_runs(program), noise, enough=allowed)
@@ -192,7 +228,8 @@ def _in_ring(ring: _Ring, chain: RefreshingChain) -> NetworkPlan:
     if chain.thin:
         # Rounding alone shows without bootstraps, which take long to place, about how far results
         # will be off.
-        rounding = options.noise(refreshing.chain).of_levels(network.depth, like=in_middle)
+        like = _middle(refreshing)
+        rounding = options.noise(refreshing.chain).of_levels(network.depth, like)
         first = expected_error(whole, inputs.usual_runs(whole)[:1], rounding, enough=0.0)
         if not first <= _BEYOND * 2.0**-options.precision:
             refusal = _imprecise(first, refreshing, options)
