@@ -2,14 +2,45 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
 
 from cloakwork._native import BgvEstimate, BgvParameters
 from cloakwork.base.itself import Itself
+from cloakwork.programs.bsgs import split
+from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.slots import Integers
 from cloakwork.programs.vectors import uniform_integer
 from cloakwork.schemes.base import Backend
 from cloakwork.schemes.bgv_plaintext import centred, encoded, encoded_transform
+
+# Transforms whose norms are kept: a plan is estimated with several chains of moduli.
+_MOST_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """The diagonals of a transform modulo a prime in a ring, equal where these are."""
+
+    digest: bytes
+    log_n: int
+    plaintext_modulus: int
+    diagonals: SparseDiagonals = field(compare=False)
+    parameters: BgvParameters = field(compare=False)
+
+
+@lru_cache(_MOST_KEPT)
+def _mean_norm_bits(numbers: _Numbers) -> float:
+    """The mean of the norms of the diagonals, as a base-2 logarithm."""
+    norms = [
+        2.0 ** encoded(numbers.parameters, each.astype(np.int64), 0).norm_bits
+        for each in numbers.diagonals.values()
+    ]
+    return math.log2(math.fsum(norms) / len(norms))
 
 
 class BgvEstimates(Backend[BgvEstimate]):
@@ -77,8 +108,16 @@ class BgvEstimates(Backend[BgvEstimate]):
         self, value: BgvEstimate, diagonals: Mapping[int, Integers], baby_steps: int
     ) -> BgvEstimate:
         noise = value.relinearize()
-        transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
-        return noise.linear_transform(transform)
+        if not isinstance(diagonals, SparseDiagonals):
+            transform = encoded_transform(self._parameters, diagonals, noise.level, baby_steps)
+            return noise.linear_transform(transform)
+        # As of the transform, whose diagonals need not be encoded at every level for that.
+        of = self._parameters
+        ring = of.log_n, of.plaintext_modulus
+        mean = _mean_norm_bits(_Numbers(diagonals.digest(), *ring, diagonals, of))
+        summed = noise.rotate().multiply_plain(mean).multiply_scalar(len(diagonals))
+        giants = split(diagonals, diagonals.slots, baby_steps).giant
+        return summed.rotate_sum(1, len(giants))
 
     def rotated_products(
         self, left: Sequence[BgvEstimate], right: Sequence[BgvEstimate], step: int
