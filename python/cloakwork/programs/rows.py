@@ -27,17 +27,17 @@ _BOTH = math.sqrt(2)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowSlots:
     """Slots that the rows of a block share.
 
     Args:
         slots: Slots of a ciphertext.
-        half: Rows in the real parts, and as many in the imaginary parts; it divides the slots.
+        half: RowSlots in the real parts, and as many in the imaginary parts; it divides the slots.
         shares: Coordinates of a row in a ciphertext; it divides how often the rows fit.
         size: How many rows there are.
 
     Example:
-        >>> Rows(slots=8, half=2, shares=2, size=4).replicas
+        >>> RowSlots(slots=8, half=2, shares=2, size=4).replicas
         4
     """
 
@@ -71,12 +71,12 @@ class ColumnsPlace:
         width: How many coordinates they have.
 
     Example:
-        >>> place = ColumnsPlace(Rows(slots=4, half=2, shares=2, size=3), width=2)
+        >>> place = ColumnsPlace(RowSlots(slots=4, half=2, shares=2, size=3), width=2)
         >>> place.pack(np.array([[1.0, 2, 3], [4, 5, 6]]))[0].tolist()
         [(1+3j), (2+0j), (4+6j), (5+0j)]
     """
 
-    rows: Rows
+    rows: RowSlots
     width: int
 
     @property
@@ -112,12 +112,12 @@ class QueryPlace:
         factor: What it is multiplied by.
 
     Example:
-        >>> place = QueryPlace(Rows(slots=4, half=2, shares=2, size=3), width=3, factor=0.5)
+        >>> place = QueryPlace(RowSlots(slots=4, half=2, shares=2, size=3), width=3, factor=0.5)
         >>> [vector.tolist() for vector in place.pack(np.array([2.0, 4, 6]))]
         [[1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 0.0, 0.0]]
     """
 
-    rows: Rows
+    rows: RowSlots
     width: int
     factor: float
 
@@ -154,12 +154,12 @@ class LivePlace:
         penalty: What is taken off.
 
     Example:
-        >>> place = LivePlace(Rows(slots=4, half=2, shares=1, size=3), penalty=2.0)
+        >>> place = LivePlace(RowSlots(slots=4, half=2, shares=1, size=3), penalty=2.0)
         >>> place.pack(np.array([1.0, 0, 1]))[0].tolist()
         [0j, (2+2j), 0j, (2+2j)]
     """
 
-    rows: Rows
+    rows: RowSlots
     penalty: float
 
     ciphertexts = 1
@@ -191,7 +191,7 @@ class NumbersPlace:
         width: How many numbers a row has.
 
     Example:
-        >>> place = NumbersPlace(Rows(slots=2, half=2, shares=1, size=3), width=2)
+        >>> place = NumbersPlace(RowSlots(slots=2, half=2, shares=1, size=3), width=2)
         >>> packed = place.pack(np.array([[1.0, 2, 3], [4, 5, 6]]))
         >>> [vector.tolist() for vector in packed]
         [[(1+4j), (2+5j)], [(3+6j), 0j]]
@@ -199,7 +199,7 @@ class NumbersPlace:
         [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
     """
 
-    rows: Rows
+    rows: RowSlots
     width: int
 
     @property
@@ -246,12 +246,12 @@ class PairsPlace:
         rows: The rows.
 
     Example:
-        >>> place = PairsPlace(Rows(slots=2, half=2, shares=1, size=3))
+        >>> place = PairsPlace(RowSlots(slots=2, half=2, shares=1, size=3))
         >>> place.unpack([np.array([1 + 3j, 2])]).tolist()
         [1.0, 2.0, 3.0]
     """
 
-    rows: Rows
+    rows: RowSlots
 
     ciphertexts = 1
 
@@ -275,7 +275,7 @@ class SumPlace:
         rows: The rows.
     """
 
-    rows: Rows
+    rows: RowSlots
 
     ciphertexts = 1
 

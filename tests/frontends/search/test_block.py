@@ -12,7 +12,7 @@ import cloakwork as cw
 from cloakwork._native import Parameters
 from cloakwork.errors import InvalidParametersError
 from cloakwork.frontends.search.asked import Search
-from cloakwork.frontends.search.block import program_of
+from cloakwork.frontends.search.block import block_program
 from cloakwork.programs.packing.rows import RowsPacking
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.runtime.program import Program
@@ -33,7 +33,7 @@ WITH_PAYLOADS: dict[str, Any] = {"answer": "payloads", "payload_width": 8, "prec
 
 
 def planned(**options: Any) -> tuple[Program, Parameters, Counter[str]]:
-    program = program_of(Search(**{**FEW, **options}), "", None, insecure=False)
+    program = block_program(Search(**{**FEW, **options}), "", None, insecure=False)
     assert isinstance(program.body, SlotProgram)
     return program, program.scheme.parameters, Counter(o.kind for o in program.body.operations)
 

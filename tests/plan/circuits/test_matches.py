@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cloakwork.plan.circuits.matches import Factor, Matches, Spread, Term, matches_plan
+from cloakwork.plan.circuits.matches import (
+    ConditionPair,
+    CountedTerm,
+    Matches,
+    TermSlots,
+    matches_plan,
+)
 from cloakwork.plan.passes.rotate_sums import with_rotate_sums
 from cloakwork.programs.slots import Linear, Mul, RotateSum
 from cloakwork.runtime.executor import run_in_order
@@ -19,17 +25,19 @@ TRACK = 4
 def drawn(rng: np.random.Generator, tracks: int, terms: int, sums: int) -> Matches:
     """Terms that ask intervals of a few features."""
 
-    def factor(track: int) -> Factor:
+    def factor(track: int) -> ConditionPair:
         low, high = sorted(rng.choice(TRACK, 2, replace=False) + TRACK * track)
-        return [Factor(int(low), None), Factor(None, int(high)), Factor(int(low), int(high))][
-            rng.integers(3)
-        ]
+        return [
+            ConditionPair(int(low), None),
+            ConditionPair(None, int(high)),
+            ConditionPair(int(low), int(high)),
+        ][rng.integers(3)]
 
     made = []
     for _ in range(terms):
         asked = rng.choice(tracks, rng.integers(1, min(tracks, 4) + 1), replace=False)
         values = tuple(rng.integers(-9, 10, sums).tolist())
-        made.append(Term(tuple(factor(int(each)) for each in asked), values))
+        made.append(CountedTerm(tuple(factor(int(each)) for each in asked), values))
     return Matches(TRACK * tracks, tuple(made), tuple(rng.integers(-9, 10, sums).tolist()))
 
 
@@ -95,5 +103,5 @@ def test_a_plan_takes_few_keys_and_products() -> None:
 
 def test_a_narrow_plan_holds_several_evaluations() -> None:
     matches = drawn(np.random.default_rng(1), 10, 60, 1)
-    assert Spread.of(matches, 1 << 12) == Spread(1 << 12, 128, 64, 0, 1)
-    assert Spread.of(matches, 64) == Spread(64, 64, 64, 0, 1)
+    assert TermSlots.of(matches, 1 << 12) == TermSlots(1 << 12, 128, 64, 0, 1)
+    assert TermSlots.of(matches, 64) == TermSlots(64, 64, 64, 0, 1)

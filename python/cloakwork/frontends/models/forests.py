@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.models.features import Condition
-from cloakwork.plan.circuits.matches import Factor, Matches, Term
+from cloakwork.plan.circuits.matches import ConditionPair, CountedTerm, Matches
 
 # Weights that do not tell which way costs less are so many times the least.
 _NEAR = 1.1
@@ -131,7 +131,7 @@ class IntegerForest:
     def matches(self) -> Matches:
         """The scores as sums over leaves, but for those that most leaves of a tree are like."""
         base = np.array(self.base)
-        terms: list[Term] = []
+        terms: list[CountedTerm] = []
         for tree in self.trees:
             ((usual, _),) = Counter(leaf for leaf, _ in tree).most_common(1)
             base += usual
@@ -139,10 +139,10 @@ class IntegerForest:
                 factors = self._factors(way)
                 if leaf != usual and all(each.may_hold for each in factors):
                     values = tuple(value - own for value, own in zip(leaf, usual, strict=True))
-                    terms.append(Term(factors, values))
+                    terms.append(CountedTerm(factors, values))
         return Matches(len(self.tracks), tuple(terms), tuple(base.tolist()))
 
-    def _factors(self, way: Sequence[tuple[int, bool]]) -> tuple[Factor, ...]:
+    def _factors(self, way: Sequence[tuple[int, bool]]) -> tuple[ConditionPair, ...]:
         """A way as what it asks of each track: the strictest that holds, and that fails."""
         holds: dict[int, int] = {}
         fails: dict[int, int] = {}
@@ -153,7 +153,7 @@ class IntegerForest:
             else:
                 fails[track] = min(number, fails.get(track, number))
         tracks = sorted(holds.keys() | fails.keys())
-        return tuple(Factor(holds.get(track), fails.get(track)) for track in tracks)
+        return tuple(ConditionPair(holds.get(track), fails.get(track)) for track in tracks)
 
     def scores_by_bits(self, bits: Any) -> list[Any]:
         """The scores, of conditions as bits.

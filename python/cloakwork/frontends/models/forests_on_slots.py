@@ -16,7 +16,7 @@ from cloakwork.frontends.circuit.slot_options import slot_options
 from cloakwork.frontends.circuit.staging import staged
 from cloakwork.frontends.models.coding import INPUT
 from cloakwork.frontends.models.forests import IntegerForest
-from cloakwork.plan.circuits.matches import Spread, matches_plan
+from cloakwork.plan.circuits.matches import TermSlots, matches_plan
 from cloakwork.plan.circuits.scalar import scalar_program
 from cloakwork.plan.circuits.to_arithmetic import LEAST_BITS
 from cloakwork.plan.circuits.to_slots import SlotPlan, slot_plan
@@ -95,7 +95,7 @@ def _in_clear(forest: IntegerForest, given: Any) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Way:
+class _PlanWay:
     """A plan, what it costs for all rows, and what it is in words."""
 
     plan: IntegerPlan
@@ -103,14 +103,16 @@ class _Way:
     way: str
 
 
-def _ways(title: str, forest: IntegerForest, options: IntegerOptions) -> list[Callable[[], _Way]]:
+def _ways(
+    title: str, forest: IntegerForest, options: IntegerOptions
+) -> list[Callable[[], _PlanWay]]:
     """What may cost least: both ways, or the one that is far ahead."""
-    spread = Spread.of(forest.matches, _USUAL_ROW)
+    spread = TermSlots.of(forest.matches, _USUAL_ROW)
     vectors = -(-len(forest.matches.terms) // spread.row)
     runs = -(-options.evaluations // capacity(spread.width, spread.row))
     diagonals = runs * vectors * min(spread.period, len(forest.tracks))
     products = _PRODUCT * forest.products
-    ways: list[Callable[[], _Way]] = []
+    ways: list[Callable[[], _PlanWay]] = []
     rings = [each for each in options.rings if ROWS << each - 1 >= options.evaluations]
     if diagonals <= _FAR * products or not rings:
         ways.append(partial(_leaves_in_slots, title, forest, options))
@@ -119,7 +121,7 @@ def _ways(title: str, forest: IntegerForest, options: IntegerOptions) -> list[Ca
     return ways
 
 
-def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _Way:
+def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _PlanWay:
     """All leaves of all trees side by side, for a row or a few."""
     matches = forest.matches
 
@@ -133,10 +135,10 @@ def _leaves_in_slots(title: str, forest: IntegerForest, options: IntegerOptions)
         f"on slots, a leaf a slot: {len(matches.terms)} leaves by {matches.conditions} conditions "
         f"for {held} rows at once, for batch={options.evaluations} less work than a row a slot"
     )
-    return _Way(plan, plan.cost * -(-options.evaluations // held), way)
+    return _PlanWay(plan, plan.cost * -(-options.evaluations // held), way)
 
 
-def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _Way:
+def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -> _PlanWay:
     """A ciphertext for each condition, which holds that of every row."""
 
     def whole(height: int, log_n: int) -> SlotPlan:
@@ -157,7 +159,7 @@ def _rows_in_slots(title: str, forest: IntegerForest, options: IntegerOptions) -
         f"for up to {held} rows at once, "
         f"for batch={options.evaluations} less work than a leaf a slot"
     )
-    return _Way(plan, plan.cost, way)
+    return _PlanWay(plan, plan.cost, way)
 
 
 def _lanes(title: str, forest: IntegerForest, height: int) -> LaneProgram:

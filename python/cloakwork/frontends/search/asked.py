@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from cloakwork.errors import InvalidParametersError
 from cloakwork.programs.layout import power_of_two
-from cloakwork.programs.rows import Rows
+from cloakwork.programs.rows import RowSlots
 
 Answer: TypeAlias = Literal["scores", "matches", "payloads", "count"]
 
@@ -22,8 +22,8 @@ class Search:
         cuts: The products from which on rows match, each for a count of its own.
         gap: How far a product is from them to be told apart for certain.
         width: Coordinates of a row.
-        size: Rows of a block; None for as many as a ring has slots for.
-        rows: Rows of the whole table.
+        size: RowSlots of a block; None for as many as a ring has slots for.
+        rows: RowSlots of the whole table.
         lengths: The largest lengths of rows and queries.
         payload_width: Further numbers of a row.
         bound: Their largest absolute value.
@@ -65,16 +65,16 @@ class Search:
         middle, half = (low + high) / 2, (high - low) / 2
         return [((cut - middle) / half, self.gap / half) for cut in self.cuts]
 
-    def times(self, rows: Rows) -> float:
+    def times(self, rows: RowSlots) -> float:
         """By how much matches that are all off by one number make results be off."""
         of_block = float(rows.size) if self.answer == "count" else max(self.bound, 1.0)
         return self.blocks(rows) * of_block
 
-    def blocks(self, rows: Rows) -> int:
+    def blocks(self, rows: RowSlots) -> int:
         """How many blocks are added up."""
         return -(-self.rows // rows.size) if self.is_total else 1
 
-    def rows_in(self, slots: int) -> Rows:
+    def rows_in(self, slots: int) -> RowSlots:
         """How the rows of a block lie in a ring's slots."""
         size = self.size or min(2 * slots, power_of_two(self.rows))
         half = power_of_two(-(-size // 2))
@@ -83,4 +83,4 @@ class Search:
                 f"cannot search: expected {2 * slots} rows in a block at most in a ring of "
                 f"{slots} slots, got {size}; give fewer rows_in_block, or a larger log_n"
             )
-        return Rows(slots, half, min(slots // half, power_of_two(self.width)), size)
+        return RowSlots(slots, half, min(slots // half, power_of_two(self.width)), size)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cloakwork.errors import ActivationFitError
 from cloakwork.frontends.search.asked import Search
-from cloakwork.frontends.search.parameters import Block, parameters_of
+from cloakwork.frontends.search.parameters import Block, search_parameters
 from cloakwork.plan.fitting.sign import Stages
 from cloakwork.plan.fitting.step import step_error, step_stages
 from cloakwork.plan.parameters.rings import RINGS, at_first, cheapest_of
@@ -18,7 +18,7 @@ from cloakwork.plan.passes.levels import lowest_levels
 from cloakwork.plan.passes.simplify import drop_dead
 from cloakwork.programs.packing.rows import RowsPacking
 from cloakwork.programs.port import Port
-from cloakwork.programs.rows import Rows
+from cloakwork.programs.rows import RowSlots
 from cloakwork.programs.slots import (
     Add,
     Builder,
@@ -44,7 +44,7 @@ _TOP = 100
 _WIDTH_TRIED = 4
 
 
-def program_of(search: Search, meaning: str, log_n: int | None, *, insecure: bool) -> Program:
+def block_program(search: Search, meaning: str, log_n: int | None, *, insecure: bool) -> Program:
     """The program that searches a block, in the smallest ring that has one.
 
     Raises:
@@ -61,7 +61,7 @@ def program_of(search: Search, meaning: str, log_n: int | None, *, insecure: boo
         narrow = _block(replace(search, width=width), rows, stages)
         error = 2.0**-search.precision
         noise = error - _error(search, rows, stages)
-        parameters = parameters_of(search, block, narrow, noise, log_n, insecure)
+        parameters = search_parameters(search, block, narrow, noise, log_n, insecure)
         return Program(
             Ckks(parameters),
             block.program,
@@ -75,12 +75,12 @@ def program_of(search: Search, meaning: str, log_n: int | None, *, insecure: boo
     return cheapest_of(rings, attempt, lambda _: 0.0, at_first)
 
 
-def _block(search: Search, rows: Rows, stages: Sequence[Stages]) -> Block:
+def _block(search: Search, rows: RowSlots, stages: Sequence[Stages]) -> Block:
     packing = _packing(search, rows)
     return Block(lowest_levels(drop_dead(_body(search, stages, packing))), packing)
 
 
-def _stages(search: Search, rows: Rows) -> list[Stages]:
+def _stages(search: Search, rows: RowSlots) -> list[Stages]:
     """The polynomials of each threshold, half of the error of what is added up being theirs."""
     precision = 2.0 ** -(search.precision + 1 + math.ceil(math.log2(search.times(rows))))
     found: list[Stages] = []
@@ -95,13 +95,13 @@ def _stages(search: Search, rows: Rows) -> list[Stages]:
     return found
 
 
-def _error(search: Search, rows: Rows, stages: Sequence[Stages]) -> float:
+def _error(search: Search, rows: RowSlots, stages: Sequence[Stages]) -> float:
     """How far results are off by polynomials, which come nearer than they have to."""
     errors = [step_error(each, *step) for each, step in zip(stages, search.steps, strict=True)]
     return search.times(rows) * max(errors, default=0.0)
 
 
-def _packing(search: Search, rows: Rows) -> RowsPacking:
+def _packing(search: Search, rows: RowSlots) -> RowsPacking:
     """How a block lies in ciphertexts."""
     width, size = search.width, rows.size
     of_rows, of_query = search.lengths

@@ -65,7 +65,7 @@ class Block:
         return largest_bound(bound for each, bound in pairs if isinstance(each, Output))
 
 
-def parameters_of(
+def search_parameters(
     search: Search, block: Block, narrow: Block, noise: float, log_n: int, insecure: bool
 ) -> Parameters:
     """Those of the least scale by which results are precise.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from cloakwork.base.arguments import integer, positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.search.asked import Answer, Search
-from cloakwork.frontends.search.block import program_of
+from cloakwork.frontends.search.block import block_program
 from cloakwork.frontends.search.compaction import Compaction
 from cloakwork.frontends.search.index import Index, meaning_of
 from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
@@ -147,7 +147,7 @@ def index(
         precision=bits,
         is_total=count_only or most is not None,
     )
-    program = program_of(search, meaning_of(nearness, compaction), log_n, insecure=insecure)
+    program = block_program(search, meaning_of(nearness, compaction), log_n, insecure=insecure)
     (size,) = program.inputs[1].shape
     shape = Shape(len(rows), rows.shape[1], numbers, size)
     return Index(program, nearness, shape, thresholds, count_only, compaction, rows, data)

@@ -45,7 +45,7 @@ _MOST_DIAGONALS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class ConditionPair:
     """What is 1 where one condition holds and another one does not, and else 0.
 
     Args:
@@ -64,7 +64,7 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class CountedTerm:
     """What counts where all factors are 1.
 
     Args:
@@ -72,7 +72,7 @@ class Term:
         values: What it adds to each sum.
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[ConditionPair, ...]
     values: tuple[int, ...]
 
 
@@ -86,13 +86,13 @@ class Matches:
         base: What each sum is where no term counts.
 
     Example:
-        >>> both = Term((Factor(0, None), Factor(None, 1)), (5,))
+        >>> both = CountedTerm((ConditionPair(0, None), ConditionPair(None, 1)), (5,))
         >>> Matches(2, (both,), (1,)).most_factors
         2
     """
 
     conditions: int
-    terms: tuple[Term, ...]
+    terms: tuple[CountedTerm, ...]
     base: tuple[int, ...]
 
     @property
@@ -102,7 +102,7 @@ class Matches:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class TermSlots:
     """How terms and conditions lie in rows of slots.
 
     Args:
@@ -120,7 +120,7 @@ class Spread:
     stride: int
 
     @classmethod
-    def of(cls, matches: Matches, row: int) -> Spread:
+    def of(cls, matches: Matches, row: int) -> TermSlots:
         """The narrowest that holds all terms in one vector; where none does, whole rows."""
         period, stride = (_power_of_two(len_) for len_ in (matches.conditions, len(matches.base)))
         width = _power_of_two(stride - 1 + len(matches.terms) + period)
@@ -159,16 +159,16 @@ def matches_plan(
         primes: The plaintext moduli.
 
     Example:
-        >>> both = Term((Factor(0, None), Factor(None, 1)), (5,))
+        >>> both = CountedTerm((ConditionPair(0, None), ConditionPair(None, 1)), (5,))
         >>> plan = matches_plan("both", "x", Matches(2, (both,), (1,)), 16, [97])
         >>> plan.places.width, [type(each).__name__ for each in plan.program.operations]
         (4, ['Input', 'Linear', 'Constant', 'Add', 'Constant', 'Mul', ...])
     """
-    return _Writer(title, name, matches, Spread.of(matches, row)).plan(primes)
+    return _MatchWriter(title, name, matches, TermSlots.of(matches, row)).plan(primes)
 
 
-class _Writer:
-    def __init__(self, title: str, name: str, matches: Matches, spread: Spread) -> None:
+class _MatchWriter:
+    def __init__(self, title: str, name: str, matches: Matches, spread: TermSlots) -> None:
         self._name = name
         self._matches = matches
         self._spread = spread

@@ -20,7 +20,7 @@ from cloakwork.programs.rows import (
     NumbersPlace,
     PairsPlace,
     QueryPlace,
-    Rows,
+    RowSlots,
     SumPlace,
 )
 from cloakwork.programs.slots import Vector
@@ -37,7 +37,7 @@ class RowsPacking(WholeTensorPacking):
             further numbers of rows, where there are any.
         outputs: A number for each row, `scores` or `matches`; `payloads`; or sums over all rows.
         vector_slots: Slots of a ciphertext.
-        half: Rows in the real parts of slots, and as many in the imaginary parts.
+        half: RowSlots in the real parts of slots, and as many in the imaginary parts.
         shares: Coordinates of a row in a ciphertext.
         factor: What queries are multiplied by.
         penalty: What is taken off the products of rows that do not count.
@@ -57,7 +57,7 @@ class RowsPacking(WholeTensorPacking):
     shares: _Count
     factor: float
     penalty: float
-    rows: Rows = field(init=False)
+    rows: RowSlots = field(init=False)
     form: Form = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +70,7 @@ class RowsPacking(WholeTensorPacking):
         self._require(len(named["columns"].shape) == 2, "its columns are not a matrix")
         width, size = named["columns"].shape
         self._require(size <= 2 * half, "its rows are too many")
-        rows = Rows(slots, half, shares, size)
+        rows = RowSlots(slots, half, shares, size)
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "form", plain_form(len(self.outputs)))
         places: dict[str, Any] = {
@@ -87,7 +87,7 @@ class RowsPacking(WholeTensorPacking):
             self._require(port.shape == shapes[name], f"{name!r} has another shape")
         self._place([(named[name], place) for name, place in places.items()], self._results(rows))
 
-    def _results(self, rows: Rows) -> list[Any]:
+    def _results(self, rows: RowSlots) -> list[Any]:
         """Where the results lie, by their shapes."""
         found: list[Any] = []
         for port in self.outputs:
