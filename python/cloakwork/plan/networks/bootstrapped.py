@@ -225,7 +225,8 @@ def _in_ring(ring: _Ring, chain: RefreshingChain, least: float) -> NetworkPlan:
         _require_precise(error, refreshing, options)
         return error
 
-    if chain.thin:
+    # Where another ring has a plan, what this one costs mostly tells sooner that it is let go.
+    if chain.thin and math.isinf(least):
         # Rounding alone shows without bootstraps, which take long to place, about how far results
         # will be off.
         like = _middle(refreshing)
