@@ -46,9 +46,6 @@ def value_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> list[Ra
         IndexOutOfRangeError: The number of an item may be of none.
     """
     ranges: list[Range] = []
-    # What a clear integer has, a number may have that is made of it.
-    clear = (each.value.bit_length() for each in circuit.operations if isinstance(each, Integer))
-    limit = 1 << max(MOST_BITS, *clear, 0)
     for operation in circuit.operations:
         match operation:
             case Scalar(input=name):
@@ -76,7 +73,7 @@ def value_ranges(circuit: ScalarCircuit, inputs: Mapping[str, Range]) -> list[Ra
                 line = circuit.origins[len(ranges)]
                 taken = [ranges[each] for each in operands]
                 found = function_range(function, taken, f" at {line}" if line else "")
-        ranges.append(_bounded(found, limit))
+        ranges.append(_bounded(found))
     return ranges
 
 
@@ -115,6 +112,7 @@ def _around(left: Range, right: Range) -> Range:
     return min(left[0], right[0]), max(left[1], right[1])
 
 
-def _bounded(found: Range, limit: int) -> Range:
+def _bounded(found: Range) -> Range:
+    limit = 1 << MOST_BITS
     # Both ends, so that what is added and taken away later does not make it narrower.
     return found if -limit <= found[0] and found[1] <= limit else (-limit, limit)
