@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+_T = TypeVar("_T")
 
 UNITS = "NTTs per key limb"
 
@@ -91,3 +94,9 @@ class Measurements:
     def find(self, job: str, n: int, threads: int = 1) -> Measurement | None:
         """The measurement, if it was made."""
         return self._found.get((job, n, threads))
+
+
+def cpu_timed(work: Callable[[], _T]) -> tuple[_T, float]:
+    """What some work makes, and the CPU seconds that it takes, of all threads."""
+    start = time.process_time()
+    return work(), time.process_time() - start

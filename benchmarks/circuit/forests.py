@@ -9,7 +9,6 @@ one takes minutes, and 4 GiB.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from xgboost import XGBClassifier
 
 import cloakwork as cw
-from benchmarks.measurement import Row
+from benchmarks.measurement import Row, cpu_timed
 from benchmarks.report import conclude, target_table
 from benchmarks.target import Target
 from cloakwork.programs.slots import SlotProgram
@@ -107,7 +106,7 @@ def evaluated(job: ForestJob) -> ForestEvaluation:
     order = np.random.default_rng(_SEED).permutation(len(rows))
     tested, trained = order[:_TESTED], order[_TESTED:]
     model = job.model().fit(rows[trained], classes[trained])
-    compiled, compile_seconds = _timed(
+    compiled, compile_seconds = cpu_timed(
         lambda: cw.models.compile(model, rows[trained], batch=job.batch)
     )
     clear = compiled.program.run_clear(**compiled.coding.encode(rows[tested]))
@@ -116,8 +115,8 @@ def evaluated(job: ForestJob) -> ForestEvaluation:
     taken = np.resize(np.arange(_TESTED), job.batch)
     given = compiled.encode(rows[tested][taken])
     client, evaluator = compiled.program.keygen()
-    encrypted, encrypt_seconds = _timed(lambda: client.encrypt(**given))
-    made, run_seconds = _timed(lambda: evaluator.run(encrypted, threads=1))
+    encrypted, encrypt_seconds = cpu_timed(lambda: client.encrypt(**given))
+    made, run_seconds = cpu_timed(lambda: evaluator.run(encrypted, threads=1))
     found = compiled.decode(client.decrypt(made))
     body = compiled.program.body
     assert isinstance(body, SlotProgram)
@@ -132,11 +131,6 @@ def evaluated(job: ForestJob) -> ForestEvaluation:
         run_seconds,
         is_right and bool((found == wanted[taken]).all()),
     )
-
-
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.process_time()
-    return work(), time.process_time() - start
 
 
 def line(evaluation: ForestEvaluation) -> str:

@@ -7,7 +7,6 @@ result is compared with Python's.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import cloakwork as cw
-from benchmarks.measurement import Row
+from benchmarks.measurement import Row, cpu_timed
 from benchmarks.report import conclude, target_table
 from benchmarks.target import Target
 from cloakwork.programs.slots import SlotProgram
@@ -101,7 +100,7 @@ class BatchEvaluation:
 def evaluated(job: BatchJob) -> BatchEvaluation:
     """Compile a function, run it on random inputs, and compare with Python."""
     function = cw.circuit(**job.inputs)(job.function)
-    program, compile_seconds = _timed(lambda: function.compile(batch=BATCH))
+    program, compile_seconds = cpu_timed(lambda: function.compile(batch=BATCH))
     random = np.random.default_rng(_SEED)
     given = {
         name: random.integers(each.bounds[0], each.bounds[1] + 1, BATCH)
@@ -111,9 +110,9 @@ def evaluated(job: BatchJob) -> BatchEvaluation:
     for each in given.values():
         each[::8] = given[first][::8]
     client, evaluator = program.keygen()
-    encrypted, encrypt_seconds = _timed(lambda: client.encrypt(**given))
+    encrypted, encrypt_seconds = cpu_timed(lambda: client.encrypt(**given))
     evaluator.run(encrypted, threads=1)
-    found, run_seconds = _timed(lambda: evaluator.run(encrypted, threads=1))
+    found, run_seconds = cpu_timed(lambda: evaluator.run(encrypted, threads=1))
     columns = (each.tolist() for each in given.values())
     wanted = [int(job.function(*each)) for each in zip(*columns, strict=True)]
     assert isinstance(program.body, SlotProgram)
@@ -128,11 +127,6 @@ def evaluated(job: BatchJob) -> BatchEvaluation:
         run_seconds,
         [*map(int, client.decrypt(found))] == wanted,
     )
-
-
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.process_time()
-    return work(), time.process_time() - start
 
 
 def line(evaluation: BatchEvaluation) -> str:
