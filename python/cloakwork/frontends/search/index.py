@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from cloakwork.errors import (
     ProgramMismatchError,
     ShapeMismatchError,
 )
-from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction
+from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction, Row
 from cloakwork.frontends.search.database import Database, block_path
 from cloakwork.frontends.search.found import Found
 from cloakwork.frontends.search.metrics import Nearness, table, two_axes
@@ -215,7 +216,7 @@ class Index(Saved):
             )
         parts = [client.decrypt(each) for each in given]
         if self.compaction is not None:
-            return self._told_apart(parts, self.compaction)
+            return self._told_apart(parts, [each.added for each in given], self.compaction)
         if not self.thresholds:
             products = self._of_rows(np.concatenate([np.ravel(part) for part in parts]))
             products = np.maximum(products, self.nearness.ends[0])
@@ -255,9 +256,17 @@ class Index(Saved):
         is_empty = products[rows:] < -1.0 + 2.0 ** -results[0].precision
         return products[:rows] if is_empty.all() else products
 
-    def _told_apart(self, parts: Sequence[Any], compaction: Compaction) -> Found:
-        """The rows of answers in which they are added up."""
-        rows = [row for matches, totals in parts for row in compaction.rows(matches, totals)]
+    def _told_apart(
+        self, parts: Sequence[Any], added: Sequence[int], compaction: Compaction
+    ) -> Found:
+        """The rows of answers in which they are added up, of so many blocks each."""
+        planned = -(-self.shape.rows // self.shape.rows_in_block)
+        assert self.program.error is not None, "an index is a program over reals"
+        rows: list[Row] = []
+        for (matches, totals), blocks in zip(parts, added, strict=True):
+            # Of more blocks than were planned the errors grow as independent ones do.
+            error = self.program.error * math.sqrt(max(1.0, blocks / planned))
+            rows += compaction.rows(matches, totals, error)
         numbers = [
             row.block * self.shape.rows_in_block + self._order(row.block)[row.place] for row in rows
         ]
@@ -278,7 +287,7 @@ class Index(Saved):
         return np.random.RandomState(block).permutation(places)
 
     def _require_numbers(self, blocks: int) -> None:
-        """Refuse more blocks than their numbers tell apart."""
+        """Refuse more blocks than have codes."""
         if self.compaction is not None and blocks > MOST_BLOCKS:
             raise InvalidArgumentError(
                 f"cannot add rows: expected {MOST_BLOCKS} blocks at most, got {blocks}; make an "
