@@ -158,7 +158,10 @@ impl EvaluationKeys {
 
     /// Expand the uniform halves of all keys, which keys that were read have as seeds.
     fn expand(&self, py: Python<'_>) -> PyResult<()> {
-        engine::run(py, || self.lock().expand())
+        engine::run(py, || {
+            self.lock().expand();
+            Ok(())
+        })
     }
 
     /// Expand as many uniform halves as so many bytes hold, and forget the others.
@@ -173,7 +176,10 @@ impl EvaluationKeys {
         uses: Bound<'_, PyMapping>,
     ) -> PyResult<()> {
         let uses = levels_by(&uses)?.into_iter().collect();
-        engine::run(py, || self.lock().expand_within(nbytes.0, &uses))
+        engine::run(py, || {
+            self.lock().expand_within(nbytes.0, &uses);
+            Ok(())
+        })
     }
 
     /// The level of the conjugation key, if there is one.

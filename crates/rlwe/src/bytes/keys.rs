@@ -15,7 +15,6 @@ use crate::core::keys::{
     every_prime, expand_half, key_digits,
 };
 use crate::core::{Parameters, SecretDistribution};
-use crate::ring::bundle::Bundle;
 use crate::sampling::Seed;
 
 const COEFFICIENT_BITS: u32 = 2;
@@ -245,10 +244,8 @@ fn read_switching(reader: &mut Reader<'_>, parameters: &Parameters) -> Result<Ar
     let seed = Seed(reader.array()?);
     let basis = parameters.key_basis(level);
     let digits: Vec<usize> = key_digits(parameters, &basis).map(|(index, _)| index).collect();
-    let firsts = digits.iter().map(|_| residues::poly(reader, parameters, &basis));
-    let firsts = firsts.collect::<Result<Vec<_>>>()?;
-    let halves =
-        Halves::First(Bundle::with_room(parameters.n(), &basis, &firsts, 2 * firsts.len()));
+    let firsts = residues::bundle(reader, parameters, &basis, digits.len())?;
+    let halves = Halves::First(firsts);
     Ok(Arc::new(SwitchingKey { level, seed, digits, halves }))
 }
 

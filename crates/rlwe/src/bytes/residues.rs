@@ -6,6 +6,7 @@ use crate::Result;
 use crate::core::Parameters;
 use crate::core::keys::expand_half;
 use crate::core::rotated_products::UnswitchedProducts;
+use crate::ring::bundle::Bundle;
 use crate::ring::poly::{Basis, Poly, Ring};
 use crate::sampling::Seed;
 
@@ -69,6 +70,26 @@ pub(super) fn poly_of(reader: &mut Reader<'_>, ring: &Ring, basis: &Basis) -> Re
         read_limb(reader, ring, position, bytes, limb)?;
     }
     Ok(poly)
+}
+
+/// Polynomials over `basis`, one after the other, with room for as many more.
+pub(super) fn bundle(
+    reader: &mut Reader<'_>,
+    parameters: &Parameters,
+    basis: &Basis,
+    count: usize,
+) -> Result<Bundle> {
+    let (ring, n) = (parameters.ring(), parameters.n());
+    let (of_poly, of_limb) = (length(parameters, basis), n * WORD);
+    let bytes = reader.take(count * of_poly)?;
+    Bundle::with_room(n, basis, count, |position, limbs| {
+        let start = basis.find(position).expect("a prime of the basis") * of_limb;
+        let polys = limbs.chunks_exact_mut(n).zip(bytes.chunks_exact(of_poly));
+        for (limb, poly) in polys {
+            read_limb(reader, ring, position, &poly[start..start + of_limb], limb)?;
+        }
+        Ok(())
+    })
 }
 
 /// Bytes of the step of rotated products, and of their residues.

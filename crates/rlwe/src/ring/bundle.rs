@@ -37,20 +37,73 @@ impl Bundle {
         bundle
     }
 
-    /// Interleaves `polys` in memory that has room for `room` of them: a [`Self::refill`] up to
-    /// these takes no other, and until then the system has not lent the rest.
-    pub(crate) fn with_room(n: usize, basis: &Basis, polys: &[Poly], room: usize) -> Self {
-        let data = buffers::take_empty(n * room * basis.len());
-        let mut bundle = Self { basis: basis.clone(), n, words: n, count: 0, data };
-        bundle.refill(polys);
-        bundle
+    /// As many polynomials as `limbs` writes the words of, one after the other, for the position of
+    /// each prime, in memory that [`Self::follow_each`] fits in: until then the system has not lent
+    /// the rest.
+    pub(crate) fn with_room(
+        n: usize,
+        basis: &Basis,
+        count: usize,
+        limbs: impl Fn(usize, &mut [u32]) -> Result<()>,
+    ) -> Result<Self> {
+        let data = buffers::take_empty(2 * n * count * basis.len());
+        let mut bundle = Self { basis: basis.clone(), n, words: n, count, data };
+        let tile = bundle.tile();
+        let mut made = buffers::take(n * count);
+        for position in basis.iter() {
+            limbs(position, &mut made)?;
+            for start in (0..n).step_by(tile) {
+                let tiles = made.chunks_exact(n).map(|limb| &limb[start..start + tile]);
+                tiles.for_each(|tile| bundle.data.extend_from_slice(tile));
+            }
+        }
+        buffers::give(made);
+        Ok(bundle)
     }
 
-    /// Holds `polys`, over the same basis, in place of those so far.
-    pub(crate) fn refill(&mut self, polys: &[Poly]) {
-        self.count = polys.len();
-        self.data.resize(self.n * self.count * self.basis.len(), 0);
-        self.set(0, polys);
+    /// Puts another polynomial behind each, of which `limbs` writes the words as it does for
+    /// [`Self::with_room`].
+    ///
+    /// What lies behind all that is held so far is written in the order of memory, which the system
+    /// lends meanwhile, and the rest from its end on, where no tile is overwritten before it moved.
+    pub(crate) fn follow_each(&mut self, limbs: impl Fn(usize, &mut [u32])) {
+        debug_assert_eq!(self.words, self.n, "residues that repeat have no polynomials between");
+        let (n, count, tile) = (self.n, self.count, self.tile());
+        let words = n * count;
+        let positions: Vec<usize> = self.basis.iter().collect();
+        self.reserve(2 * words * positions.len());
+        let mut made = buffers::take(words);
+        let place = |number: usize| number % count * n + number / count * tile;
+        let behind = positions.len().div_ceil(2);
+        self.data.resize(2 * words * behind, 0);
+        for (index, &position) in positions.iter().enumerate().skip(behind) {
+            limbs(position, &mut made);
+            for number in 0..words / tile {
+                let from = index * words + number * tile;
+                self.data.extend_from_within(from..from + tile);
+                self.data.extend_from_slice(&made[place(number)..][..tile]);
+            }
+        }
+        for (index, &position) in positions.iter().enumerate().take(behind).rev() {
+            limbs(position, &mut made);
+            for number in (0..words / tile).rev() {
+                let from = index * words + number * tile;
+                self.data.copy_within(from..from + tile, 2 * from);
+                let to = &mut self.data[2 * from + tile..][..tile];
+                to.copy_from_slice(&made[place(number)..][..tile]);
+            }
+        }
+        buffers::give(made);
+        self.count = 2 * count;
+    }
+
+    /// Moves to memory for so many words, where there is less.
+    fn reserve(&mut self, words: usize) {
+        if self.data.capacity() < words {
+            let mut larger = buffers::take_empty(words);
+            larger.extend_from_slice(&self.data);
+            self.data = larger;
+        }
     }
 
     /// `count` polynomials of any content, to be overwritten.
@@ -218,5 +271,54 @@ impl Clone for Bundle {
 impl Drop for Bundle {
     fn drop(&mut self) {
         buffers::give(std::mem::take(&mut self.data));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N: usize = 4 * TILE;
+
+    fn polys(basis: &Basis, first: u32, count: u32) -> Vec<Poly> {
+        (first..first + count)
+            .map(|number| {
+                let mut poly = Poly::unwritten(N, basis.clone());
+                for (position, limb) in poly.limbs_mut() {
+                    let words = 1000 * (position as u32 + 10 * number)..;
+                    limb.iter_mut().zip(words).for_each(|(word, value)| *word = value);
+                }
+                poly
+            })
+            .collect()
+    }
+
+    fn copied(polys: &[Poly], position: usize, words: &mut [u32]) {
+        for (words, poly) in words.chunks_exact_mut(N).zip(polys) {
+            words.copy_from_slice(poly.limb(position));
+        }
+    }
+
+    #[test]
+    fn polynomials_that_follow_each_stand_between() {
+        for (limbs, count) in [(1, 1), (2, 1), (3, 2), (4, 3), (5, 3)] {
+            let basis = Basis::new(0..limbs);
+            let (before, after) = (polys(&basis, 0, count), polys(&basis, count, count));
+            let expected: Vec<Poly> =
+                before.iter().zip(&after).flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+            let mut read = Bundle::with_room(N, &basis, before.len(), |position, words| {
+                copied(&before, position, words);
+                Ok(())
+            })
+            .unwrap();
+            let mut made = Bundle::new(N, &basis, &before);
+            assert_eq!(read, made);
+            let place = read.data.as_ptr();
+            for bundle in [&mut read, &mut made] {
+                bundle.follow_each(|position, words| copied(&after, position, words));
+                assert_eq!(*bundle, Bundle::new(N, &basis, &expected));
+            }
+            assert_eq!(read.data.as_ptr(), place);
+        }
     }
 }

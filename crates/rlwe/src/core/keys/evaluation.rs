@@ -204,9 +204,6 @@ impl EncapsulationKeys {
     }
 }
 
-/// Keys whose uniform halves are expanded side by side.
-const EXPANDED_AT_ONCE: usize = 4;
-
 impl EvaluationKeys {
     /// No keys at all: enough for additions and plaintext products.
     pub fn none(secret: &SecretKey) -> Self {
@@ -306,18 +303,12 @@ impl EvaluationKeys {
     }
 
     /// Expands the uniform halves of all keys that have seeds alone.
-    ///
-    /// # Errors
-    /// Those of expanding a seed, which a key that was made or read does not give.
-    pub fn expand(&mut self) -> Result<()> {
-        self.expand_within(usize::MAX, &BTreeMap::new())
+    pub fn expand(&mut self) {
+        self.expand_within(usize::MAX, &BTreeMap::new());
     }
 
     /// Expands as many uniform halves as `bytes` hold, and forgets the others. Those of rotations
     /// come last, the rotation first that is used most often.
-    ///
-    /// # Errors
-    /// As [`Self::expand`].
     ///
     /// ```
     /// use rlwe::ckks::{Parameters, ParametersLiteral};
@@ -327,11 +318,11 @@ impl EvaluationKeys {
     /// let request = EvaluationKeysRequest { rotations: vec![(3, 0), (5, 0)], ..Default::default() };
     /// let mut keys = secret.evaluation_keys(&request)?;
     /// let expanded = keys.nbytes();
-    /// keys.expand_within(expanded / 4, &[(3, 1), (5, 2)].into())?;
+    /// keys.expand_within(expanded / 4, &[(3, 1), (5, 2)].into());
     /// assert_eq!(keys.nbytes(), expanded * 3 / 4);
     /// # Ok::<(), rlwe::Error>(())
     /// ```
-    pub fn expand_within(&mut self, bytes: usize, uses: &BTreeMap<i64, usize>) -> Result<()> {
+    pub fn expand_within(&mut self, bytes: usize, uses: &BTreeMap<i64, usize>) {
         let parameters = self.parameters.clone();
         let mut by_element = BTreeMap::new();
         for (&rotation, &count) in uses {
@@ -347,18 +338,14 @@ impl EvaluationKeys {
         let mut keys: Vec<_> = self.switching_keys().collect();
         keys.sort_by_key(|(element, _)| Reverse(uses(*element)));
         let mut left = bytes;
-        let (mut expanded, seeds): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, key)| {
+        let (expanded, seeds): (Vec<_>, Vec<_>) = keys.into_iter().partition(|(_, key)| {
             let half = parameters.key_bytes(key.level) / 2;
             let fits = half <= left;
             left -= if fits { half } else { 0 };
             fits
         });
         seeds.into_iter().for_each(|(_, key)| key.keep_seed(&parameters));
-        // A few at a time, each of which is there twice meanwhile.
-        for keys in expanded.chunks_mut(EXPANDED_AT_ONCE) {
-            parallel::over(keys).shared().try_for_each(|(_, key)| key.expand(&parameters))?;
-        }
-        Ok(())
+        parallel::over(expanded).shared().for_each(|(_, key)| key.expand(&parameters));
     }
 
     /// Every key, those of rotations and of conjugation with their Galois elements.

@@ -108,6 +108,15 @@ pub(crate) fn expand_half(
     Ok(half)
 }
 
+/// The uniform halves of `digits` modulo the prime at `position`, one after the other.
+fn expand_limbs(ring: &Ring, seed: &Seed, digits: &[usize], position: usize, limbs: &mut [u32]) {
+    let (primes, q) = (ring.primes.len(), ring.modulus(position).q);
+    for (index, limb) in digits.iter().zip(limbs.chunks_exact_mut(ring.n())) {
+        sampling::uniform_residues(seed, (index * primes + position) as u64, q, limb)
+            .expect("the modulus is a prime of the ring");
+    }
+}
+
 impl SwitchingKey {
     /// The highest level that the key serves.
     pub fn level(&self) -> usize {
@@ -152,17 +161,10 @@ impl SwitchingKey {
             Halves::First(halves) => halves.limb(position),
         };
         let (count, tile) = (self.digits.len(), TILE.min(ring.n()));
-        let (primes, q) = (ring.primes.len(), ring.modulus(position).q);
         let mut limb = buffers::take(2 * firsts.len());
-        let mut second = buffers::take(ring.n());
-        for (place, index) in self.digits.iter().enumerate() {
-            sampling::uniform_residues(
-                &self.seed,
-                (index * primes + position) as u64,
-                q,
-                &mut second,
-            )
-            .expect("the modulus is a prime of the ring");
+        let mut seconds = buffers::take(firsts.len());
+        expand_limbs(ring, &self.seed, &self.digits, position, &mut seconds);
+        for (place, second) in seconds.chunks_exact(ring.n()).enumerate() {
             let pairs = limb.chunks_exact_mut(2 * tile).skip(place).step_by(count);
             let firsts = firsts.chunks_exact(tile).skip(place).step_by(count);
             for ((pair, first), second) in pairs.zip(firsts).zip(second.chunks_exact(tile)) {
@@ -170,7 +172,7 @@ impl SwitchingKey {
                 pair[tile..].copy_from_slice(second);
             }
         }
-        buffers::give(second);
+        buffers::give(seconds);
         KeyLimb::Expanded(limb)
     }
 
@@ -188,20 +190,13 @@ impl SwitchingKey {
     }
 
     /// Expands the second halves, so that using the key takes no expansion.
-    pub(super) fn expand(&mut self, parameters: &Parameters) -> Result<()> {
-        if matches!(self.halves, Halves::First(_)) {
-            let mut halves = Vec::with_capacity(2 * self.digits.len());
-            for place in 0..self.digits.len() {
-                halves.extend([self.first_half(place), self.second_half(parameters, place)?]);
-            }
-            let nothing = Bundle::unwritten(parameters.n(), &parameters.key_basis(self.level), 0);
-            if let Halves::First(mut held) =
-                std::mem::replace(&mut self.halves, Halves::First(nothing))
-            {
-                held.refill(&halves);
-                self.halves = Halves::Both(held);
-            }
+    pub(super) fn expand(&mut self, parameters: &Parameters) {
+        if let Halves::First(held) = &mut self.halves {
+            held.follow_each(|position, limbs| {
+                expand_limbs(parameters.ring(), &self.seed, &self.digits, position, limbs);
+            });
+            let nothing = Bundle::unwritten(parameters.n(), held.basis(), 0);
+            self.halves = Halves::Both(std::mem::replace(held, nothing));
         }
-        Ok(())
     }
 }
