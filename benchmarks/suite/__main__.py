@@ -24,7 +24,7 @@ import cloakwork
 STAGES = Path(__file__).parent
 # What a submission is built by; there is nothing to build.
 _SCRIPTS = "get_openfhe.sh", "build_task.sh"
-_DOWNLOADS = "datasets", "google-bert"
+_DOWNLOADS = "datasets", "google-bert", "submission/checkpoints"
 # Where harnesses look for the stages.
 _SUBMISSIONS = {"bert": "submissions"}
 # Where harnesses look for stages that a build makes, unless they run the sources.
@@ -67,7 +67,8 @@ def lay_out(place: Path, harness: Path, workload: str) -> None:
             shutil.copytree(harness / name, place / name)
     stages = STAGES / workload.replace("-", "_")
     laid = place / _SUBMISSIONS.get(workload, "submission")
-    shutil.copytree(stages, laid, ignore=shutil.ignore_patterns("__pycache__"))
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(stages, laid, ignore=ignored, dirs_exist_ok=True)
     for name in _SCRIPTS:
         _write_script(place / "scripts" / name, "")
     if workload in _BUILT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,3 +62,11 @@ class Stages:
         client = self.client()
         for answer in sorted(self.file("ciphertexts_download").iterdir()):
             yield client.decrypt(cw.load(answer, cw.Encrypted))
+
+
+def asked() -> Stages:
+    """The size that the harness's arguments name."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("size", type=int, choices=range(len(SIZES)))
+    known, _ = parser.parse_known_args()
+    return Stages(SIZES[known.size])

@@ -2,7 +2,7 @@
 
 from benchmarks.suite.bert.network import SAMPLES, compiled, published
 from benchmarks.suite.bert.sentences import embedded, read
-from benchmarks.suite.bert.workload import asked
+from benchmarks.suite.stages import asked
 
 if __name__ == "__main__":
     workload, model = asked(), published()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.suite.bert.workload import asked
+from benchmarks.suite.stages import asked
 
 if __name__ == "__main__":
     workload = asked()

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.suite.bert.network import published
 from benchmarks.suite.bert.sentences import embedded, read
-from benchmarks.suite.bert.workload import asked
+from benchmarks.suite.stages import asked
 
 if __name__ == "__main__":
     workload = asked()

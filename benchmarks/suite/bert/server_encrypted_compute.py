@@ -1,6 +1,6 @@
 """Classify the encrypted pairs of sentences, without any secret."""
 
-from benchmarks.suite.bert.workload import asked
+from benchmarks.suite.stages import asked
 
 if __name__ == "__main__":
     workload = asked()

@@ -1,0 +1,1 @@
+"""Nothing: the cosines are written already."""
