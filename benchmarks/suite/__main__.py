@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lay_out(place, asked.harness, asked.workload)
         run = [sys.executable, "harness/run_submission.py", asked.size, *passed_on]
         paths = os.pathsep.join([str(place), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "PYTHONPATH": paths}
+        # Stages read what the first of them compiled of Python, as an installed package's do.
+        environment = {**os.environ, "PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": str(place / "pyc")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         code = subprocess.run(run, cwd=place, env=environment, check=False).returncode
         for measured in sorted(place.glob("measurements/*/*.json")):
             print(f"{measured.parent.name}: {measured.read_text()}")

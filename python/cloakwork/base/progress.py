@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -23,7 +23,8 @@ _INTERVAL = 0.5
 _TELLING = 0.3
 
 T = TypeVar("T")
-Bar: TypeAlias = "tqdm[NoReturn]"
+Shown: TypeAlias = "tqdm[NoReturn]"
+Bar: TypeAlias = "Shown | SilentBar"
 # Hears how much is done, of how much, and of which part.
 Tell: TypeAlias = Callable[[float, float, str], None]
 
@@ -41,7 +42,7 @@ _follower: ContextVar[_Follower | None] = ContextVar("follower", default=None)
 
 
 @cache
-def _bars() -> type[Bar]:
+def _bars() -> type[Shown]:
     """What makes bars, loaded with the first of them."""
     from tqdm import tqdm  # noqa: PLC0415
 
@@ -54,13 +55,33 @@ def _bars() -> type[Bar]:
     return OwnBar
 
 
-@cache
-def _silent() -> Bar:
-    """A bar that shows nothing and counts nothing.
+class SilentBar:
+    """A bar that shows nothing and counts nothing, for which nothing is loaded.
 
-    All who show nothing share it: making one costs as much as running a small program's operation.
+    Example:
+        >>> with SilentBar() as bar:
+        ...     bar.update()
+        >>> bar.n
+        0
     """
-    return _bars()(disable=True)
+
+    disable = True
+    n = 0
+
+    def update(self, n: float = 1) -> None:
+        """Count nothing."""
+
+    def set_postfix_str(self, s: str = "", refresh: bool = True) -> None:
+        """Show nothing."""
+
+    def set_description_str(self, desc: str | None = None, refresh: bool = True) -> None:
+        """Show nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 @cache
@@ -129,17 +150,21 @@ def progress_bar(title: str, *, total: int, unit: str) -> Bar:
     if follower is not None:
         options = {"delay": _TELLING, "mininterval": _TELLING, "leave": False}
         # What clears a bar goes nowhere.
-        told: Bar = _told_bars()(desc=title, total=total, unit=unit, file=io.StringIO(), **options)
+        told: Shown = _told_bars()(
+            desc=title, total=total, unit=unit, file=io.StringIO(), **options
+        )
         told.follower = follower  # type: ignore[attr-defined]  # its class is made when needed
         return told
     if not shows_bars():
-        return _silent()
+        return SilentBar()
     return _bars()(desc=title, total=total, unit=unit, delay=_PATIENCE, leave=False)
 
 
 def work_bar(title: str) -> Bar:
     """A bar of work that adds up to 1, whose parts take time as they are large, with time to go."""
     bar = progress_bar(title, total=1, unit="run")
+    if isinstance(bar, SilentBar):
+        return bar
     bar.bar_format = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
     # However small a part is, it is drawn once it is time.
     bar.miniters, bar.dynamic_miniters = 0, False
@@ -154,7 +179,7 @@ def no_announcement(step: str) -> None:
 def announced_steps(title: str, total: int) -> Iterator[Callable[[str], None]]:
     """A bar for a few long steps, and what is called with each, in words, as it begins."""
     with progress_bar(title, total=total, unit="step") as bar:
-        if bar.disable:
+        if isinstance(bar, SilentBar) or bar.disable:
             yield no_announcement
             return
         # Every update is drawn, those of no step, too.

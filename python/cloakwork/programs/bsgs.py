@@ -60,8 +60,8 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
     return Split(
         tuple(numbers.tolist()),
         baby_steps,
-        tuple(step for step in np.unique(baby).tolist() if step),
-        tuple(step for step in np.unique(giant).tolist() if step),
+        tuple(step for step in _each_once(baby).tolist() if step),
+        tuple(step for step in _each_once(giant).tolist() if step),
     )
 
 
@@ -72,7 +72,7 @@ def baby_steps_of(diagonals: Iterable[int], baby_steps: int) -> frozenset[int]:
         >>> sorted(baby_steps_of([0, 1, 5, -3], 4))
         [0, 1]
     """
-    return frozenset(np.unique(_array_of(diagonals) % baby_steps).tolist())
+    return frozenset(_each_once(_array_of(diagonals) % baby_steps).tolist())
 
 
 def sharing_babies(transforms: Iterable[tuple[Hashable, Iterable[int], int]]) -> list[int]:
@@ -109,7 +109,7 @@ def cheapest_split(diagonals: Iterable[int], slots: int, hoisted: float = HOISTE
         >>> cheapest_split([6 * i - 255 * j for i in range(20) for j in range(7)], 8192).rotations
         25
     """
-    numbers = np.unique(_array_of(diagonals) % slots).tobytes()
+    numbers = _each_once(_array_of(diagonals) % slots).tobytes()
     return _cheapest(_Blocks(numbers, (numbers,), (numbers,)), slots, hoisted)[0]
 
 
@@ -152,7 +152,13 @@ def cheapest_common_split(
 
 
 def _union(numbers: Sequence[NDArray[np.int64]]) -> bytes:
-    return np.unique(np.concatenate(numbers)).tobytes()
+    return _each_once(np.concatenate(numbers)).tobytes()
+
+
+def _each_once(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The different numbers in rising order, without the masked arrays that `np.unique` loads."""
+    ordered = np.sort(numbers, axis=None)
+    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
 
 
 def _array_of(diagonals: Iterable[int]) -> NDArray[np.int64]:
