@@ -342,7 +342,7 @@ impl Values {
 }
 
 /// Values that repeat themselves, once: fewer are encoded in less time and memory.
-fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
+pub(super) fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
     while let (first, second) = values.split_at(values.len() / 2)
         && !first.is_empty()
         && first == second

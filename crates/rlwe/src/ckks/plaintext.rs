@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
 use super::coefficients::Coefficients;
+use super::diagonals::once;
 use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
@@ -26,7 +27,7 @@ pub struct Plaintext {
 }
 
 /// A number that can stand in a slot.
-pub(crate) trait Slot: Copy + Send + Sync {
+pub(crate) trait Slot: Copy + PartialEq + Send + Sync {
     fn is_finite(self) -> bool;
     fn magnitude(self) -> f64;
     /// The coefficients of the polynomial with these slots.
@@ -68,7 +69,8 @@ impl Parameters {
     /// Fewer than N / 2 values are a sparse packing: they stand for themselves
     /// repeated. The error is that of rounding every coefficient to an integer, plus that
     /// of double precision (about 2^-50 of the largest value), so that scales beyond about
-    /// 2^50 gain nothing for values near 1.
+    /// 2^50 gain nothing for values near 1. Operands that repeat themselves, with no bound declared,
+    /// take the time of one repetition.
     ///
     /// # Errors
     /// [`Error::SlotMismatch`], [`Error::NotFinite`], [`Error::ValueOutOfRange`] when a value
@@ -98,6 +100,8 @@ impl Parameters {
     fn encode_slots<T: Slot>(&self, values: &[T], encoding: Encoding) -> Result<Plaintext> {
         let bound = check_values(values, encoding.bound)?;
         let estimate = self.plaintext_estimate(values.len(), encoding, bound, "encode")?;
+        // What may be secret declares a bound, and takes the same time whatever it is.
+        let values = if encoding.bound.is_none() { once(values) } else { values };
         let poly = self.encode_at(values, &estimate)?;
         Ok(Plaintext { estimate, declares_bound: encoding.bound.is_some(), poly })
     }
@@ -248,5 +252,35 @@ impl fmt::Display for Plaintext {
             self.parameters().log_n(),
             self.parameters().security(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ckks::ParametersLiteral;
+
+    #[test]
+    fn operands_that_repeat_themselves_have_the_residues_of_what_declares_a_bound() {
+        let literal = ParametersLiteral { levels: 1, scale_bits: 30.0, ..Default::default() };
+        let parameters = Parameters::new(literal).unwrap();
+        let slots = parameters.slots();
+        for period in [1, 2, 64, slots] {
+            let values: Vec<f64> = (0..slots).map(|slot| (slot % period) as f64 / 8.0).collect();
+            let complex: Vec<Complex64> =
+                values.iter().map(|&value| Complex64::new(value, 1.0 - value)).collect();
+            let whole = Encoding::at(1).within(2.0 * slots as f64);
+            for (operand, declared) in [
+                (
+                    parameters.encode_real(&values, Encoding::at(1)),
+                    parameters.encode_real(&values, whole),
+                ),
+                (parameters.encode(&complex, Encoding::at(1)), parameters.encode(&complex, whole)),
+            ] {
+                let (operand, declared) = (operand.unwrap(), declared.unwrap());
+                assert_eq!(operand.slots(), slots);
+                assert_eq!(operand.words(), declared.words(), "period {period}");
+            }
+        }
     }
 }
