@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cloakwork.frontends.circuit.selection import select
     from cloakwork.frontends.circuit.tables import table
     from cloakwork.frontends.exact.exactly import exactly
-    from cloakwork.frontends.search.database import Database
+    from cloakwork.frontends.search.database import ClearDatabase, Database
     from cloakwork.frontends.search.index import Index
     from cloakwork.frontends.search.plan import index
     from cloakwork.frontends.tensors.compile import compile
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _PLACES = {
+    "ClearDatabase": "frontends.search.database",
     "Client": "runtime.client",
     "Database": "frontends.search.database",
     "Encrypted": "runtime.encrypted",
@@ -118,6 +119,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "ClearDatabase",
     "Client",
     "Database",
     "Encrypted",

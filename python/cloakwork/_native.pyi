@@ -144,6 +144,17 @@ class Parameters:
         scale: float | None = None,
         bound: float | None = None,
     ) -> Plaintext: ...
+    def coefficients(
+        self, values: NDArray[np.complex128], *, level: int, scale: float, bound: float
+    ) -> NDArray[np.int64]: ...
+    def encode_coefficients(
+        self,
+        coefficients: NDArray[np.int32] | NDArray[np.int64],
+        *,
+        level: int,
+        scale: float,
+        bound: float,
+    ) -> Plaintext: ...
     def estimate(
         self, slots: int, *, level: int, bound: float, scale: float | None = None
     ) -> CkksEstimate: ...
@@ -532,6 +543,15 @@ class Evaluator:
     def automorphism(self, ciphertext: Ciphertext, element: int) -> Ciphertext: ...
     def linear_transform(
         self, ciphertext: Ciphertext, transform: LinearTransform
+    ) -> Ciphertext: ...
+    def sum_of_encoded_products(
+        self,
+        ciphertexts: Sequence[Ciphertext],
+        coefficients: Sequence[NDArray[np.int32] | NDArray[np.int64]],
+        *,
+        level: int,
+        scale: float,
+        bound: float,
     ) -> Ciphertext: ...
     def linear_transform_sums(
         self,

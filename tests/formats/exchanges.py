@@ -200,6 +200,25 @@ def _index(folder: Path) -> Any:
     return _load(folder / "index", cw.Index).found(client, answers).scores
 
 
+def _write_clear_table(folder: Path) -> None:
+    options: dict[str, Any] = {"metric": "dot", "radius": 2.0, "rows_in_block": 4}
+    index = cw.index(_TABLE, log_n=6, insecure=True, **options)
+    client, evaluator = index.keygen()
+    index.encode(folder / "table")
+    index.query(client, _TABLE[1]).save(folder / "query")
+    index.save(folder / "index")
+    client.save(folder / "client")
+    evaluator.save(folder / "evaluator")
+
+
+def _clear_table(folder: Path) -> Any:
+    index = _load(folder / "index", cw.Index)
+    evaluator = _load(folder / "evaluator", cw.Evaluator)
+    query = _load(folder / "query", cw.Encrypted)
+    answers = cw.ClearDatabase(folder / "table", index).search(evaluator, query)
+    return index.found(_load(folder / "client", cw.Client), answers).scores
+
+
 def _codings() -> Mapping[str, Coding]:
     """How features become steps, and how they become conditions."""
     steps = Steps((0.0, -1.0), (0.5, 0.25), 4)
@@ -233,6 +252,7 @@ EXCHANGES: Mapping[str, Exchange] = {
     "asked": Exchange(_write_asked, _asked, 2 * _NUMBERS),
     "folder": Exchange(_write_folder, _folder, 2 * _NUMBERS),
     "index": Exchange(_write_index, _index, _TABLE @ _TABLE[1]),
+    "clear_table": Exchange(_write_clear_table, _clear_table, _TABLE @ _TABLE[1]),
     "coding": Exchange(
         _write_coding,
         _coding,

@@ -236,6 +236,43 @@ def test_estimates_follow_the_evaluator() -> None:
     assert a != b
 
 
+def test_coefficients_are_those_of_what_is_encoded() -> None:
+    settings: dict[str, Any] = {"level": LEVELS, "scale": 2.0**20, "bound": 2.0}
+    wide = P.coefficients(Z, **settings)
+    for coefficients in (wide, wide.astype(np.int32)):
+        assert (coefficients == wide).all()
+        plaintext = P.encode_coefficients(coefficients, **settings)
+        assert (plaintext.decode() == P.encode(Z, **settings).decode()).all()
+        product = EVALUATOR.multiply_plain(A, plaintext)
+        assert (
+            decrypt(product) == decrypt(EVALUATOR.multiply_plain(A, P.encode(Z, **settings)))
+        ).all()
+    for wrong in (wide[1:], np.full(P.n, 1 << 62), np.full(P.n, -(1 << 63))):
+        with pytest.raises(errors.CloakworkError, match="cannot encode"):
+            P.encode_coefficients(wrong, **settings)
+    with pytest.raises(errors.CloakworkError, match="cannot encode"):
+        P.coefficients(Z[:-1], **settings)
+    with pytest.raises(errors.ValueOutOfRangeError, match="cannot encode"):
+        P.coefficients(Z, level=LEVELS, scale=2.0**80, bound=2.0)
+
+
+def test_products_with_coefficients_are_added_up() -> None:
+    settings: dict[str, Any] = {"level": LEVELS, "scale": P.scale(LEVELS), "bound": 2.0}
+    given = [P.coefficients(each.astype(np.complex128), **settings) for each in (X, Y)]
+    made = EVALUATOR.sum_of_encoded_products([A, B], given, **settings)
+    products = [
+        EVALUATOR.multiply_plain(one, P.encode(each, **settings)) for one, each in ((A, X), (B, Y))
+    ]
+    assert made.to_bytes() == EVALUATOR.add(*products).to_bytes()
+    assert near(decrypt(EVALUATOR.rescale(made)), X * X + Y * Y)
+    lazily = EVALUATOR.multiply_lazily(A, B)
+    for values, several in (([], []), ([A], given), ([A, lazily], given)):
+        with pytest.raises(errors.CloakworkError, match="cannot add up products"):
+            EVALUATOR.sum_of_encoded_products(values, several, **settings)
+    with pytest.raises(errors.LevelMismatchError):
+        EVALUATOR.sum_of_encoded_products([A, EVALUATOR.drop_level(B, 1)], given, **settings)
+
+
 def test_readers_of_parameters_decide_on_security_and_size() -> None:
     with pytest.raises(errors.InsecureParametersError):
         Parameters.from_bytes(Parameters(levels=1, log_n=5, insecure=True).to_bytes())

@@ -29,6 +29,7 @@ from cloakwork.programs.repeated import Step
 from cloakwork.programs.slots import SlotProgram
 from cloakwork.runtime.clear_inputs import clear_inputs
 from cloakwork.runtime.costs import work_of
+from cloakwork.runtime.encoded_inputs import EncodedInputs, KnownInputs
 from cloakwork.runtime.encrypted import Encrypted, encrypted_inputs
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
 from cloakwork.runtime.executor import MAX_THREADS
@@ -94,6 +95,8 @@ class Evaluator(KeyHolder):
         self._runner = SlotRunner(program.scheme, key, program.device)
         # Of the programs of a row, by their fingerprints.
         self._parts: dict[str, Evaluator] = {}
+        # How it runs with clear inputs, by their numbers.
+        self._known: dict[frozenset[int], KnownInputs] = {}
 
     @classmethod
     def _with(cls, program: Program | Interface, fields: Fields) -> Self:
@@ -221,7 +224,7 @@ class Evaluator(KeyHolder):
     def run(
         self,
         inputs: Encrypted | Sequence[Encrypted],
-        clear: Mapping[str, Any] | None = None,
+        clear: Mapping[str, Any] | EncodedInputs | None = None,
         *,
         threads: int | None = None,
         profile: Profile | None = None,
@@ -235,7 +238,8 @@ class Evaluator(KeyHolder):
         Args:
             inputs: What a client has encrypted, or several have for one key: each input once; an
                 empty list where the state is all that is encrypted.
-            clear: For a program over bits, by name the inputs that are not encrypted.
+            clear: The inputs that are not encrypted: for a program over bits by name, for one over
+                reals as `EncodedInputs`.
             threads: How many operations may run at once; by default as many as the engine has
                 threads.
             profile: Filled with what the run took.
@@ -283,7 +287,7 @@ class Evaluator(KeyHolder):
             require_plain(action, clear=clear, on=on, state=state, step=step)
             profile.clear()
             return self._run_row(inputs, threads, profile, cancel, action)
-        known = clear_inputs(program, clear, action)
+        encoded, known = self._clear(clear, action)
         self._require_state(state, step, action)
         several = self._several(inputs, known, action, state)
         rekeyed_inputs = max(each.rekeyed for each in several)
@@ -302,7 +306,8 @@ class Evaluator(KeyHolder):
                 if isinstance(program.body, SlotProgram):
                     # A device runs as a whole what it need not measure.
                     measured = None if asked is None else own
-                    found = self._run_slots(program.body, values, threads, measured, cancel)
+                    given = {**values, **known}
+                    found = self._run_slots(program.body, given, threads, measured, cancel, encoded)
                 else:
                     found = self._run_bits(program.body, values, known, threads, own, cancel)
                 made.append(dict(enumerate(found)))
@@ -477,6 +482,11 @@ class Evaluator(KeyHolder):
         """Run the program elsewhere, where it can."""
         program = self.program
         action = f"run {program.name}"
+        if known and isinstance(program.body, SlotProgram):
+            raise InvalidArgumentError(
+                f"cannot {action}: expected encrypted inputs for a run on a cluster or by files, "
+                "got clear ones; leave on out"
+            )
         # The class of a host has its run too, and the module cloakwork.cluster another.
         if not isinstance(host, Host) or isinstance(host, type | ModuleType):
             raise InvalidArgumentError(
@@ -508,6 +518,29 @@ class Evaluator(KeyHolder):
         for each in given:
             each.require_numbers(program.body)
         return host.run(self, given, profile, cancel)
+
+    def _clear(
+        self, clear: Mapping[str, Any] | EncodedInputs | None, action: str
+    ) -> tuple[KnownInputs | None, Mapping[int, Any]]:
+        """Inputs that are not encrypted, by their numbers; over reals with how they are run."""
+        program = self.program
+        if not isinstance(clear, EncodedInputs):
+            return None, clear_inputs(program, clear, action)
+        if clear.program != program.fingerprint:
+            raise ProgramMismatchError(
+                f"cannot {action}: expected clear inputs that were encoded for it, got ones of "
+                "another program; encode them for this one"
+            )
+        if self.device != CPU:
+            raise InvalidArgumentError(
+                f"cannot {action} on {self.device} with clear inputs: expected an evaluator on the "
+                "CPU; set its device to 'cpu'"
+            )
+        numbers = frozenset(clear.integers)
+        if numbers not in self._known:
+            self._known[numbers] = KnownInputs.of(program, numbers, action)
+        encoded = self._known[numbers]
+        return encoded, encoded.values(clear, action)
 
     def _results(self, runs: Sequence[Mapping[int, Any]], count: int | None) -> Encrypted:
         """The results of runs."""
@@ -705,6 +738,7 @@ class Evaluator(KeyHolder):
         threads: int | None,
         profile: Profile | None,
         cancel: threading.Event | None,
+        encoded: KnownInputs | None,
     ) -> Sequence[Any]:
         program, encrypts = self.program, self.program.scheme.encrypts
         ordered = [values[number] for number in sorted(values)]
@@ -729,7 +763,8 @@ class Evaluator(KeyHolder):
                     profile.append(measured)
 
         backend = self._runner.backend(body, self._memory)
-        made = run_steps(program, backend, ordered, run)
+        steps = None if encoded is None else [Step(encoded.body, range(len(body.operations)))]
+        made = run_steps(program, backend, ordered, run, steps)
         # What a device makes stays there, until it is fetched.
         return made if self._runner.device == CPU else [on_host(each) for each in made]
 

@@ -16,6 +16,7 @@ from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
     Constant,
+    Known,
     Linear,
     Operation,
     PairedBootstrap,
@@ -28,7 +29,7 @@ from cloakwork.runtime.profile import Measurement, Profile
 from cloakwork.runtime.schedule import Schedule, schedule
 from cloakwork.runtime.transform_groups import sums_among
 from cloakwork.runtime.workers import work_on_threads
-from cloakwork.schemes.base import Backend, Leveled, Scheme, Transform
+from cloakwork.schemes.base import Backend, Leveled, Scheme, Transform, levels_of
 
 
 class _Live(Leveled, Stored, Protocol):
@@ -94,8 +95,9 @@ def run(
         raise InvalidArgumentError(
             f"cannot run {program.title}: expected {len(plan.inputs)} inputs, got {len(inputs)}"
         )
-    for number, value in zip(plan.inputs, inputs, strict=True):
-        expected, level = program.states[number].level, value.level
+    levels = levels_of(program, "inputs")
+    for number, expected, value in zip(plan.inputs, levels, inputs, strict=True):
+        level = value.level
         if level != expected:
             raise InvalidArgumentError(
                 f"cannot run {program.title}: expected {program.line(number)} at level "
@@ -247,7 +249,8 @@ class _Execution(Generic[V]):
     def results(self, threads: int) -> list[V]:
         """Do all tasks, and give the results."""
         plan = self._plan
-        threads = min(threads, len(plan.tasks))
+        # What waits for one another gains nothing from threads.
+        threads = 1 if plan.in_a_row else min(threads, len(plan.tasks))
         try:
             if threads > 1:
                 work_on_threads(self, plan, threads)
@@ -339,6 +342,9 @@ def _made(
         if isinstance(operation, Linear | Add):
             return _summed_transforms(numbers, program, backend, values)
         return _made_together([program.operations[number] for number in numbers], backend, values)
+    if numbers[0] in plan.known_sums:
+        pairs = [(values[one], values[other]) for one, other in plan.known_sums[numbers[0]].terms]
+        return [backend.sum_of_products(*zip(*pairs, strict=True))]
     if numbers[0] in plan.lazy_products:
         left, right = operation.operands
         return [backend.multiply_lazily(values[left], values[right])]
@@ -412,14 +418,26 @@ def applied(
         >>> applied(Add(0, 0), program, ClearBackend(), [x]).slots.tolist()
         [2.0, 4.0]
     """
-    operations = [program.operations[number] for number in operation.operands]
-    constants = [each.vector if isinstance(each, Constant) else None for each in operations]
+    constants = [
+        _clear(program.operations[number], values, number) for number in operation.operands
+    ]
     of_operands = [
         values[number] if constant is None else None
         for number, constant in zip(operation.operands, constants, strict=True)
     ]
     made: W = operation.compute(backend, of_operands, constants)
     return made
+
+
+def _clear(operation: Operation, values: Values[Any], number: int) -> Any:
+    """A clear operand of an operation; None where it is encrypted."""
+    match operation:
+        case Constant(vector=vector):
+            return vector
+        case Known():
+            return values[number]
+        case _:
+            return None
 
 
 def estimated_results(

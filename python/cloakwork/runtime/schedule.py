@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from cloakwork.programs.bsgs import sharing_babies
 from cloakwork.programs.slots import (
+    Add,
     Constant,
     Input,
+    Known,
     Linear,
     Mul,
     Output,
@@ -121,6 +124,46 @@ def rescaled_products(program: SlotProgram) -> tuple[tuple[int, ...], ...]:
     return tuple(groups.made)
 
 
+class KnownSum(NamedTuple):
+    """A sum of products with vectors that a run is given.
+
+    Args:
+        within: The products and sums that it alone is made of.
+        terms: The values of each product, the encrypted one first.
+    """
+
+    within: tuple[int, ...]
+    terms: tuple[tuple[int, int], ...]
+
+
+def known_sums(program: SlotProgram) -> dict[int, KnownSum]:
+    """The sums of products with vectors that a run is given, by the number of each.
+
+    Example:
+        >>> from cloakwork.programs.slots import Add, Known
+        >>> operations = (
+        ...     Input("x", 1), Known("y", 1), Known("y", 1), Mul(0, 1), Mul(2, 0), Add(3, 4),
+        ...     Rescale(5))
+        >>> known_sums(SlotProgram("", 4, operations, (None,) * 7))
+        {5: KnownSum(within=(3, 4), terms=((0, 1), (0, 2)))}
+    """
+    operations = program.operations
+    uses = Counter(operand for each in operations for operand in each.operands)
+    sums: dict[int, KnownSum] = {}
+    for number, operation in enumerate(operations):
+        match operation:
+            case Mul(left=left, right=right) if isinstance(operations[right], Known):
+                sums[number] = KnownSum((), ((left, right),))
+            case Mul(left=left, right=right) if isinstance(operations[left], Known):
+                sums[number] = KnownSum((), ((right, left),))
+            case Add(left=left, right=right):
+                if left in sums and right in sums and uses[left] == uses[right] == 1:
+                    one, other = sums.pop(left), sums.pop(right)
+                    within = (*one.within, left, *other.within, right)
+                    sums[number] = KnownSum(within, one.terms + other.terms)
+    return {number: each for number, each in sums.items() if each.within}
+
+
 def bootstrap_pairs(program: SlotProgram) -> tuple[tuple[int, int], ...]:
     """The paired bootstraps that are done together: those of one value and another, both ways.
 
@@ -159,6 +202,7 @@ class Schedule:
         outputs: The values that are results of the program; they outlive their users.
         degrees: The degree of every value as a ciphertext; see `degrees`.
         lazy_products: The products of two ciphertexts that are not relinearised at once.
+        known_sums: The sums that are made at once; what they are made of has no tasks.
     """
 
     inputs: tuple[int, ...]
@@ -169,6 +213,13 @@ class Schedule:
     outputs: tuple[int, ...]
     degrees: tuple[int, ...]
     lazy_products: frozenset[int]
+    known_sums: Mapping[int, KnownSum]
+
+    @property
+    def in_a_row(self) -> bool:
+        """Whether each task needs what the one before it makes."""
+        pairs = zip(self.tasks, self.operands[1:], strict=False)
+        return all(not set(made).isdisjoint(taken) for made, taken in pairs)
 
 
 # A program is often run more than once, and what it takes is predicted before each run.
@@ -233,6 +284,8 @@ def _scheduled(program: SlotProgram) -> Schedule:
         )
         for number in group
     }
+    sums = known_sums(program)
+    within = {number for each in sums.values() for number in each.within}
     tasks: list[tuple[int, ...]] = []
     used: list[tuple[int, ...]] = []
     sources: list[int] = []
@@ -245,9 +298,12 @@ def _scheduled(program: SlotProgram) -> Schedule:
             continue
         sources.append(number)
         group = groups.get(number, (number,))
-        if isinstance(operation, Input | Constant) or number != group[0]:
+        if isinstance(operation, Input | Constant) or number != group[0] or number in within:
             continue
-        encrypted = _operands(program, group, sources)
+        if number in sums:
+            encrypted = tuple({sources[each] for pair in sums[number].terms for each in pair})
+        else:
+            encrypted = _operands(program, group, sources)
         for value in encrypted:
             users.setdefault(value, []).append(len(tasks))
         tasks.append(group)
@@ -270,6 +326,7 @@ def _scheduled(program: SlotProgram) -> Schedule:
         tuple(outputs),
         found,
         frozenset(lazy),
+        sums,
     )
 
 

@@ -125,6 +125,11 @@ class Backend(Protocol[V]):
     def multiply_constant(self, value: V, constant: NDArray[Any]) -> V:
         """value * constant."""
 
+    def sum_of_products(self, values: Sequence[V], constants: Sequence[Any]) -> V:
+        """The sum of values, each times a constant that the run is given."""
+        pairs = zip(values, constants, strict=True)
+        return reduce(self.add, (self.multiply_constant(*pair) for pair in pairs))
+
     def negate(self, value: V) -> V:
         """-value."""
 
@@ -680,19 +685,15 @@ def levels_of(body: SlotProgram, role: str) -> Sequence[int]:
     found = _levels.get(body)
     if found is None:
         found = _levels[body] = {
-            "inputs": _levels_at(body, Input),
-            "outputs": _levels_at(body, Output),
+            "inputs": tuple(each.level for each in body.operations if isinstance(each, Input)),
+            "outputs": tuple(
+                body.operations[number].require_encrypted(body.states[number])
+                for number, each in enumerate(body.operations)
+                if isinstance(each, Output)
+            ),
         }
     return found[role]
 
 
 # Each value is read at a level of its own, and a program may have thousands.
 _levels: WeakKeyDictionary[SlotProgram, dict[str, tuple[int, ...]]] = WeakKeyDictionary()
-
-
-def _levels_at(body: SlotProgram, kind: type[Input | Output]) -> tuple[int, ...]:
-    return tuple(
-        state.level
-        for operation, state in zip(body.operations, body.states, strict=True)
-        if isinstance(operation, kind) and state.level is not None
-    )

@@ -55,7 +55,12 @@ from cloakwork.schemes.clear_real import ClearReal, RealScheme
 from cloakwork.schemes.device.backend import CkksDeviceBackend
 from cloakwork.schemes.device.devices import OpenDevice
 from cloakwork.schemes.device.staying import StayingCiphertext
-from cloakwork.schemes.encoded_cache import RecentPlaintexts, TransformCache, ciphertext_bytes
+from cloakwork.schemes.encoded_cache import (
+    EncodedVector,
+    RecentPlaintexts,
+    TransformCache,
+    ciphertext_bytes,
+)
 
 # Bytes of evaluation keys up to which they are made with both halves, ready to be used.
 _WHOLE_KEY_BYTES = 1 << 32
@@ -120,8 +125,11 @@ class CkksBackend(Backend[Ciphertext]):
     def subtract(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         return self._evaluator.sub(left, right)
 
-    def add_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
-        plaintext = self.parameters.encode(constant, level=value.level, scale=value.scale)
+    def add_constant(self, value: Ciphertext, constant: Vector | EncodedVector) -> Ciphertext:
+        if isinstance(constant, EncodedVector):
+            plaintext = constant.plaintext(self.parameters)
+        else:
+            plaintext = self.parameters.encode(constant, level=value.level, scale=value.scale)
         return self._evaluator.add_plain(value, plaintext)
 
     def multiply(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
@@ -132,10 +140,21 @@ class CkksBackend(Backend[Ciphertext]):
     def multiply_lazily(self, left: Ciphertext, right: Ciphertext) -> Ciphertext:
         return self._evaluator.multiply_lazily(left, right)
 
-    def multiply_constant(self, value: Ciphertext, constant: Vector) -> Ciphertext:
+    def multiply_constant(self, value: Ciphertext, constant: Vector | EncodedVector) -> Ciphertext:
+        if isinstance(constant, EncodedVector):
+            return self._evaluator.multiply_plain(value, constant.plaintext(self.parameters))
         scale = self.parameters.matching_scale(value.level, value.scale)
         plaintext = self._factors.of(constant, value.level, scale)
         return self._evaluator.multiply_plain(value, plaintext)
+
+    def sum_of_products(
+        self, values: Sequence[Ciphertext], constants: Sequence[EncodedVector]
+    ) -> Ciphertext:
+        encoding, *others = {each.encoding for each in constants}
+        if others:
+            return super().sum_of_products(values, constants)
+        integers = [each.integers for each in constants]
+        return self._evaluator.sum_of_encoded_products(values, integers, **encoding._asdict())
 
     def negate(self, value: Ciphertext) -> Ciphertext:
         return self._evaluator.negate(value)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork._native import (
     WORD_BYTES,
@@ -22,11 +26,76 @@ from cloakwork.programs.diagonals import SparseDiagonals as Sparse
 from cloakwork.programs.equal_diagonals import different_by_giant, period_of
 from cloakwork.programs.slots import Vector
 
+Coefficients: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _Diagonals: TypeAlias = Mapping[int, Vector]
 # Of the machine's memory, what encoded transforms may take by default.
 _SHARE = 4
 # Constants: as many as operations that run at the same time work with.
 _MOST = 4
+
+
+class Encoding(NamedTuple):
+    """How a vector is encoded.
+
+    Args:
+        level: The level of what it meets.
+        scale: The scale.
+        bound: What no slot exceeds.
+    """
+
+    level: int
+    scale: float
+    bound: float
+
+    def integers(self, parameters: Parameters, vector: NDArray[Any]) -> Coefficients:
+        """The coefficients of a vector, rounded.
+
+        Example:
+            >>> import numpy as np
+            >>> p = Parameters(levels=1, log_n=10, insecure=True)
+            >>> int(Encoding(1, 2.0**20, 1.0).integers(p, np.ones(512))[0])
+            1048576
+        """
+        slots = np.ascontiguousarray(vector, dtype=np.complex128)
+        found = parameters.coefficients(slots, **self._asdict())
+        return found.astype(np.int32) if np.abs(found).max() < 1 << 31 else found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedVector:
+    """A clear vector as the coefficients of its plaintext, encoded anew whenever it is used.
+
+    So it takes as few bytes as its numbers; see `Encoding.integers`.
+
+    Args:
+        integers: The coefficients.
+        encoding: How they were made.
+    """
+
+    integers: Coefficients
+    encoding: Encoding
+
+    @property
+    def level(self) -> int:
+        """The level of what it meets."""
+        return self.encoding.level
+
+    @property
+    def bound(self) -> float:
+        """What no slot exceeds."""
+        return self.encoding.bound
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the coefficients."""
+        return self.integers.nbytes
+
+    def __neg__(self) -> EncodedVector:
+        return EncodedVector(-self.integers, self.encoding)
+
+    def plaintext(self, parameters: Parameters) -> Plaintext:
+        """It as operations take it."""
+        return parameters.encode_coefficients(self.integers, **self.encoding._asdict())
 
 
 def ciphertext_bytes(parameters: Parameters | BgvParameters, level: int) -> int:

@@ -1,19 +1,20 @@
 //! Operations on ciphertexts.
 
 use pyo3::prelude::*;
-use rlwe::ckks::{self, Complex64};
+use rlwe::Error;
+use rlwe::ckks::{self, Complex64, Encoding};
 
 use crate::arrays::Numbers;
 use crate::ckks::bootstrapping::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::keys::EvaluationKeys;
 use crate::ckks::linear_transform::LinearTransform;
-use crate::ckks::plaintext::Plaintext;
+use crate::ckks::plaintext::{Coefficients, Plaintext};
 use crate::ckks::polynomial::Basis;
 use crate::ckks::rotated_products::RotatedProducts;
 use crate::duration::Work;
-use crate::engine;
 use crate::numbers::{Number, Real};
+use crate::{engine, errors};
 
 /// Runs operations with the evaluation keys that it is given; it cannot decrypt.
 #[pyclass(frozen, module = "cloakwork._native")]
@@ -203,6 +204,38 @@ impl Evaluator {
         let terms: Vec<_> = ciphertexts.iter().map(|a| &a.get().0).collect();
         let sums = engine::run(py, || self.0.weighted_sums(&terms, &weights.0, &offsets.0))?;
         Ok(sums.into_iter().map(Ciphertext).collect())
+    }
+
+    /// The sum of ciphertexts, each times the plaintext with its coefficients.
+    ///
+    /// Args:
+    ///     ciphertexts: Of one level.
+    ///     coefficients: Of each plaintext, as of `Parameters.encode_coefficients`.
+    ///     level: As of it.
+    ///     scale: As of it.
+    ///     bound: As of it.
+    #[pyo3(signature = (ciphertexts, coefficients, *, level, scale, bound))]
+    fn sum_of_encoded_products(
+        &self,
+        py: Python<'_>,
+        ciphertexts: Vec<Bound<'_, Ciphertext>>,
+        coefficients: Vec<Coefficients<'_>>,
+        level: Number<usize>,
+        scale: Real,
+        bound: Real,
+    ) -> PyResult<Ciphertext> {
+        let encoding = Encoding { level: level.0, scale: Some(scale.0), bound: Some(bound.0) };
+        if ciphertexts.len() != coefficients.len() {
+            let (expected, got) = (ciphertexts.len(), coefficients.len());
+            let reason = format!("expected coefficients for {expected} ciphertexts, got {got}");
+            let operation = "add up products with plaintexts";
+            return Err(errors::refusal(py, &Error::InvalidArgument { operation, reason }));
+        }
+        let pairs = ciphertexts.iter().zip(&coefficients);
+        let terms: Vec<_> = pairs
+            .map(|(a, coefficients)| Ok((&a.get().0, coefficients.integers()?)))
+            .collect::<PyResult<_>>()?;
+        engine::run(py, || self.0.sum_of_encoded_products(&terms, encoding)).map(Ciphertext)
     }
 
     /// Slot i receives the sum of slots i, i + stride, ..., i + (length - 1) stride.

@@ -1,8 +1,8 @@
 //! Plaintexts and what decryption gives.
 
-use numpy::{Complex64, PyArray1};
+use numpy::{Complex64, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use rlwe::ckks::{self, Encoding};
+use rlwe::ckks::{self, Encoding, IntegerCoefficients};
 
 use crate::arrays::Vector;
 use crate::ckks::parameters::Parameters;
@@ -54,6 +54,24 @@ impl Plaintext {
     }
 }
 
+/// The integer coefficients of a plaintext.
+#[derive(FromPyObject)]
+pub enum Coefficients<'py> {
+    #[pyo3(transparent, annotation = "int32 array")]
+    Narrow(PyReadonlyArray1<'py, i32>),
+    #[pyo3(transparent, annotation = "int64 array")]
+    Wide(PyReadonlyArray1<'py, i64>),
+}
+
+impl Coefficients<'_> {
+    pub fn integers(&self) -> PyResult<IntegerCoefficients<'_>> {
+        Ok(match self {
+            Self::Narrow(array) => IntegerCoefficients::Narrow(array.as_slice()?),
+            Self::Wide(array) => IntegerCoefficients::Wide(array.as_slice()?),
+        })
+    }
+}
+
 #[pymethods]
 impl Parameters {
     /// Encode numbers, one a slot; their count is a power of two up to `slots`.
@@ -77,6 +95,49 @@ impl Parameters {
         let (scale, bound) = (scale.map(|x| x.0), bound.map(|x| x.0));
         let encoding = Encoding { level: level.0, scale, bound };
         engine::run(py, || elements.encode(&self.0, encoding)).map(Plaintext)
+    }
+
+    /// The integer coefficients of what `encode` makes of numbers, one in each slot.
+    ///
+    /// Args:
+    ///     values: One-dimensional, complex128. Must not change meanwhile.
+    ///     level: As of `encode`.
+    ///     scale: As of `encode`.
+    ///     bound: As of `encode`.
+    #[pyo3(signature = (values, *, level, scale, bound))]
+    fn coefficients<'py>(
+        &self,
+        py: Python<'py>,
+        values: PyReadonlyArray1<'py, Complex64>,
+        level: Number<usize>,
+        scale: Real,
+        bound: Real,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let encoding = Encoding { level: level.0, scale: Some(scale.0), bound: Some(bound.0) };
+        let values = values.as_slice()?;
+        let found = engine::run(py, || self.0.coefficients(values, encoding))?;
+        Ok(PyArray1::from_vec(py, found))
+    }
+
+    /// The plaintext of what `coefficients` gave, in less time than `encode` takes.
+    ///
+    /// Args:
+    ///     coefficients: One-dimensional, int32 or int64. Must not change meanwhile.
+    ///     level: As of `encode`.
+    ///     scale: As of `encode`.
+    ///     bound: What the absolute values of slots are taken to be within.
+    #[pyo3(signature = (coefficients, *, level, scale, bound))]
+    fn encode_coefficients(
+        &self,
+        py: Python<'_>,
+        coefficients: Coefficients<'_>,
+        level: Number<usize>,
+        scale: Real,
+        bound: Real,
+    ) -> PyResult<Plaintext> {
+        let encoding = Encoding { level: level.0, scale: Some(scale.0), bound: Some(bound.0) };
+        let coefficients = coefficients.integers()?;
+        engine::run(py, || self.0.encode_coefficients(coefficients, encoding)).map(Plaintext)
     }
 }
 

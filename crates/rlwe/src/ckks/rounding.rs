@@ -4,7 +4,7 @@ use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
 
 /// Integers below this in magnitude are reduced in one step; 2^61.
-const NARROW_BOUND: f64 = (1u64 << 61) as f64;
+pub(crate) const NARROW_BOUND: f64 = (1u64 << 61) as f64;
 
 /// Rounds each coefficient times `scale` to the nearest integer, ties to even.
 ///
@@ -70,6 +70,14 @@ pub struct RoundedCoefficients {
 }
 
 impl RoundedCoefficients {
+    /// The coefficients, where all are below [`NARROW_BOUND`] in magnitude.
+    pub(crate) fn integers(&self) -> Option<&[i64]> {
+        match &self.integers {
+            Integers::Narrow(integers) => Some(integers),
+            Integers::Wide(_) => None,
+        }
+    }
+
     /// The number of coefficients.
     pub fn len(&self) -> usize {
         match &self.integers {
@@ -148,6 +156,52 @@ impl RoundedCoefficients {
             Integers::Wide(integers) => reduction.wide_all(integers, out),
         }
         Ok(())
+    }
+}
+
+/// The coefficients of a plaintext, all below [`NARROW_BOUND`] in magnitude, in little memory.
+#[derive(Debug, Clone, Copy)]
+pub enum IntegerCoefficients<'a> {
+    Narrow(&'a [i32]),
+    Wide(&'a [i64]),
+}
+
+impl IntegerCoefficients<'_> {
+    /// The number of coefficients.
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Self::Narrow(integers) => integers.len(),
+            Self::Wide(integers) => integers.len(),
+        }
+    }
+
+    /// The largest absolute value.
+    pub(crate) fn magnitude(self) -> f64 {
+        match self {
+            Self::Narrow(integers) => {
+                f64::from(integers.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0))
+            }
+            Self::Wide(integers) => {
+                integers.iter().map(|x| x.unsigned_abs()).max().unwrap_or(0) as f64
+            }
+        }
+    }
+
+    /// Writes them modulo a prime of a ring, in Montgomery form.
+    pub(crate) fn montgomery_residues(self, q: u32, out: &mut [u32]) {
+        self.reduced(Reduction::new(q, 1 << 32), out);
+    }
+
+    /// Writes them modulo a prime of a ring.
+    pub(crate) fn residues(self, q: u32, out: &mut [u32]) {
+        self.reduced(Reduction::new(q, 1), out);
+    }
+
+    fn reduced(self, reduction: Reduction, out: &mut [u32]) {
+        pulp::Arch::new().dispatch(|| match self {
+            Self::Narrow(integers) => reduction.narrow_all(integers, out),
+            Self::Wide(integers) => reduction.narrow_all(integers, out),
+        });
     }
 }
 
@@ -250,9 +304,9 @@ impl Reduction {
     }
 
     #[inline(always)]
-    fn narrow_all(&self, integers: &[i64], out: &mut [u32]) {
+    fn narrow_all<T: Copy + Into<i64>>(&self, integers: &[T], out: &mut [u32]) {
         for (out, &integer) in out.iter_mut().zip(integers) {
-            *out = self.narrow(integer);
+            *out = self.narrow(integer.into());
         }
     }
 

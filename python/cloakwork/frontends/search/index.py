@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -21,8 +21,9 @@ from cloakwork.errors import (
     ProgramMismatchError,
     ShapeMismatchError,
 )
+from cloakwork.frontends.search.block_files import CLEAR, ENCRYPTED, BlockFiles
 from cloakwork.frontends.search.compaction import MOST_BLOCKS, Compaction, Row
-from cloakwork.frontends.search.database import Database, block_path
+from cloakwork.frontends.search.database import ClearDatabase, Database
 from cloakwork.frontends.search.found import Found
 from cloakwork.frontends.search.metrics import Nearness, table, two_axes
 from cloakwork.frontends.search.shape import MOST_ROWS, Shape
@@ -99,18 +100,51 @@ class Index(Saved):
             NotReplaceableError: It has some.
             InvalidArgumentError: The index is of a file, which has no table.
         """
+        vectors = self._new_table(BlockFiles(Path(folder), ENCRYPTED), "encrypt")
+        self.add(client, folder, vectors, self.payloads)
+        return Database(folder)
+
+    def encode(self, folder: str | os.PathLike[str]) -> ClearDatabase:
+        """Write the table into a folder in the clear, one block after another.
+
+        For a server that may see it, and neither the encrypted queries nor what they find.
+
+        Args:
+            folder: Where the blocks go, which has none yet.
+
+        Raises:
+            NotReplaceableError: It has some.
+            InvalidArgumentError: The index is of a file, which has no table.
+
+        Example:
+            >>> import tempfile, numpy as np, cloakwork as cw
+            >>> index = cw.index(np.eye(4), log_n=10, insecure=True, rows_in_block=4)
+            >>> database = index.encode(tempfile.mkdtemp())
+            >>> client, evaluator = index.keygen()
+            >>> answers = database.search(evaluator, index.query(client, [0, 1, 0, 0]))
+            >>> index.found(client, answers).scores.round(2) + 0.0
+            array([0., 1., 0., 0.])
+        """
+        vectors = self._new_table(BlockFiles(Path(folder), CLEAR), "encode")
+        database = ClearDatabase(folder, self)
+        database.add(vectors, self.payloads)
+        return database
+
+    def _new_table(self, files: BlockFiles, verb: str) -> NDArray[np.float64]:
+        """The table, where the index has it and a folder has none yet."""
+        action = f"{verb} a table"
         if self.vectors is None:
             raise InvalidArgumentError(
-                "cannot encrypt a table: expected the index that cloakwork.index made of it, got "
-                "one of a file, which has no table; encrypt its rows by add"
+                f"cannot {action}: expected the index that cloakwork.index made of it, got one of "
+                f"a file, which has no table; {verb} its rows by add"
             )
-        if any(Path(folder).glob("*.rows")):
+        files.require_alone(action)
+        if files.numbers:
             raise NotReplaceableError(
-                f"cannot encrypt a table: {folder} has blocks of one; give another folder, or add "
+                f"cannot {action}: {files.folder} has blocks of one; give another folder, or add "
                 "rows to that table by add"
             )
-        self.add(client, folder, self.vectors, self.payloads)
-        return Database(folder)
+        return self.vectors
 
     def add(
         self,
@@ -130,6 +164,18 @@ class Index(Saved):
             ProgramMismatchError: The client is of another index.
         """
         self._require_own(client, "encrypt rows")
+        return self._write_rows(
+            BlockFiles(Path(folder), ENCRYPTED), client.encrypt, vectors, payloads
+        )
+
+    def _write_rows(
+        self,
+        files: BlockFiles,
+        made: Callable[..., Saved],
+        vectors: ArrayLike,
+        payloads: ArrayLike | None,
+    ) -> range:
+        """Write rows into new blocks, as `made` makes them of a block's numbers by name."""
         rows = two_axes(vectors, "vectors")
         data = None if payloads is None else two_axes(payloads, "payloads")
         _require_width(rows, self.shape.width, "vectors")
@@ -142,14 +188,18 @@ class Index(Saved):
             )
         if data is not None:
             _require_width(data, self.shape.payload_width, "payloads")
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        first = max((int(path.stem) + 1 for path in place.glob("*.rows")), default=0)
+        files.require_alone("add rows")
+        files.folder.mkdir(parents=True, exist_ok=True)
+        first = max(files.numbers, default=-1) + 1
         size = self.shape.rows_in_block
         self._require_numbers(first - (-len(rows) // size))
         for number, start in enumerate(range(0, len(rows), size), start=first):
             chunk = slice(start, start + size)
-            self._write(client, place, number, rows[chunk], None if data is None else data[chunk])
+            of_rows, of_live = files.of_block(number)
+            given = self._block(number, rows[chunk], None if data is None else data[chunk])
+            made(**given).save(of_rows)
+            live = self._order(number) < len(rows[chunk])
+            made(live=live.astype(np.float64)).save(of_live)
         return range(first * size, first * size + len(rows))
 
     def keep(
@@ -168,6 +218,12 @@ class Index(Saved):
             ProgramMismatchError: The client is of another index.
         """
         self._require_own(client, "remove rows")
+        self._write_live(BlockFiles(Path(folder), ENCRYPTED), client.encrypt, block, rows)
+
+    def _write_live(
+        self, files: BlockFiles, made: Callable[..., Saved], block: int, rows: Sequence[int]
+    ) -> None:
+        """Write which rows of a block count, as `made` makes it of numbers by name."""
         size = self.shape.rows_in_block
         first = integer(block, "block", "remove rows", least=0, most=MOST_ROWS) * size
         places = np.asarray(rows, dtype=np.int64) - first
@@ -178,8 +234,8 @@ class Index(Saved):
             )
         live = np.zeros(size)
         live[places] = 1.0
-        live = live[self._order(block)]
-        client.encrypt(live=live).save(block_path(Path(folder), block, "live"))
+        _, of_live = files.of_block(block)
+        made(live=live[self._order(block)]).save(of_live)
 
     def query(self, client: Client, vector: ArrayLike) -> Encrypted:
         """An encrypted query.
@@ -337,14 +393,10 @@ class Index(Saved):
             shapes["payloads"] = (width, size)
         return shapes
 
-    def _write(
-        self,
-        client: Client,
-        folder: Path,
-        number: int,
-        rows: NDArray[np.float64],
-        payloads: NDArray[np.float64] | None,
-    ) -> None:
+    def _block(
+        self, number: int, rows: NDArray[np.float64], payloads: NDArray[np.float64] | None
+    ) -> dict[str, NDArray[np.float64]]:
+        """The numbers of a block, by the names of inputs."""
         size = self.shape.rows_in_block
         units = self.nearness.rows(table(rows, "vectors"))
         order = self._order(number)
@@ -354,9 +406,7 @@ class Index(Saved):
             given["payloads"] = (
                 data if self.compaction is None else self.compaction.of_block(data, number)
             )
-        client.encrypt(**given).save(block_path(folder, number, "rows"))
-        live = order < len(rows)
-        client.encrypt(live=live.astype(np.float64)).save(block_path(folder, number, "live"))
+        return given
 
 
 def meaning_of(nearness: Nearness, compaction: Compaction | None) -> str:

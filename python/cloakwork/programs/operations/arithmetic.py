@@ -80,7 +80,7 @@ class Sub(_Sum):
     def seconds(self, context: Context, costs: Any) -> float:
         prices = costs.at(context.level)
         # From a constant what is subtracted is negated first.
-        negated = context.constants[0] is not None
+        negated = context.states[0].level is None
         taken: float = (1 + negated) * prices.addition + prices.encoding * context.has_constant
         return taken
 
@@ -126,8 +126,8 @@ class Mul(OfTwo):
     def deviation(self, at: Errors) -> float:
         encoding = at.model.encoding(at.ready_scale)
         factors = [
-            encoding if constant is not None else error
-            for constant, error in zip(at.context.constants, at.before, strict=True)
+            encoding if state.level is None else error
+            for state, error in zip(at.context.states, at.before, strict=True)
         ]
         product = factors[0] * at.reached[1] + factors[1] * at.reached[0] + math.prod(factors)
         return math.hypot(product, at.model.rotation(at.scale))

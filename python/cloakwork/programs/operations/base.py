@@ -88,8 +88,8 @@ class Context:
 
     @property
     def has_constant(self) -> bool:
-        """Whether an operand is a constant."""
-        return any(constant is not None for constant in self.constants)
+        """Whether an operand is clear."""
+        return any(state.level is None for state in self.states)
 
 
 @dataclass(frozen=True, slots=True)

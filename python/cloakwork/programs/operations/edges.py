@@ -50,6 +50,20 @@ class Input(Operation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Known(Input):
+    """A vector from outside that is not encrypted: a constant that each run is given.
+
+    Programs have none. A run that is given inputs in the clear does one in which they stand in the
+    places of encrypted ones; see `runtime.clear_inputs`.
+    """
+
+    kind: ClassVar[str] = "known"
+
+    def state_after(self, context: Context) -> State:
+        return State(None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Constant(Operation):
     """A clear vector; `Add`, `Sub`, `Mul` and `Fill` take one, beside an encrypted operand.
 
