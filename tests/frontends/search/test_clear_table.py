@@ -85,7 +85,7 @@ def test_rows_above_a_threshold_are_found(metric: Any, tmp_path: Path) -> None:
     scores = nearness(metric, rows, query)
     threshold = middle_of_widest_gap(scores)
     radius = float(np.linalg.norm([*rows, query], axis=1).max())
-    options = {"metric": metric, "radius": radius, "threshold": threshold, "gap": 1 / 256}
+    options = {"metric": metric, "radius": radius, "threshold": threshold, "gap": 1 / 64}
     index = cw.index(rows, payloads, **options, **SMALL)
     client, evaluator = index.keygen()
     database = index.encode(tmp_path)
