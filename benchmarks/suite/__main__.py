@@ -28,7 +28,11 @@ _DOWNLOADS = "datasets", "google-bert", "submission/checkpoints"
 # Where harnesses look for the stages.
 _SUBMISSIONS = {"bert": "submissions"}
 # Where harnesses look for stages that a build makes, unless they run the sources.
-_BUILT = {"ml-inference": "build", "zn-multiplication": "target/release"}
+_BUILT = {
+    "ml-inference": "build",
+    "transciphering": "target/release",
+    "zn-multiplication": "target/release",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,1 @@
+"""AES-128 deciphered by encrypted round keys: the stages, which meet in files."""

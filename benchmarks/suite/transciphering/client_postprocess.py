@@ -1,0 +1,1 @@
+"""Nothing: the result is written already."""

@@ -1,0 +1,1 @@
+"""Nothing: round keys follow from the key where they are encrypted."""

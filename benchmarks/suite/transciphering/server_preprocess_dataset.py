@@ -1,0 +1,1 @@
+"""Nothing: what is enciphered stands in the programs."""
