@@ -42,10 +42,10 @@ class EncodedInputs(Saved):
         >>> import cloakwork as cw
         >>> program = cw.compile(lambda x, w: x * w, (4,), (4,))
         >>> client, evaluator = program.keygen()
-        >>> known = EncodedInputs.of(program, {"w": [1.0, 0.5, -1.0, 0.0]})
+        >>> known = EncodedInputs.of(program, {"w": [1.0, 0.5, -1.0, 0.25]})
         >>> made = evaluator.run(client.encrypt(x=[0.5, 0.5, 1.0, 1.0]), known)
         >>> client.decrypt(made).round(4).tolist()
-        [0.5, 0.25, -1.0, 0.0]
+        [0.5, 0.25, -1.0, 0.25]
     """
 
     _kind: ClassVar[str] = "clear inputs file"
