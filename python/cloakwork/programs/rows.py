@@ -63,18 +63,8 @@ class RowSlots:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnsPlace:
-    """Where the coordinates of rows lie, an array with a column for each row.
-
-    Args:
-        rows: The rows.
-        width: How many coordinates they have.
-
-    Example:
-        >>> place = ColumnsPlace(RowSlots(slots=4, half=2, shares=2, size=3), width=2)
-        >>> place.pack(np.array([[1.0, 2, 3], [4, 5, 6]]))[0].tolist()
-        [(1+3j), (2+0j), (4+6j), (5+0j)]
-    """
+class _Coordinates:
+    """Where coordinates of rows, or of what they are compared with, share ciphertexts."""
 
     rows: RowSlots
     width: int
@@ -88,6 +78,21 @@ class ColumnsPlace:
     def ciphertexts(self) -> int:
         """How many there are."""
         return -(-self.width // self.rows.shares)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsPlace(_Coordinates):
+    """Where the coordinates of rows lie, an array with a column for each row.
+
+    Args:
+        rows: The rows.
+        width: How many coordinates they have.
+
+    Example:
+        >>> place = ColumnsPlace(RowSlots(slots=4, half=2, shares=2, size=3), width=2)
+        >>> place.pack(np.array([[1.0, 2, 3], [4, 5, 6]]))[0].tolist()
+        [(1+3j), (2+0j), (4+6j), (5+0j)]
+    """
 
     @property
     def most(self) -> float:
@@ -103,7 +108,7 @@ class ColumnsPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryPlace:
+class QueryPlace(_Coordinates):
     """Where a query lies, each coordinate beside all rows.
 
     Args:
@@ -117,19 +122,7 @@ class QueryPlace:
         [[1.0, 1.0, 3.0, 3.0], [2.0, 2.0, 0.0, 0.0]]
     """
 
-    rows: RowSlots
-    width: int
     factor: float
-
-    @property
-    def slots(self) -> int:
-        """Slots of a ciphertext."""
-        return self.rows.slots
-
-    @property
-    def ciphertexts(self) -> int:
-        """How many there are."""
-        return -(-self.width // self.rows.shares)
 
     @property
     def most(self) -> float:
