@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, ShapeMismatchError
 from cloakwork.programs.packing import bound_arguments
-from cloakwork.programs.slots import Input, Known, Mul, SlotProgram
+from cloakwork.programs.slots import ClearInput, Input, Mul, SlotProgram
 from cloakwork.runtime.saved import Saved
 from cloakwork.schemes.base import ReadLimits, levels_of
 from cloakwork.schemes.ckks import Ckks
@@ -156,7 +156,7 @@ class KnownInputs:
             known = replace(
                 body,
                 operations=tuple(
-                    Known(each.name, each.level)
+                    ClearInput(each.name, each.level)
                     if n in places and isinstance(each, Input)
                     else each
                     for n, each in enumerate(body.operations)

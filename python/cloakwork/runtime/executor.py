@@ -15,8 +15,8 @@ from cloakwork.base.progress import Bar, work_bar
 from cloakwork.errors import InvalidArgumentError, RunCancelledError
 from cloakwork.programs.slots import (
     Add,
+    ClearInput,
     Constant,
-    Known,
     Linear,
     Operation,
     PairedBootstrap,
@@ -434,7 +434,7 @@ def _clear(operation: Operation, values: Values[Any], number: int) -> Any:
     match operation:
         case Constant(vector=vector):
             return vector
-        case Known():
+        case ClearInput():
             return values[number]
         case _:
             return None

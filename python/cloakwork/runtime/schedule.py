@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 from cloakwork.programs.bsgs import sharing_babies
 from cloakwork.programs.slots import (
     Add,
+    ClearInput,
     Constant,
     Input,
-    Known,
     Linear,
     Mul,
     Output,
@@ -140,10 +140,10 @@ def known_sums(program: SlotProgram) -> dict[int, KnownSum]:
     """The sums of products with vectors that a run is given, by the number of each.
 
     Example:
-        >>> from cloakwork.programs.slots import Add, Known
+        >>> from cloakwork.programs.slots import Add, ClearInput
         >>> operations = (
-        ...     Input("x", 1), Known("y", 1), Known("y", 1), Mul(0, 1), Mul(2, 0), Add(3, 4),
-        ...     Rescale(5))
+        ...     Input("x", 1), ClearInput("y", 1), ClearInput("y", 1), Mul(0, 1), Mul(2, 0),
+        ...     Add(3, 4), Rescale(5))
         >>> known_sums(SlotProgram("", 4, operations, (None,) * 7))
         {5: KnownSum(within=(3, 4), terms=((0, 1), (0, 2)))}
     """
@@ -152,9 +152,9 @@ def known_sums(program: SlotProgram) -> dict[int, KnownSum]:
     sums: dict[int, KnownSum] = {}
     for number, operation in enumerate(operations):
         match operation:
-            case Mul(left=left, right=right) if isinstance(operations[right], Known):
+            case Mul(left=left, right=right) if isinstance(operations[right], ClearInput):
                 sums[number] = KnownSum((), ((left, right),))
-            case Mul(left=left, right=right) if isinstance(operations[left], Known):
+            case Mul(left=left, right=right) if isinstance(operations[left], ClearInput):
                 sums[number] = KnownSum((), ((right, left),))
             case Add(left=left, right=right):
                 if left in sums and right in sums and uses[left] == uses[right] == 1:

@@ -10,7 +10,7 @@ use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
 use super::patterns::Patterns;
-use super::plaintext::{Slot, check_values};
+use super::plaintext::{Slot, check_values, once};
 use super::rounding::RoundedCoefficients;
 use crate::ring::wiped::Wiped;
 use crate::{Error, Result};
@@ -339,17 +339,6 @@ impl Values {
             Self::Real(values) => parameters.rounded(values, estimate),
         }
     }
-}
-
-/// Values that repeat themselves, once: fewer are encoded in less time and memory.
-pub(super) fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
-    while let (first, second) = values.split_at(values.len() / 2)
-        && !first.is_empty()
-        && first == second
-    {
-        values = first;
-    }
-    values
 }
 
 /// Indices brought between minus and plus `slots`, no two the same rotation.

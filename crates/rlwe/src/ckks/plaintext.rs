@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 
 use super::coefficients::Coefficients;
-use super::diagonals::once;
 use super::encoding::Encoding;
 use super::estimate::Estimate;
 use super::parameters::Parameters;
@@ -244,6 +243,17 @@ pub(crate) fn check_values<T: Slot>(values: &[T], bound: Option<f64>) -> Result<
         return Err(Error::ValueOutOfRange { operation, value: largest, bound });
     }
     Ok(bound)
+}
+
+/// Values that repeat themselves, once: fewer are encoded in less time and memory.
+pub(super) fn once<T: PartialEq>(mut values: &[T]) -> &[T] {
+    while let (first, second) = values.split_at(values.len() / 2)
+        && !first.is_empty()
+        && first == second
+    {
+        values = first;
+    }
+    values
 }
 
 impl Plaintext {

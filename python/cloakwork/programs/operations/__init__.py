@@ -6,7 +6,7 @@ from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
 from cloakwork.programs.operations.bootstrapping import Bootstrap, PairedBootstrap
 from cloakwork.programs.operations.complex import TimesI, TwiceReal
-from cloakwork.programs.operations.edges import Constant, Input, Known, Output
+from cloakwork.programs.operations.edges import ClearInput, Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
 from cloakwork.programs.operations.linear import Linear
 from cloakwork.programs.operations.polynomials import Polynomial
@@ -55,13 +55,13 @@ __all__ = [
     "Add",
     "AddProducts",
     "Bootstrap",
+    "ClearInput",
     "Constant",
     "Context",
     "DiagonalProducts",
     "DropLevel",
     "Fill",
     "Input",
-    "Known",
     "Linear",
     "Mul",
     "Neg",

@@ -50,14 +50,14 @@ class Input(Operation):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known(Input):
+class ClearInput(Input):
     """A vector from outside that is not encrypted: a constant that each run is given.
 
     Programs have none. A run that is given inputs in the clear does one in which they stand in the
-    places of encrypted ones; see `runtime.clear_inputs`.
+    places of encrypted ones; see `runtime.encoded_inputs`.
     """
 
-    kind: ClassVar[str] = "known"
+    kind: ClassVar[str] = "clear_input"
 
     def state_after(self, context: Context) -> State:
         return State(None)
