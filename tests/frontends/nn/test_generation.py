@@ -223,3 +223,26 @@ def test_what_is_no_decoder_is_refused() -> None:
     scaled.config._attn_implementation = "eager"
     with pytest.raises(cw.errors.UnsupportedLayerError, match="makes other numbers"):
         cw.nn.compile_generation(scaled, texts(2))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (texts(2) + WORDS, cw.errors.ValueOutOfRangeError, "expected words from 0 to 39, got"),
+        (texts(2) - WORDS, cw.errors.ValueOutOfRangeError, "expected words from 0 to 39, got -"),
+        (np.tile(texts(2), 3), cw.errors.ValueOutOfRangeError, "texts of 12 words at most.*got 18"),
+        ([[1, 2], [3]], cw.errors.InvalidArgumentError, "cut to one length"),
+    ],
+)
+def test_wrong_texts_are_refused(given: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        cw.nn.compile_generation(decoder(), given, **SMALL)
+
+
+def test_a_head_that_is_not_finite_is_refused() -> None:
+    model = decoder()
+    head = model.lm_head.weight.detach().clone()
+    head[3, 3] = torch.nan
+    model.lm_head.weight = torch.nn.Parameter(head)
+    with pytest.raises(cw.errors.NotFiniteError, match="in the head of GPT2LMHeadModel"):
+        cw.nn.compile_generation(model, texts(2), **SMALL)

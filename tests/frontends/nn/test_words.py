@@ -222,6 +222,26 @@ def test_wrong_words_are_refused(words: Any, error: type[Exception], message: st
         named(other=words)
 
 
+def test_samples_of_words_beyond_the_table_are_refused() -> None:
+    module = nn.Sequential(nn.Embedding(40, 4), nn.Tanh()).eval()
+    for make in (cw.nn.lookup, cw.nn.compile):
+        with pytest.raises(cw.errors.ValueOutOfRangeError, match="rows of embeddings for"):
+            make(module, WORDS + 40)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": 5}, "names of parameters of forward, got 5"),
+        ({"degrees": 5}, "expected degrees by the names of layers or functions, got 5"),
+    ],
+)
+def test_options_by_name_are_mappings(options: dict[str, Any], message: str) -> None:
+    module = nn.Sequential(nn.Embedding(40, 4), nn.Softmax(-1)).eval()
+    with pytest.raises(cw.errors.InvalidArgumentError, match=message):
+        cw.nn.compile(module, WORDS, **options)
+
+
 @pytest.mark.parametrize(
     ("network", "message"),
     [

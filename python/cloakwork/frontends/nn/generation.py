@@ -13,7 +13,12 @@ from cloakwork._native import Parameters
 from cloakwork.base.arguments import shown
 from cloakwork.base.progress import announced_steps
 from cloakwork.base.system_memory import names_memory
-from cloakwork.errors import InvalidArgumentError, UnsupportedLayerError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    NotFiniteError,
+    UnsupportedLayerError,
+    ValueOutOfRangeError,
+)
 from cloakwork.frontends.nn.capture import captured_beside_words, require_eval
 from cloakwork.frontends.nn.compile_module import require_packages
 from cloakwork.frontends.nn.required_module import load_torch, required_module
@@ -73,6 +78,7 @@ def compile_generation(
 
     Raises:
         InvalidArgumentError: The texts are not whole numbers of that form.
+        ValueOutOfRangeError: They have words or positions that the model does not have.
         UnsupportedLayerError: The model does not work as decoders of transformers do.
         TrainingModeError: It is in training mode.
         CloakworkError: What `cloakwork.nn.compile` raises.
@@ -110,13 +116,34 @@ def compile_generation(
 
 
 def _words(texts: Any) -> NDArray[np.int64]:
-    words = np.asarray(texts)
+    try:
+        words = np.asarray(texts)
+    except ValueError:
+        # Texts of several lengths.
+        words = np.array([], dtype=object)
     if words.dtype.kind not in "iu" or words.ndim != 2 or not words.size:
         raise InvalidArgumentError(
             f"cannot {_ACTION}: expected texts as whole numbers of shape (texts, length), got "
             f"{shown(texts)}; give what the tokenizer makes, cut to one length"
         )
     return words.astype(np.int64)
+
+
+def _require_words(model: torch.nn.Module, words: NDArray[np.int64]) -> None:
+    """Refuse texts that a model has no rows of embeddings for."""
+    rows = getattr(model, "get_input_embeddings", lambda: None)()
+    least, largest = int(words.min()), int(words.max())
+    if rows is not None and (least < 0 or largest >= len(rows.weight)):
+        raise ValueOutOfRangeError(
+            f"cannot {_ACTION}: expected words from 0 to {len(rows.weight) - 1}, got {least} to "
+            f"{largest}; use the model's own tokenizer"
+        )
+    most = getattr(getattr(model, "config", None), "max_position_embeddings", None)
+    if most is not None and words.shape[1] > most:
+        raise ValueOutOfRangeError(
+            f"cannot {_ACTION}: expected texts of {most} words at most, as many positions as "
+            f"{type(model).__name__} has, got {words.shape[1]}; cut them"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +176,12 @@ class _Decoder:
         head = getattr(model, "get_output_embeddings", lambda: None)()
         if head is None:
             raise _unsupported(model, "has a language modelling head", "has none")
+        if not bool(head.weight.isfinite().all()):
+            raise NotFiniteError(
+                f"cannot {_ACTION}: expected finite weights, got NaN or an infinity in the head "
+                f"of {type(model).__name__}; load its trained weights"
+            )
+        _require_words(model, words)
         made = cls(model, DecodeStep(model).eval(), words, (), _array(head.weight))
         caches, features = made._of_text(0)
         made = replace(made, caches=tuple(caches))

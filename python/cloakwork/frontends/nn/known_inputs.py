@@ -38,6 +38,11 @@ def with_known_inputs(module: torch.nn.Module, known: Mapping[str, Any]) -> torc
     >>> bool((module(x) == bilinear(x, ones)).all())
     True
     """
+    if not isinstance(known, Mapping):
+        raise InvalidArgumentError(
+            f"cannot read a network: expected known={{...}} by the names of parameters of forward, "
+            f"got {shown(known)}"
+        )
     if not known:
         return module
     load_torch()

@@ -7,7 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.arguments import shown
-from cloakwork.errors import InvalidArgumentError, MissingDependencyError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    MissingDependencyError,
+    ValueOutOfRangeError,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -216,8 +220,17 @@ def _results_of_calls(
     found: list[list[torch.Tensor]] = []
     for _ in range(calls):
         own = inputs.of_batches([each.clone() for each in inputs.batches])
-        with torch.no_grad():
-            made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+        try:
+            with torch.no_grad():
+                made = torch.func.functional_call(module, buffers, own.args, own.kwargs)
+        except IndexError as error:
+            if all(each.is_floating_point() for each in inputs.batches):
+                raise
+            raise ValueOutOfRangeError(
+                "cannot read a network: expected words, and as many of them, as the module has "
+                f"rows of embeddings for, got a sample beyond: {error}; give what the model's own "
+                "tokenizer makes, cut to the model's length"
+            ) from error
         # What it returns may be a buffer that the next call changes.
         found.append([each.clone() for each in tree_leaves(made) if isinstance(each, torch.Tensor)])
     return found

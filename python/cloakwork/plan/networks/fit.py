@@ -127,11 +127,6 @@ def fit(
 
 def checked_degrees(graph: g.Graph, degrees: Mapping[str, int] | None) -> Mapping[str, int]:
     """Degrees by the names of a network's activations or their functions."""
-    if not isinstance(degrees, Mapping | None):
-        raise InvalidArgumentError(
-            f"cannot fit activations: expected degrees by the names of layers or functions, got "
-            f"{shown(degrees)}"
-        )
     known = {
         name
         for node in graph.nodes

@@ -51,6 +51,11 @@ class NetworkOptions(RealOptions):
         # Classes with slots are made twice, and `super()` would be of the first.
         RealOptions.__post_init__(self)
         self._take("margin", positive(self.margin, "margin", self.action))
+        if not isinstance(self.degrees, Mapping | None):
+            raise InvalidArgumentError(
+                f"cannot {self.action}: expected degrees by the names of layers or functions, got "
+                f"{shown(self.degrees)}"
+            )
         if not isinstance(self.batch, str):
             self._check_integer("batch", 1, _MAX_BATCH)
         elif self.batch != _THROUGHPUT:
