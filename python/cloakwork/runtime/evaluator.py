@@ -456,7 +456,7 @@ class Evaluator(KeyHolder):
             raise StepsSpentError(
                 f"cannot {action}: expected a state of up to {program.steps - 1} steps, got one of "
                 f"{state.step}, beyond which its range or its errors are not known; start anew, or "
-                "compile with more steps="
+                "compile for more steps"
             )
 
     def _keep(self, state: EncryptedState | None, results: Encrypted, action: str) -> None:

@@ -209,6 +209,21 @@ def test_a_decoder_that_masks_other_words_is_refused() -> None:
         cw.nn.compile_generation(hf.GPTNeoForCausalLM(config).eval(), texts(2))
 
 
+def test_positions_that_turn_keys_are_refused_with_what_would_do() -> None:
+    config = hf.LlamaConfig(
+        vocab_size=WORDS,
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=LENGTH,
+    )
+    message = "as GPT-2 has them, got LlamaForCausalLM.*position_ids.*texts of one length"
+    with pytest.raises(cw.errors.UnsupportedLayerError, match=message) as raised:
+        cw.nn.compile_generation(hf.LlamaForCausalLM(config).eval(), texts(2))
+    assert "known=" not in str(raised.value)
+
+
 def test_what_is_no_decoder_is_refused() -> None:
     with pytest.raises(cw.errors.TrainingModeError, match="eval"):
         cw.nn.compile_generation(decoder().train(), texts(2))

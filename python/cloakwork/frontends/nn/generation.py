@@ -190,9 +190,15 @@ class _Decoder:
 
     def captured(self) -> tuple[g.Graph, Lookup]:
         """The graph of a step, and what looks up its word and position."""
-        graph, look_up = captured_beside_words(
-            self.step, self._inputs(0, [0, -1], self._of_text(0)[0])
-        )
+        given = self._inputs(0, [0, -1], self._of_text(0)[0])
+        try:
+            graph, look_up = captured_beside_words(self.step, given)
+        except UnsupportedLayerError as refusal:
+            reason, *_ = str(refusal).partition(";")
+            # What else may be known, which it goes on with, is no choice of whoever generates.
+            raise _unsupported(
+                self.model, "has layers as GPT-2 has them", f"cannot be followed: {reason}"
+            ) from refusal
         if look_up is None:
             raise _unsupported(self.model, "looks words up in an Embedding", "does not")
         nodes = [
