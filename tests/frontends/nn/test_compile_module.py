@@ -108,6 +108,13 @@ def test_inputs_at_the_end_of_what_is_accepted_are_as_precise(seed: int) -> None
         assert np.abs(found - np.abs(ends)).max() < error_of(net)
 
 
+def zeros() -> layers.Module:
+    """A layer whose weights are all zero, as those of a block that is pruned."""
+    made = layers.Linear(mlp()(X).shape[1], 2)
+    layers.init.zeros_(made.weight)
+    return made
+
+
 @pytest.mark.parametrize(
     ("module", "sample"),
     [
@@ -123,6 +130,8 @@ def test_inputs_at_the_end_of_what_is_accepted_are_as_precise(seed: int) -> None
         (Forward(lambda layer, x: layer(x)[:, 0]), X),
         (Forward(lambda layer, x: layer(x) + torch.relu(x - 5)), X),
         (layers.Identity().eval(), X),
+        (layers.Sequential(mlp(), layers.Tanh(), zeros()).eval(), X),
+        (Forward(lambda layer, x: torch.sigmoid(layer(x)) * 0), X),
     ],
 )
 def test_works_as_the_module_does(module: layers.Module, sample: Any) -> None:

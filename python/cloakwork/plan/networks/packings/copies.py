@@ -33,7 +33,7 @@ class Copies:
             >>> Copies.of(twice).numbers.tolist()
             [0, 1, 0, 1]
         """
-        if matrix.nonzeros > matrix.shape[0]:
+        if not 0 < matrix.nonzeros <= matrix.shape[0]:
             return None
         of_rows, counts = matrix.counts
         copied = counts[counts > 0]
