@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import InvalidArgumentError, MalformedBytesError, ShapeMismatchError
-from cloakwork.programs.packing import bound_arguments
+from cloakwork.programs.packing import Packed, bound_arguments
 from cloakwork.programs.packing.bits import results_of_bits
 from cloakwork.programs.slots import SlotProgram
 
@@ -45,14 +45,23 @@ def clear_inputs(
             f"cannot {action}: expected encrypted inputs, got {names} in the clear, and "
             f"programs over bits alone take inputs in the clear; {advice}"
         )
-    named = bound_arguments(program.inputs, (), clear, action)
-    packed = program.packing.pack(named, action)
+    return dict(packed_clear(program, clear, action).runs[0])
+
+
+def packed_clear(program: Program | Interface, named: Mapping[str, Any], action: str) -> Packed:
+    """Inputs in the clear as they lie in a run, the same for all evaluations.
+
+    Raises:
+        ShapeMismatchError: They are of several evaluations, or a shape does not fit.
+        ValueOutOfRangeError: A number lies outside the range of its input.
+    """
+    packed = program.packing.pack(bound_arguments(program.inputs, (), named, action), action)
     if packed.count is not None:
         raise ShapeMismatchError(
             f"cannot {action}: expected clear inputs that serve all evaluations, got "
             f"{packed.count} evaluations of them"
         )
-    return dict(packed.runs[0])
+    return packed
 
 
 def values_of_clear(

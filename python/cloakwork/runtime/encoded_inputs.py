@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidArgumentError, InvalidProgramError, ShapeMismatchError
-from cloakwork.programs.packing import bound_arguments
+from cloakwork.errors import InvalidArgumentError, InvalidProgramError
 from cloakwork.programs.slots import ClearInput, Input, Mul, SlotProgram
+from cloakwork.runtime.clear_inputs import packed_clear
 from cloakwork.runtime.saved import Saved
 from cloakwork.schemes.base import ReadLimits, levels_of
 from cloakwork.schemes.ckks import Ckks
@@ -65,13 +65,7 @@ class EncodedInputs(Saved):
             ValueOutOfRangeError: A number lies outside the range of its input.
         """
         action = f"encode for {program.name}"
-        arguments = bound_arguments(program.inputs, (), named, action)
-        packed = program.packing.pack(arguments, action)
-        if packed.count is not None:
-            raise ShapeMismatchError(
-                f"cannot {action}: expected clear inputs that serve all evaluations, got "
-                f"{packed.count} evaluations of them"
-            )
+        packed = packed_clear(program, named, action)
         (vectors,) = packed.runs
         known = KnownInputs.of(program, vectors, action)
         return cls(program.fingerprint, tuple(packed.ports), known.integers(vectors))
