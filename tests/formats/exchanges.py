@@ -181,15 +181,21 @@ def _folder(folder: Path) -> Any:
     return client.decrypt(evaluator.run(_load(folder / "inputs", cw.Encrypted)))
 
 
-def _write_index(folder: Path) -> None:
+def _write_search(folder: Path) -> tuple[cw.Index, cw.Client]:
+    """Write an index, its keys and a query; the table is still to come."""
     options: dict[str, Any] = {"metric": "dot", "radius": 2.0, "rows_in_block": 4}
     index = cw.index(_TABLE, log_n=6, insecure=True, **options)
     client, evaluator = index.keygen()
-    index.encrypt(client, folder / "table")
     index.query(client, _TABLE[1]).save(folder / "query")
     index.save(folder / "index")
     client.save(folder / "client")
     evaluator.save(folder / "evaluator")
+    return index, client
+
+
+def _write_index(folder: Path) -> None:
+    index, client = _write_search(folder)
+    index.encrypt(client, folder / "table")
 
 
 def _index(folder: Path) -> Any:
@@ -201,14 +207,8 @@ def _index(folder: Path) -> Any:
 
 
 def _write_clear_table(folder: Path) -> None:
-    options: dict[str, Any] = {"metric": "dot", "radius": 2.0, "rows_in_block": 4}
-    index = cw.index(_TABLE, log_n=6, insecure=True, **options)
-    client, evaluator = index.keygen()
+    index, _ = _write_search(folder)
     index.encode(folder / "table")
-    index.query(client, _TABLE[1]).save(folder / "query")
-    index.save(folder / "index")
-    client.save(folder / "client")
-    evaluator.save(folder / "evaluator")
 
 
 def _clear_table(folder: Path) -> Any:
