@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.suite.__main__ import lay_out
+from tests.benchmarks.stages import secret_kept_from_servers
 
 STAGES = (
     "client_key_generation",
@@ -49,17 +50,13 @@ def test_stages_find_rows_and_the_server_reads_no_secret(flags: list[str], tmp_p
     payloads.tofile(data / "payloads.bin")
     secret = place / "io" / "toy" / "secret_key"
     for stage in STAGES:
-        aside = stage.startswith("server")
-        if aside:
-            secret.rename(place / "aside")
-        subprocess.run(
-            [sys.executable, f"submission/{stage}.py", "0", *flags, "--seed", "1"],
-            cwd=place,
-            env={"PYTHONPATH": "."},
-            check=True,
-        )
-        if aside:
-            (place / "aside").rename(secret)
+        with secret_kept_from_servers(stage, secret):
+            subprocess.run(
+                [sys.executable, f"submission/{stage}.py", "0", *flags, "--seed", "1"],
+                cwd=place,
+                env={"PYTHONPATH": "."},
+                check=True,
+            )
     results, matches = place / "io" / "toy" / "results.bin", rows @ rows[0] > 0.8
     assert matches.sum() == 7
     if flags:

@@ -13,6 +13,7 @@ import pytest
 
 import cloakwork as cw
 from benchmarks.suite.__main__ import lay_out
+from tests.benchmarks.stages import secret_kept_from_servers
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -54,12 +55,8 @@ def test_stages_classify_pairs_and_the_server_reads_no_secret(
     secret = Path("io", "single", "secret_key")
     for stage in STAGES:
         monkeypatch.setattr("sys.argv", [stage, "0"])
-        aside = stage.startswith("server")
-        if aside:
-            secret.rename("aside")
-        runpy.run_path(f"submissions/{stage}.py", run_name="__main__")
-        if aside:
-            Path("aside").rename(secret)
+        with secret_kept_from_servers(stage, secret):
+            runpy.run_path(f"submissions/{stage}.py", run_name="__main__")
     scores = np.load(Path("io", "single", "intermediate", "scores.npy"))
     expected = torch.cat([scores_of(model, each) for each in pairs[:3]]).detach().numpy()
     assert abs(scores - expected).max() < 2**-6

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
+
+import torch
+from torch import nn
+
 import cloakwork as cw
 from benchmarks.suite.__main__ import lay_out
-
-torch = pytest.importorskip("torch")
-nn = torch.nn
-
-from benchmarks.suite.face_recognition import network  # noqa: E402
+from benchmarks.suite.face_recognition import network
+from tests.benchmarks.stages import secret_kept_from_servers
 
 STAGES = (
     "client_key_generation",
@@ -72,12 +74,8 @@ def test_stages_compare_faces_and_the_server_reads_no_secret(
     secret = Path("io", "single", "secret_key")
     for stage in STAGES:
         monkeypatch.setattr("sys.argv", [stage, "0"])
-        aside = stage.startswith("server")
-        if aside:
-            secret.rename("aside")
-        runpy.run_path(f"submission/{stage}.py", run_name="__main__")
-        if aside:
-            Path("aside").rename(secret)
+        with secret_kept_from_servers(stage, secret):
+            runpy.run_path(f"submission/{stage}.py", run_name="__main__")
     found = np.loadtxt(Path("io", "single", "encrypted_model_predictions.txt"))
     cut = torch.from_numpy(np.stack([np.stack([patches(face) for face in pair]) for pair in shown]))
     expected = torch.stack([cosine(model, pair) for pair in cut[:2]]).detach().numpy()
@@ -117,14 +115,14 @@ def as_published(width: int, side: int) -> Any:
                 module.momentum = 0.5
             if rounds and isinstance(module, HerPN):
                 module.bn2.eval()
-                module.bn2.running_var *= 16
+                module.bn2.get_buffer("running_var").mul_(16)
         with torch.no_grad():
             for _ in range(16):
                 model(drawn(64, side))
     return model.eval()
 
 
-class HerPN(nn.Module):  # type: ignore[misc, name-defined]
+class HerPN(nn.Module):
     """Three Hermite polynomials, each with a norm of its own."""
 
     def __init__(self, width: int) -> None:
@@ -139,7 +137,7 @@ class HerPN(nn.Module):  # type: ignore[misc, name-defined]
         return self.weight * found + self.bias
 
 
-class Block(nn.Module):  # type: ignore[misc, name-defined]
+class Block(nn.Module):
     """Two convolutions behind activations, and a shortcut."""
 
     def __init__(self, ins: int, outs: int) -> None:
@@ -158,7 +156,7 @@ class Block(nn.Module):  # type: ignore[misc, name-defined]
         return self.conv2(self.herpn2(self.conv1(active))) + self.shortcut(active)
 
 
-class Pool(nn.Module):  # type: ignore[misc, name-defined]
+class Pool(nn.Module):
     """Means of quarters behind an activation."""
 
     def __init__(self, width: int) -> None:
@@ -169,7 +167,7 @@ class Pool(nn.Module):  # type: ignore[misc, name-defined]
         return nn.functional.adaptive_avg_pool2d(self.herpn(values), (2, 2))
 
 
-class Backbone(nn.Module):  # type: ignore[misc, name-defined]
+class Backbone(nn.Module):
     """The network of one patch."""
 
     def __init__(self, width: int) -> None:
@@ -184,7 +182,7 @@ class Backbone(nn.Module):  # type: ignore[misc, name-defined]
         return self.bn(self.herpnpool(self.layers(self.conv(values))).flatten(1))
 
 
-class Faces(nn.Module):  # type: ignore[misc, name-defined]
+class Faces(nn.Module):
     """The networks of all patches, and the vector of a face."""
 
     def __init__(self, width: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.suite.__main__ import lay_out
+from tests.benchmarks.stages import secret_kept_from_servers
 
 torch = pytest.importorskip("torch")
 datasets = pytest.importorskip("sklearn.datasets")
@@ -41,12 +42,8 @@ def test_stages_give_the_labels_of_the_trained_network(tmp_path: Path) -> None:
     subprocess.run([stages / "client_key_generation", "1"], cwd=place, env=WITH_MODULES, check=True)
     subprocess.run([stages / "server_preprocess_model"], cwd=place, env=WITH_MODULES, check=True)
     for stage in STAGES:
-        aside = stage.startswith("server")
-        if aside:
-            secret.rename(place / "aside")
-        subprocess.run([stages / stage, "1"], cwd=place, env=WITH_MODULES, check=True)
-        if aside:
-            (place / "aside").rename(secret)
+        with secret_kept_from_servers(stage, secret):
+            subprocess.run([stages / stage, "1"], cwd=place, env=WITH_MODULES, check=True)
     found = np.loadtxt(place / "io" / "small" / "encrypted_model_predictions.txt", dtype=int)
     expected = network(normalised(pixels[-15:])).argmax(1).numpy()
     assert (found == expected).all()

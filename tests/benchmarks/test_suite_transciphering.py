@@ -17,6 +17,7 @@ from benchmarks.suite.transciphering.cipher import (
     round_keys,
 )
 from benchmarks.suite.transciphering.workload import Workload
+from tests.benchmarks.stages import secret_kept_from_servers
 
 STAGES = (
     "client_preprocess",
@@ -70,12 +71,8 @@ def test_stages_decipher_a_block_and_the_server_reads_no_secret(
     secret = Path("io", "toy", "secret_key")
     for stage in STAGES:
         monkeypatch.setattr("sys.argv", [stage, "0"])
-        aside = stage.startswith("server")
-        if aside:
-            secret.rename("aside")
-        runpy.run_path(f"submission/{stage}.py", run_name="__main__")
-        if aside:
-            Path("aside").rename(secret)
+        with secret_kept_from_servers(stage, secret):
+            runpy.run_path(f"submission/{stage}.py", run_name="__main__")
     found = np.loadtxt(Path("io", "toy", "result_aes.txt"), dtype=int)
     assert (found == words).all()
     assert int(Path("io", "toy", "result.txt").read_text()) == words.max()

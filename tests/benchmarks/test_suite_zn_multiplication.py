@@ -12,6 +12,7 @@ import pytest
 from benchmarks.suite.__main__ import lay_out
 from benchmarks.suite.zn_multiplication.circuit import product
 from benchmarks.suite.zn_multiplication.workload import LARGEST_DIGIT, carried, digits
+from tests.benchmarks.stages import secret_kept_from_servers
 
 # Stages look for their modules in the folder that they run in.
 WITH_MODULES = {**os.environ, "PYTHONPATH": "."}
@@ -49,16 +50,14 @@ def test_stages_multiply_and_the_server_reads_no_secret(
     data.mkdir(parents=True)
     np.savetxt(data / "lhs.txt", left, fmt="%u")
     np.savetxt(data / "rhs.txt", right, fmt="%u")
-    stages, secret = place / "submission" / "target" / "release", place / "io" / name
+    stages, files = place / "submission" / "target" / "release", place / "io" / name
     subprocess.run(
         [stages / "client_preprocess_input", f"{pairs}"], cwd=place, env=WITH_MODULES, check=True
     )
     for stage in STAGES:
-        aside = stage.startswith("server")
-        if aside:
-            (secret / "private_keys").rename(place / "aside")
-        subprocess.run([stages / stage, name, f"{pairs}"], cwd=place, env=WITH_MODULES, check=True)
-        if aside:
-            (place / "aside").rename(secret / "private_keys")
-    written = (secret / "cleartext_output" / "out.txt").read_text().split()
+        with secret_kept_from_servers(stage, files / "private_keys"):
+            subprocess.run(
+                [stages / stage, name, f"{pairs}"], cwd=place, env=WITH_MODULES, check=True
+            )
+    written = (files / "cleartext_output" / "out.txt").read_text().split()
     assert [*map(int, written)] == (left * right).tolist()
