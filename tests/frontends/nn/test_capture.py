@@ -426,6 +426,35 @@ def test_a_polynomial_written_out_is_one_node() -> None:
     np.testing.assert_allclose(polynomial.coefficients, (1.0, 0.5, 0.25, -0.125))
 
 
+WRITTEN_OUT: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "silu": (lambda x: x * torch.sigmoid(x), ("silu",)),
+    "gelu": (lambda x: x * 0.5 * (1 + torch.erf(x / 2**0.5)), ("gelu",)),
+    "a sum": (lambda x: x / 2 + x / 2 * torch.erf(x / 2**0.5), ("gelu",)),
+    "as of GPT-2": (
+        lambda x: 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3))),
+        ("gelu_tanh",),
+    ),
+    "mish": (lambda x: x * torch.tanh(functional.softplus(x)), ("mish",)),
+    "quick": (lambda x: x * torch.sigmoid(1.702 * x), ("silu",)),
+    "turned": (lambda x: -3 * x * torch.sigmoid(-x), ("silu",)),
+    "behind a residual": (lambda x: x + x * torch.sigmoid(x), ("silu",)),
+    "none": (lambda x: torch.tanh(x) * torch.sigmoid(x), ("tanh", "sigmoid")),
+    "of two": (lambda x: x[:, :1] * torch.sigmoid(x[:, 1:]), ("sigmoid",)),
+    "of positive numbers": (lambda x: x.square() * torch.log(3 + x), ("log",)),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", WRITTEN_OUT)
+def test_activations_written_out_are_those_of_a_name(name: str) -> None:
+    function, expected = WRITTEN_OUT[name]
+    x = torch.linspace(-2, 2, 12).reshape(6, 2)
+    graph = capture(Function(function).eval(), x)
+    found = [each.operation for each in graph.nodes if isinstance(each.operation, g.Activation)]
+    assert tuple(each.function for each in found) == expected
+    np.testing.assert_allclose(evaluate(graph, x.numpy()), function(x), rtol=1e-5, atol=1e-6)
+
+
 def test_importing_cloakwork_does_not_import_torch() -> None:
     check = "import sys, cloakwork.frontends.nn.compile_module; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", check], check=True)

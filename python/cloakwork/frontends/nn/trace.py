@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial import polynomial as monomials
 
+from cloakwork.frontends.nn.written_out import named_activation
 from cloakwork.programs.ir import layers as g
 
 # A product of more is a node of its own: coefficients of high powers lose all precision.
@@ -99,7 +100,7 @@ class Trace:
         if left.number == right.number:
             total = monomials.polyadd(left.coefficients, right.coefficients)
             return Term(left.number, _trimmed(total), name)
-        return self.append(name, g.AddLayer(), left, right)
+        return self._as_named(self.append(name, g.AddLayer(), left, right))
 
     def product(self, name: str, left: Term, right: Term) -> Term:
         """left * right, of one shape."""
@@ -109,7 +110,16 @@ class Trace:
             return Term(left.number, _trimmed(product), name)
         if left == right:
             return self.power(name, left, 2)
-        return self.append(name, g.Multiply(), left, right)
+        return self._as_named(self.append(name, g.Multiply(), left, right))
+
+    def _as_named(self, value: Term) -> Term:
+        """The value made last, as the activation that it is where one is written out."""
+        found = named_activation(self.nodes)
+        if found is None:
+            return value
+        source = Term(found.source, (0.0, found.inner), value.name)
+        made = self.append(value.name, g.Activation(found.function), source)
+        return self.scaled(value.name, made, found.outer, 0.0)
 
     def power(self, name: str, value: Term, exponent: int) -> Term:
         """value ** exponent, the exponent at least 0."""
