@@ -15,6 +15,7 @@ import numpy as np
 from cloakwork.base import cache
 from cloakwork.base.record import digest_of, record_of
 from cloakwork.errors import CloakworkError
+from cloakwork.plan.boolean.complements import complements_of
 from cloakwork.plan.boolean.map import MappedProgram
 from cloakwork.plan.boolean.parts import map_parts
 from cloakwork.plan.cost.tfhe import BitCosts
@@ -32,7 +33,17 @@ _COMPARED = 256
 
 
 def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
-    """What `map_parts` makes, from the cache where it made the same before."""
+    """What `map_parts` makes, from the cache where it made the same before.
+
+    Circuits that differ in complements of inputs and outputs alone are the same there.
+    """
+    complements = complements_of(program)
+    mapped = _cached(complements.program, sets, threads)
+    body = complements.put_back(mapped.program)
+    return mapped if body is mapped.program else MappedProgram.of(body, mapped.costs, threads)
+
+
+def _cached(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
     path = _path(program, sets, threads)
     known = _read(path, program, sets, threads)
     if known is not None:
