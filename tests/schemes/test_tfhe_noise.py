@@ -17,6 +17,7 @@ from cloakwork.programs.bootstraps import (
     BootstrapProgram,
 )
 from cloakwork.programs.port import Port
+from cloakwork.schemes.tfhe import Tfhe
 from cloakwork.schemes.tfhe_noise import BitNoise, failure_of, noise_of, tables_log
 from tests.plan.cost.published import published_costs
 
@@ -119,7 +120,12 @@ def test_a_program_without_bootstraps_and_noise_never_fails() -> None:
 
 
 def test_programs_that_fail_too_often_are_refused() -> None:
-    found = failure_of(program((2, -1)), NOISE)
-    found.require("it", "published", math.floor(-found.worst))
-    with pytest.raises(NoiseBudgetError, match=r"cannot use it: .* of 2\^-1000 or less, got 2"):
-        found.require("it", "published", 1000)
+    noisy = program((512, -1))
+    scheme = Tfhe("space8", 40)
+    worst = scheme.failure(noisy).worst
+    assert -128 < worst < -41
+    Tfhe("space8", math.floor(-worst)).require_fitting(noisy)
+    with pytest.raises(
+        NoiseBudgetError, match=rf"cannot use .* 2\^-128 or less, got 2\^{worst:.1f}"
+    ):
+        Tfhe("space8").require_fitting(noisy)

@@ -22,8 +22,10 @@ from cloakwork.programs.bootstraps import EIGHTH, HALF, QUARTER, BootstrapProgra
 from cloakwork.programs.bootstraps_in_a_row import with_encodings
 from cloakwork.programs.gates_text import from_text
 from cloakwork.programs.port import Port
-from cloakwork.runtime.after import After
+from cloakwork.runtime.after import After, own_parts
 from cloakwork.schemes.clear_bits import run_clear_bootstraps
+from cloakwork.schemes.tfhe import Tfhe
+from cloakwork.schemes.tfhe_noise import failure_of
 from tests.families import greater, mapped
 from tests.system.random_rows import random_circuit
 from tests.system.rows import row
@@ -63,6 +65,25 @@ def test_random_pairs_of_bits(seed: int) -> None:
         found = clients[1].decrypt(evaluators[1].run([clients[1].encrypt(b=b), made]))
         assert found["y"].tolist() == expected.tolist()
     assert second.run_clear(y=one.run_clear(a=a)["y"], b=b)["y"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("seed", [*range(8), *slow(*range(8, 60))])
+def test_each_program_adds_what_the_whole_row_goes_wrong_by(seed: int) -> None:
+    rng = random.Random(seed)
+    b = Port("b", "bits", 3)
+    made = [random_circuit(rng, (Port("y", "bits", 3), b), Port("y", "bits", 3)).compile(threads=1)]
+    for _ in range(3):
+        circuit = random_circuit(rng, (Port("y", "bits", 3), b), Port("y", "bits", 3))
+        after = {"y": cw.result(rng.choice(made)), "b": cw.result(rng.choice(made))}
+        if rng.random() < 0.5:
+            del after["b"]
+        if len({each.program.fingerprint for each in after.values()}) < len(after):
+            after["b"] = after["y"]
+        made.append(circuit.compile(threads=1, after=after))
+        for name in ("space4x2", "space8", "space16"):
+            scheme = Tfhe(name)
+            expected = failure_of(made[-1].whole_body, scheme.noise).worst
+            assert scheme.worst_failure(own_parts(made[-1])) == expected
 
 
 def test_three_in_a_row_through_files(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from cloakwork.programs.bootstraps import EIGHTH, QUARTER, BootstrapBuilder, BootstrapProgram
-from cloakwork.programs.bootstraps_in_a_row import finished, replayed
+from cloakwork.programs.bootstraps_in_a_row import finished
 
 _TURN_BITS = 32
 # Beside a finer encoding the lowest bit of a number could not be told from noise.
@@ -62,7 +62,7 @@ def with_numbers(body: BootstrapProgram, ports: Collection[int]) -> BootstrapPro
             made |= _bits_of(builder, bits, {bit: wanted.get(bit, []) for bit in bits})
         first += port.bits
     inputs = [made[pair] if pair in made else builder.input(*pair) for pair in pairs]
-    return finished(builder, body, replayed(builder, body, inputs))
+    return finished(builder, body, builder.replay(body, inputs))
 
 
 def _bits_of(

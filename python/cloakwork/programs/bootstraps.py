@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -203,6 +203,15 @@ class BootstrapProgram:
         """For every output port where its bits stand among those of all."""
         ends = list(accumulate((port.bits for port in self.outputs), initial=0))
         return tuple(slice(start, end) for start, end in pairwise(ends))
+
+    def maker(self, signal: int) -> int:
+        """The node that a signal is an output of, which is none of the encrypted inputs."""
+        output = signal - self.input_count
+        return int(np.searchsorted(self.output_starts, output, side="right")) - 1
+
+    def terms_of(self, node: int) -> slice:
+        """Where the terms of a node stand among those of all."""
+        return slice(int(self.term_starts[node]), int(self.term_starts[node + 1]))
 
     def signals_of(self, port: int) -> NDArray[np.int64]:
         """The encrypted inputs that are bits of an input port, by its number.
@@ -427,6 +436,32 @@ class BootstrapBuilder:
         self._made.append(made)
         return made
 
+    def replay(self, body: BootstrapProgram, inputs: Sequence[int]) -> list[int]:
+        """Add the nodes of a program on other signals; the signals of the bits of its outputs.
+
+        Example:
+            >>> builder = BootstrapBuilder("copy", (Port("a", "bits", 1),))
+            >>> builder.output(Port("y", "bits", 1), [builder.input(0, HALF)], [HALF])
+            >>> BootstrapBuilder("other", ()).replay(builder.finish(), [7])
+            [7]
+        """
+        first, count = self._signals, len(body.output_constants)
+        signals = np.append(np.array(inputs, np.int64), np.arange(first, first + count))
+        starts = len(self._term_signals) + body.term_starts[1:].astype(np.int64)
+        self._kinds += body.kinds.tolist()
+        self._term_signals += signals[body.term_signals].tolist()
+        self._term_weights += body.term_weights.tolist()
+        self._term_starts += starts.tolist()
+        self._constants += body.constants.tolist()
+        self._message_bits += body.message_bits.tolist()
+        self._tables += body.tables.tolist()
+        self._output_constants += body.output_constants.tolist()
+        ends = (first + body.output_starts.astype(np.int64)).tolist()
+        self._made += [[*range(start, end)] for start, end in pairwise(ends)]
+        self._signals += count
+        leaving: list[int] = signals[body.output_signals].tolist()
+        return leaving
+
     def output(self, port: Port, signals: Sequence[int], encodings: Sequence[int]) -> None:
         """Add an output with the signals of its bits."""
         self._outputs.append(port)
@@ -436,24 +471,23 @@ class BootstrapBuilder:
     def finish(self) -> BootstrapProgram:
         """The program so far."""
         keys = list(self._input_of)
-        number = [0] * self._signals
-        ordered = [*self._input_of.values(), *(signal for made in self._made for signal in made)]
-        for place, signal in enumerate(ordered):
-            number[signal] = place
+        ordered = [*self._input_of.values(), *chain.from_iterable(self._made)]
+        number = np.zeros(self._signals, np.int64)
+        number[ordered] = np.arange(len(ordered))
         output_starts = np.cumsum([0, *(len(made) for made in self._made)])
         arrays: dict[str, Any] = {
             "input_bits": [bit for bit, _ in keys],
             "input_encodings": [encoding for _, encoding in keys],
             "kinds": self._kinds,
             "term_starts": self._term_starts,
-            "term_signals": [number[signal] for signal in self._term_signals],
+            "term_signals": number[self._term_signals],
             "term_weights": self._term_weights,
             "constants": self._constants,
             "message_bits": self._message_bits,
             "output_starts": output_starts,
             "tables": self._tables,
             "output_constants": self._output_constants,
-            "output_signals": [number[signal] for signal in self._output_signals],
+            "output_signals": number[self._output_signals],
             "output_encodings": self._output_encodings,
         }
         return BootstrapProgram(self._title, self._inputs, tuple(self._outputs), **arrays)

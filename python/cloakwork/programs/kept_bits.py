@@ -13,7 +13,6 @@ from cloakwork.programs.bootstraps import (
     BootstrapProgram,
     counts_between,
 )
-from cloakwork.programs.bootstraps_in_a_row import replayed
 
 
 def with_kept_bits(program: BootstrapProgram, kept: Mapping[str, str]) -> BootstrapProgram:
@@ -47,7 +46,7 @@ def with_kept_bits(program: BootstrapProgram, kept: Mapping[str, str]) -> Bootst
             signals.append(_renewed(builder, builder.input(bit, HALF), encoding))
         else:
             signals.append(builder.input(bit, encoding))
-    outputs = replayed(builder, program, signals)
+    outputs = builder.replay(program, signals)
     for port, place in zip(program.outputs, program.output_slices, strict=True):
         made = outputs[place]
         encodings = program.output_encodings[place].tolist()

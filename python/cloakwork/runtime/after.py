@@ -13,7 +13,12 @@ from cloakwork.errors import (
     ValueOutOfRangeError,
 )
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.bootstraps_in_a_row import Following, whole_program
+from cloakwork.programs.bootstraps_in_a_row import (
+    Following,
+    OwnPart,
+    own_program,
+    whole_program,
+)
 from cloakwork.programs.layout import Layout, in_strides
 from cloakwork.programs.matrices import MatrixPlace
 from cloakwork.programs.packing.batch import BatchPacking
@@ -271,6 +276,24 @@ def whole_body(program: Program) -> Any:
     body = program.body
     if not program.after or not isinstance(body, BootstrapProgram):
         return body
+    return whole_program(_row_of(program))
+
+
+def own_part(program: Program) -> OwnPart:
+    """A program over bits alone, with the noise of what it takes from those that it follows."""
+    body = program.body
+    assert isinstance(body, BootstrapProgram)
+    return OwnPart(own_program(_row_of(program)) if program.after else body)
+
+
+def own_parts(program: Program) -> list[OwnPart]:
+    """The own parts of a program over bits and of those that it follows, its own last."""
+    row = (*programs_before(program), program)
+    return [each.own_part for each in row if isinstance(each.body, BootstrapProgram)]
+
+
+def _row_of(program: Program) -> list[Following]:
+    """The programs over bits that a program over bits follows, and itself."""
     places: dict[str, int] = {}
     row: list[Following] = []
     for each in (*programs_before(program), program):
@@ -284,7 +307,7 @@ def whole_body(program: Program) -> Any:
         ]
         places[each.fingerprint] = len(row)
         row.append(Following(each.body, tuple(links)))
-    return whole_program(row)
+    return row
 
 
 def _port_of(program: Program, result: str) -> Port:

@@ -27,6 +27,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bootstraps_in_a_row import OwnPart
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.packing import LEAST_BOUND, Packed, Packing, bound_arguments
@@ -42,7 +43,14 @@ from cloakwork.programs.repeated import Repeated, Step
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime import container
 from cloakwork.runtime import repeated as repeating
-from cloakwork.runtime.after import After, inputs_of, programs_before, whole_body
+from cloakwork.runtime.after import (
+    After,
+    inputs_of,
+    own_part,
+    own_parts,
+    programs_before,
+    whole_body,
+)
 from cloakwork.runtime.by_element import ByElement, OfIntegers, noise_of_results
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.evaluation_keys import EvaluationKeys
@@ -166,9 +174,9 @@ class Program(Served):
         reason = self._misfit()
         if reason:
             raise InvalidProgramError(f"cannot use {self.body.title}: {reason}")
-        if self.after:
+        if self.after and isinstance(self.body, BootstrapProgram):
             # Noise of results before it is noise of its inputs.
-            self.scheme.require_fitting(self.whole_body)
+            self.scheme.require_fitting_row(self.name, own_parts(self))
 
     def _misfit(self) -> str:
         """Why the parts do not fit one another; empty where they do."""
@@ -330,6 +338,11 @@ class Program(Served):
     def whole_body(self) -> Any:
         """The body; over bits with those of the programs before it, by which it may fail, too."""
         return whole_body(self)
+
+    @cached_property
+    def own_part(self) -> OwnPart:
+        """Over bits what it adds to the noise of its whole body."""
+        return own_part(self)
 
     @cached_property
     def estimated_results(self) -> list[Any] | None:

@@ -34,7 +34,7 @@ from cloakwork.schemes.bgv import Bgv, ByPrime
 from cloakwork.schemes.ckks import Ckks
 from cloakwork.schemes.encoded_cache import ciphertext_bytes
 from cloakwork.schemes.tfhe import Tfhe
-from cloakwork.schemes.tfhe_noise import FailureProbability, failure_of, noise_of
+from cloakwork.schemes.tfhe_noise import BitNoise
 
 _SWITCH = frozenset(("ring switching",))
 _BACK = KeyRequirements(returns=True).names()
@@ -388,15 +388,14 @@ class BridgedBits(_Bridged, Tfhe):
         super().__init__(bits.parameters.name, bits.failure_bits)
         self.plain_slots, self.plain_bits = slots, bits
 
-    def failure(self, body: BootstrapProgram) -> FailureProbability:
-        """How likely a program goes wrong, with the noise of what leaves slots."""
-        noise = noise_of(self.parameters.name, self.failure_bits)
+    @property
+    def noise(self) -> BitNoise:
+        """With the noise of what leaves slots."""
+        noise = super().noise
         switched = ring_switching_variance(
             self.plain_slots.parameter_sets[0].log_n, self.parameters
         )
-        return failure_of(
-            body, replace(noise, public_variance=max(noise.public_variance, switched))
-        )
+        return replace(noise, public_variance=max(noise.public_variance, switched))
 
     def key_bytes(self, body: BootstrapProgram) -> int:
         """Bytes of the evaluation key and of the ring switching key, as they are stored."""

@@ -22,9 +22,15 @@ from cloakwork._native import (
 )
 from cloakwork.base.progress import progress_bar
 from cloakwork.base.record import Fields, Record
-from cloakwork.errors import InvalidArgumentError, InvalidProgramError, MalformedBytesError
+from cloakwork.errors import (
+    InvalidArgumentError,
+    InvalidProgramError,
+    MalformedBytesError,
+    NoiseBudgetError,
+)
 from cloakwork.programs.bootstrap_parts import BootstrapPart
 from cloakwork.programs.bootstraps import BootstrapProgram
+from cloakwork.programs.bootstraps_in_a_row import OwnPart
 from cloakwork.schemes.base import (
     BitRun,
     Decrypted,
@@ -36,6 +42,7 @@ from cloakwork.schemes.clear_bits import ClearBits, require_bootstraps
 from cloakwork.schemes.tfhe_noise import (
     FAILURE_BITS,
     LEAST_FAILURE_BITS,
+    BitNoise,
     FailureProbability,
     failure_of,
     noise_of,
@@ -79,9 +86,14 @@ class Tfhe(Scheme):
         """Bytes of an LWE ciphertext."""
         return self.parameters.lwe_bytes
 
+    @property
+    def noise(self) -> BitNoise:
+        """How much noise its operations leave, and may leave."""
+        return noise_of(self.parameters.name, self.failure_bits)
+
     def failure(self, body: BootstrapProgram) -> FailureProbability:
         """How likely a program goes wrong."""
-        return failure_of(body, noise_of(self.parameters.name, self.failure_bits))
+        return failure_of(body, self.noise)
 
     def log2_failure(self, body: BootstrapProgram) -> float:
         """log2 of the probability that noise changes a result in one run."""
@@ -90,13 +102,37 @@ class Tfhe(Scheme):
     def require_fitting(self, body: BootstrapProgram) -> None:
         """Refuse a program with too large a message space, or that goes wrong too often."""
         require_bootstraps(body)
-        message_bits = int(body.message_bits.max(initial=0))
+        self.require_fitting_row(body.title, [OwnPart(body)])
+
+    def require_fitting_row(self, title: str, parts: Sequence[OwnPart]) -> None:
+        """The same of programs in a row as one, by what each adds.
+
+        Args:
+            title: What the last of them computes.
+            parts: They, the last of them with its outputs.
+        """
+        message_bits = max(int(each.body.message_bits.max(initial=0)) for each in parts)
         if message_bits > self.parameters.max_message_bits:
             raise InvalidProgramError(
-                f"cannot use {body.title}: it has a message space of 2^{message_bits}, "
+                f"cannot use {title}: it has a message space of 2^{message_bits}, "
                 f"{self.parameters.name} has 2^{self.parameters.max_message_bits}"
             )
-        self.failure(body).require(body.title, self.parameters.name, self.failure_bits)
+        worst = self.worst_failure(parts)
+        if worst > -self.failure_bits:
+            raise NoiseBudgetError(
+                f"cannot use {title}: expected bootstraps that go wrong under "
+                f"{self.parameters.name} with a probability of 2^-{self.failure_bits} or less, "
+                f"got 2^{worst:.1f}"
+            )
+
+    def worst_failure(self, parts: Sequence[OwnPart]) -> float:
+        """log2 of the greatest probability that a bootstrap of a row goes wrong, or a result."""
+        noise = self.noise
+        *before, last = parts
+        for each in before:
+            if noise not in each.worst:
+                each.worst[noise] = failure_of(each.without_outputs, noise).worst
+        return max([failure_of(last.body, noise).worst, *(each.worst[noise] for each in before)])
 
     def in_clear(self, noise_seed: int | None = None) -> ClearBits:
         """The same bits without encryption; bits have no errors to model."""

@@ -18,7 +18,7 @@ from cloakwork._native import (
     boolean_log2_failure,
     boolean_noise,
 )
-from cloakwork.errors import InvalidArgumentError, NoiseBudgetError
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.bootstraps import BootstrapProgram
 
 # Of programs for which nothing else is asked.
@@ -161,14 +161,6 @@ class FailureProbability:
 
     worst: float
     total: float
-
-    def require(self, title: str, name: str, failure_bits: int) -> None:
-        """Refuse a program whose bootstraps or outputs go wrong too often."""
-        if self.worst > -failure_bits:
-            raise NoiseBudgetError(
-                f"cannot use {title}: expected bootstraps that go wrong under {name} with a "
-                f"probability of 2^-{failure_bits} or less, got 2^{self.worst:.1f}"
-            )
 
 
 class Sources:

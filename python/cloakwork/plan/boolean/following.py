@@ -17,6 +17,7 @@ from cloakwork.programs.port import BIT_KINDS, Port
 from cloakwork.runtime.after import (
     After,
     ResultOf,
+    own_parts,
     programs_before,
     require_told_apart,
     shape_of,
@@ -115,7 +116,7 @@ def _is_fit(name: str, program: Program) -> bool:
     for each in (*programs_before(program), program):
         if isinstance(each.body, BootstrapProgram):
             try:
-                Tfhe(name, each.scheme.failure_bits).require_fitting(each.whole_body)
+                Tfhe(name, each.scheme.failure_bits).require_fitting_row(each.name, own_parts(each))
             except (InvalidProgramError, NoiseBudgetError):
                 return False
     return True
