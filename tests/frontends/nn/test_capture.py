@@ -46,7 +46,7 @@ IMAGE = torch.zeros(2, 1, 8, 8)
         (Function(lambda x: x.norm(p=1, dim=1)), "one of order 2"),
         (Function(lambda x: x[:, :1].std(1)), "variance of 1 elements"),
         (Function(torch.log2), "natural one"),
-        (Function(lambda x: torch.where(x > 0, x, 2 * x)), "cannot be compared"),
+        (Function(lambda x: torch.where(x == 0, x, 2 * x)), "cannot be compared"),
         (nn.Sequential(nn.Flatten(), nn.PReLU(64)), "PReLU of one parameter"),
         (nn.Hardshrink(), "got hardshrink; use ReLU, SiLU"),
         (nn.LocalResponseNorm(2), "got LocalResponseNorm, by its pow .*; use BatchNorm2d"),

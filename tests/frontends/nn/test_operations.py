@@ -48,6 +48,11 @@ def in_place(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
+def choice_of_two(x: torch.Tensor) -> torch.Tensor:
+    left, right = x[:, :1], x[:, 1:2]
+    return torch.where(left > right, left, right)
+
+
 MODULES: dict[str, nn.Module] = {
     "mish": nn.Mish(),
     "elu": nn.ELU(),
@@ -58,6 +63,12 @@ MODULES: dict[str, nn.Module] = {
     "glu": nn.GLU(),
     "glu of rows": nn.GLU(-2),
     "hardswish": nn.Hardswish(),
+    "threshold": nn.Threshold(0.25, 0.25),
+    "leaky by a choice": Function(lambda x: torch.where(x > 0, x, 0.1 * x)),
+    "positive part": Function(lambda x: (x >= 0).to(x.dtype) * x),
+    "square of positive numbers": Function(lambda x: torch.where(x < 0, 0.0, x**2)),
+    "choice of two": Function(choice_of_two),
+    "filled above": Function(lambda x: x.masked_fill(~(x <= 0.5), 0.5)),
     "hardsigmoid": nn.Hardsigmoid(),
     "relu6": nn.ReLU6(),
     "hardtanh": nn.Hardtanh(-0.5, 0.75),
@@ -168,7 +179,15 @@ def test_what_is_read_computes_what_torch_does(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["hardswish", "transposed, all", "three", "where", "masked", *slow("selu", "mish", "max pool")],
+    [
+        "hardswish",
+        "choice of two",
+        "transposed, all",
+        "three",
+        "where",
+        "masked",
+        *slow("selu", "mish", "max pool"),
+    ],
 )
 def test_ciphertexts_hold_what_torch_computes(name: str) -> None:
     module = nn.Sequential(MODULES[name], nn.Flatten()).double().eval()
@@ -185,7 +204,15 @@ def test_ciphertexts_hold_what_torch_computes(name: str) -> None:
         (lambda x: torch.einsum("bchw,cbhw->bhw", x, x.expand(-1, -1, -1, -1)), "the batch"),
         (lambda x: torch.einsum("bchw->chwb", x), "the batch"),
         (lambda x: torch.einsum("bchh->bc", x[..., :6, :]), "diagonal"),
-        (lambda x: torch.where(x > 0, x, 0.0), "cannot be compared"),
+        (lambda x: torch.where(x > 0, x, 1.0), "are equal where the comparison turns over"),
+        (lambda x: torch.where(x > 0, x, x.exp()), "got where .*smooth function"),
+        (lambda x: x > 0, "got gt .a comparison"),
+        (lambda x: x + (x > 0), "got add .a comparison"),
+        (lambda x: (x > 0).sum(1), "got sum .a comparison"),
+        (lambda x: (x > 0).int() * x, "got to .a result of torch.int32"),
+        (lambda x: (x > 0) * (x > 1) * x, "got mul .a result of torch.bool"),
+        (lambda x: functional.threshold(x, 0.5, 0.0), "got threshold"),
+        (lambda x: x * (x == 0), "cannot be compared but where"),
         (lambda x: x.amax(0), "over the batch"),
         (lambda x: x.cumsum(0), "over the batch"),
         (lambda x: x.masked_fill(torch.ones(6, dtype=torch.bool), float("inf")), "an infinity"),

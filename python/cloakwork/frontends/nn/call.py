@@ -21,12 +21,13 @@ from cloakwork.programs.ir import layers as g
 if TYPE_CHECKING:
     import torch
 
+    from cloakwork.frontends.nn.compared import Compared
     from cloakwork.frontends.nn.folded import Folded
     from cloakwork.frontends.nn.turned import Turned
     from cloakwork.frontends.nn.words import Rows, Words
 
 Value: TypeAlias = (
-    "Term | Masked | Folded | Turned | Words | Rows | torch.Tensor | float | list[Value]"
+    "Term | Masked | Compared | Folded | Turned | Words | Rows | torch.Tensor | float | list[Value]"
 )
 
 _SUPPORTED = (
@@ -37,7 +38,8 @@ _SUPPORTED = (
 _AFTER = "leave it out and apply it to the decrypted result"
 _ACTIVATION = "use ReLU, SiLU, GELU, sigmoid, tanh, ELU, Softplus or a polynomial"
 _COMPARISON = (
-    "encrypted numbers cannot be compared; use ReLU, another activation or a polynomial instead"
+    "encrypted numbers cannot be compared but where nothing jumps, as in torch.where(x > 0, x, "
+    "0.1 * x); use ReLU, another activation or a polynomial instead"
 )
 _DIVISION = "encrypted numbers have no whole parts; leave rounding_mode out"
 _WHOLE = "encrypted numbers have no whole parts; divide by / and keep what it gives"
@@ -82,7 +84,7 @@ _WRITTEN: Mapping[str, str] = MappingProxyType(
 # What works instead of an operation of this name.
 _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
     {
-        **dict.fromkeys(("eq", "ge", "gt", "le", "lt", "ne"), _COMPARISON),
+        **dict.fromkeys(("eq", "ne"), _COMPARISON),
         **dict.fromkeys(("ceil", "floor", "round", "sign", "trunc"), _COMPARISON),
         "div": _DIVISION,
         **dict.fromkeys(("floor_divide", "remainder"), _WHOLE),
@@ -92,7 +94,7 @@ _INSTEAD_OF: Mapping[str, str] = MappingProxyType(
         "sym_size": "take places by integers where they are taken by booleans",
         "pow": _ROOT,
         **dict.fromkeys(("column_stack", "copy", "index_put", "vstack"), _PARTS),
-        **dict.fromkeys(("hardshrink", "softsign", "threshold"), _ACTIVATION),
+        **dict.fromkeys(("hardshrink", "softsign"), _ACTIVATION),
     }
 )
 

@@ -30,6 +30,7 @@ from cloakwork.frontends.nn.call import (
     unsupported_layer,
     written_at,
 )
+from cloakwork.frontends.nn.compared import Compared, jump
 from cloakwork.frontends.nn.folded import Folded, folded_values, of_entries
 from cloakwork.frontends.nn.given_module import module_given
 from cloakwork.frontends.nn.masked import Masked
@@ -40,7 +41,7 @@ from cloakwork.frontends.nn.module_ports import (
     result_form,
     result_names,
 )
-from cloakwork.frontends.nn.operations import OF_MASKED, OF_MOVED, READERS
+from cloakwork.frontends.nn.operations import COMPARING, OF_COMPARED, OF_MASKED, OF_MOVED, READERS
 from cloakwork.frontends.nn.required_module import (
     require_independent,
     require_repeatable,
@@ -373,11 +374,13 @@ def _called(
             return found
         arguments = {each: _entered(call, value, embedded) for each, value in arguments.items()}
         call = replace(call, arguments=arguments)
-    elif not _has([*given, *named.values()], Term | Masked | Folded | Turned):
+    elif not _has([*given, *named.values()], Term | Masked | Compared | Folded | Turned):
         _require_known(call, node)
         return function(*given, **named)  # type: ignore[no-any-return]
     if name not in READERS:
         raise call.unsupported()
+    if name not in OF_COMPARED and _has([*call.arguments.values()], Compared):
+        raise jump(call)
     if name not in OF_MASKED:
         plain = {each: _unmasked(call, value) for each, value in call.arguments.items()}
         call = replace(call, arguments=plain)
@@ -429,8 +432,9 @@ def _require_precise(call: TorchCall, node: torch.fx.Node, inputs: ModuleInputs)
     # Of places of maxima, which nothing uses, torch has a node as well.
     several = isinstance(made, (list, tuple))
     used = [user.meta["val"] for user in node.users if user.users] if several else [made]
+    precise = (torch.float32, torch.float64, inputs.dtype)
     for each in used:
-        if each.dtype not in (torch.float32, torch.float64, inputs.dtype):
+        if each.dtype not in precise and not (each.dtype == torch.bool and call.name in COMPARING):
             raise call.unsupported(f"a result of {each.dtype}", "" if several else _OTHER_CAST)
 
 
@@ -508,7 +512,7 @@ def _finish(trace: Trace, exported: ExportedProgram, results: Sequence[Value | N
                 f"cannot read a network: expected that {name!r} is computed from embeddings, got "
                 "what whoever encrypts looks up; compile what follows it"
             )
-        if isinstance(result, Folded | Turned):
+        if isinstance(result, Folded | Turned | Compared):
             raise result.refusal()
         if not isinstance(result, Term):
             raise CaptureError(

@@ -12,6 +12,7 @@ import numpy as np
 from cloakwork.frontends.nn import (
     arithmetic,
     attention,
+    compared,
     contraction,
     distances,
     layers,
@@ -22,6 +23,7 @@ from cloakwork.frontends.nn import (
     volumes,
 )
 from cloakwork.frontends.nn.call import BATCH_FIRST, TorchCall, Value
+from cloakwork.frontends.nn.compared import Compared
 from cloakwork.frontends.nn.known import terms_of
 from cloakwork.frontends.nn.masked import Masked
 from cloakwork.frontends.nn.rearranging import (
@@ -44,7 +46,7 @@ _MAX_JUMP = 2.0**-20
 
 def _same(call: TorchCall) -> Value:
     first = next(iter(call.arguments.values()))
-    return first if isinstance(first, Masked) else call.value()
+    return first if isinstance(first, Masked | Compared) else call.value()
 
 
 def _typed_as(call: TorchCall) -> Value:
@@ -52,7 +54,7 @@ def _typed_as(call: TorchCall) -> Value:
     import torch  # noqa: PLC0415
 
     first: Any = call.arguments["self"]
-    typed: Value = first if isinstance(first, Term | Masked) else first.to(torch.float64)
+    typed: Value = first if isinstance(first, Term | Masked | Compared) else first.to(torch.float64)
     return typed
 
 
@@ -202,6 +204,18 @@ OF_MASKED = frozenset(
     }
 )
 
+# Operations that make booleans of numbers, and those that take them.
+COMPARING = (
+    *("ge", "greater", "greater_equal", "gt", "le", "less", "less_equal", "lt"),
+    *("bitwise_not", "logical_not"),
+)
+OF_COMPARED = frozenset(
+    {
+        *("_to_copy", "bitwise_not", "clone", "logical_not", "masked_fill", "mul", "multiply"),
+        *("to", "type_as", "where"),
+    }
+)
+
 # Operations that make known numbers, in the type of a value.
 _NEW = "new_full", "new_ones", "new_zeros"
 
@@ -281,6 +295,9 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "gelu": _gelu,
         "glu": _gated,
         "group_norm": norms.group_norm,
+        **dict.fromkeys(("ge", "greater", "greater_equal", "gt"), compared.compared),
+        **dict.fromkeys(("le", "less", "less_equal", "lt"), compared.compared_below),
+        **dict.fromkeys(("bitwise_not", "logical_not"), compared.turned_over),
         "hardsigmoid": maxima.hard_sigmoid,
         "hardswish": maxima.hard_swish,
         "instance_norm": norms.instance_norm,
@@ -292,7 +309,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "linear": layers.linear,
         "log": _activation("log"),
         "log_sigmoid": _log_sigmoid,
-        "masked_fill": arithmetic.filled_term,
+        "masked_fill": compared.filled,
         "matmul": contraction.matrix_product,
         "max": maxima.largest_of_axis,
         "max_pool1d": maxima.max_pool,
@@ -303,7 +320,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "minimum": maxima.minimum,
         "mish": _activation("mish"),
         "mm": contraction.matrix_product,
-        **dict.fromkeys(("mul", "multiply"), arithmetic.multiplied_terms),
+        **dict.fromkeys(("mul", "multiply"), compared.multiplied),
         "native_layer_norm": norms.native_layer_norm,
         **dict.fromkeys(("neg", "negative"), arithmetic.negated),
         "pow": quotients.raised,
@@ -332,6 +349,7 @@ READERS: Mapping[str, Callable[[TorchCall], Value]] = MappingProxyType(
         "type_as": _typed_as,
         **dict.fromkeys(_INTERPOLATION, layers.resized),
         "var": quotients.variance,
-        "where": arithmetic.chosen_terms,
+        "threshold": compared.beyond_threshold,
+        "where": compared.chosen,
     }
 )

@@ -37,6 +37,7 @@ class Trace:
         """Begin with no node."""
         self.nodes: list[g.Node] = []
         self._settled: dict[tuple[int, tuple[float, ...]], int] = {}
+        self._sums: dict[tuple[int, tuple[float, ...], int, tuple[float, ...]], Term] = {}
 
     def append(self, name: str, operation: g.Operation, *values: Term) -> Term:
         """The value of a new node."""
@@ -100,7 +101,10 @@ class Trace:
         if left.number == right.number:
             total = monomials.polyadd(left.coefficients, right.coefficients)
             return Term(left.number, _trimmed(total), name)
-        return self._as_named(self.append(name, g.AddLayer(), left, right))
+        key = (left.number, left.coefficients, right.number, right.coefficients)
+        if key not in self._sums:
+            self._sums[key] = self._as_named(self.append(name, g.AddLayer(), left, right))
+        return self._sums[key]
 
     def product(self, name: str, left: Term, right: Term) -> Term:
         """left * right, of one shape."""
