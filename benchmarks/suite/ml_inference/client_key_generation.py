@@ -6,4 +6,4 @@ from benchmarks.suite.ml_inference.workload import asked
 if __name__ == "__main__":
     workload = asked()
     train(workload.data("dataset_pixels.txt"), workload.file("intermediate", "labels.txt"))
-    workload.save_keys(compiled(workload.images_of_run))
+    workload.save_keys(compiled(workload.images_of_run, workload.copies))

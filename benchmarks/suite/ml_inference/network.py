@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import cloakwork as cw
 
@@ -17,10 +19,15 @@ _LAYERS = "fc1", "fc2", "fc3"
 _PIXELS, _HEADER = 28 * 28, 16
 # How the harness normalises pixels before the first layer.
 _MEAN, _DEVIATION = 0.1307, 0.3081
-# Images that the ranges of layers follow from, and by how much others may exceed these.
+# Training images that ranges and polynomials follow from, and by how much others may exceed these.
 _CALIBRATION, _MARGIN = 10_000, 0.5
-# ReLU by one polynomial: labels then differ from the network's for two images in a thousand.
-_DEGREE, _PRECISION = 31, 3
+# Of repeated pixels, which take as many times the memory, ranges follow from fewer.
+_REPEATED_CALIBRATION = 128
+# Of the polynomials in place of each ReLU: they change about one label in a hundred.
+_DEGREES, _PRECISION = (15, 7), 2
+# How much a polynomial's errors count that are as far from 0 as this, beside those on numbers that
+# training images make, of absolute value up to 1.
+_REACH, _FURTHER, _WEIGHT = 1.25, 400, 0.003
 # Of keys in memory; files have half of that.
 _KEY_BUDGET = 290_000_000
 
@@ -37,51 +44,98 @@ def train(pixels: Path, labels: Path) -> None:
         subprocess.run(harness, check=True)
 
 
-def compiled(images: int) -> cw.Program:
+def compiled(images: int, copies: int) -> cw.Program:
     """The trained network on encrypted images.
 
     Args:
         images: How many go in at once.
+        copies: How often each pixel is repeated: 1, or as often as the first layer has results.
     """
     raw = np.fromfile(_TRAINING, np.uint8, offset=_HEADER).reshape(-1, _PIXELS)[:_CALIBRATION]
     samples = torch.tensor(raw / 255, dtype=torch.float32)
+    network = _polynomial_network(torch.load(_MODEL, map_location="cpu"), samples)
+    if copies > 1:
+        network[0] = _OfRepeatedPixels(network[0])
+        samples = samples[:_REPEATED_CALIBRATION].repeat_interleave(copies, 1)
     return cw.nn.compile(
-        _within_one(torch.load(_MODEL, map_location="cpu"), samples),
+        network.eval(),
         samples[:1],
         calibration=samples,
         precision=_PRECISION,
         margin=_MARGIN,
-        degrees={"relu": _DEGREE},
         key_budget=_KEY_BUDGET,
         bootstrap=False,
         batch=images,
     )
 
 
-class _Normalised(torch.nn.Module):
-    """Pixels from 0 to 1 as the first layer takes them."""
+def _polynomial_network(
+    weights: dict[str, torch.Tensor], samples: torch.Tensor
+) -> torch.nn.Sequential:
+    """The network on pixels from 0 to 1, with polynomials in place of ReLU.
 
-    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
-        """Move pixels to the mean, and divide them by the deviation, of the training images."""
-        return (pixels - _MEAN) / _DEVIATION
-
-
-def _within_one(weights: dict[str, torch.Tensor], samples: torch.Tensor) -> torch.nn.Module:
-    """The same network with all hidden numbers within 1, as ReLU(s x) is s ReLU(x).
-
-    The error of a polynomial is a part of the range that it is made for: each hidden number then
-    has an error in proportion to its own.
+    Hidden numbers are divided by what they reach, as ReLU(s x) is s ReLU(x): the error of a
+    polynomial is a part of its range, and each number then has one in proportion to its own.
     """
-    parts: list[torch.nn.Module] = [_Normalised()]
-    values, before = parts[0](samples), torch.ones(_PIXELS)
+    layers: list[torch.nn.Module] = []
+    degrees = iter(_DEGREES)
+    values, before = samples, torch.ones(_PIXELS)
     for name in _LAYERS:
         weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
-        values = values @ weight.T + bias
+        if not layers:
+            weight, bias = weight / _DEVIATION, bias - weight.sum(1) * _MEAN / _DEVIATION
         hidden = name != _LAYERS[-1]
+        values = values @ (weight * before).T + bias
         largest = values.abs().amax(0) if hidden else torch.ones(len(bias))
         layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
         layer.weight.data = weight * before / largest[:, None]
         layer.bias.data = bias / largest
-        parts += [layer, torch.nn.ReLU()] if hidden else [layer]
-        values, before = values.relu(), largest
-    return torch.nn.Sequential(*parts).eval()
+        layers.append(layer)
+        if hidden:
+            layers.append(_Polynomial(_near_relu((values / largest).numpy(), next(degrees))))
+            values, before = layers[-1](values / largest), largest
+    return torch.nn.Sequential(*layers)
+
+
+class _Polynomial(torch.nn.Module):
+    """A polynomial of each number, by its coefficients from degree 0 up."""
+
+    def __init__(self, coefficients: Sequence[float]) -> None:
+        super().__init__()
+        self._coefficients = coefficients
+
+    def forward(self, numbers: torch.Tensor) -> torch.Tensor:
+        """Evaluate it by Horner's rule."""
+        *others, second, first = self._coefficients
+        total = first * numbers + second
+        for each in reversed(others):
+            total = total * numbers + each
+        return total
+
+
+def _near_relu(numbers: NDArray[np.float32], degree: int) -> list[float]:
+    """The polynomial with the least squares of errors on numbers, and a little beyond them."""
+    beyond = np.linspace(-_REACH, _REACH, _FURTHER)
+    places = np.concatenate([numbers.ravel(), beyond])
+    shares = [np.full(numbers.size, 1 / numbers.size), np.full(_FURTHER, _WEIGHT / _FURTHER)]
+    roots = np.sqrt(np.concatenate(shares))
+    ends = [-_REACH, _REACH]
+    near = np.polynomial.Chebyshev.fit(places, places.clip(0), degree, domain=ends, w=roots)
+    return near.convert(kind=np.polynomial.Polynomial).coef.tolist()
+
+
+class _OfRepeatedPixels(torch.nn.Module):
+    """A layer of pixels that are there once for each of its results.
+
+    Each product of a pixel and a weight then has a slot of its own: no pixel has to be rotated.
+    """
+
+    def __init__(self, layer: torch.nn.Module) -> None:
+        super().__init__()
+        assert isinstance(layer, torch.nn.Linear)
+        self.weights = torch.nn.Parameter(layer.weight.T.contiguous())
+        self.bias = layer.bias
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Add the products of each result up."""
+        return (pixels.reshape(-1, *self.weights.shape) * self.weights).sum(1) + self.bias

@@ -9,6 +9,9 @@ from benchmarks.suite.stages import SIZES, Stages
 
 # Images of a run; those of a size are a multiple. More take fewer runs and more encoded layers.
 _IMAGES = dict(zip(SIZES, (1, 15, 125, 125), strict=True))
+# How often each pixel of a single image is repeated: once for each result of the first layer. It
+# takes 13 ciphertexts, where the rotations of one would take 127 and their keys.
+_COPIES = 128
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,11 @@ class Workload(Stages):
     def images_of_run(self) -> int:
         """How many images go in at once."""
         return _IMAGES[self.name]
+
+    @property
+    def copies(self) -> int:
+        """How often each pixel is repeated before it is encrypted."""
+        return _COPIES if self.images_of_run == 1 else 1
 
 
 def asked() -> Workload:
