@@ -18,11 +18,11 @@ what is left in it of the bits below: it takes the bits of a number one by one, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ from cloakwork.base.arrays import owned_integers
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.port import BIT_KINDS, Port, distinct_ports, signature
 from cloakwork.programs.table_rotations import distinct_tables
+
+if TYPE_CHECKING:
+    from cloakwork.programs.bootstraps_in_a_row import OwnPart
 
 LINEAR = 0
 BOOTSTRAP = 1
@@ -204,14 +207,20 @@ class BootstrapProgram:
         ends = list(accumulate((port.bits for port in self.outputs), initial=0))
         return tuple(slice(start, end) for start, end in pairwise(ends))
 
-    def maker(self, signal: int) -> int:
-        """The node that a signal is an output of, which is none of the encrypted inputs."""
-        output = signal - self.input_count
-        return int(np.searchsorted(self.output_starts, output, side="right")) - 1
+    @cached_property
+    def makers(self) -> NDArray[np.int64]:
+        """For every output of a node, in order, the number of the node."""
+        return np.repeat(np.arange(self.node_count), counts_between(self.output_starts))
 
-    def terms_of(self, node: int) -> slice:
-        """Where the terms of a node stand among those of all."""
-        return slice(int(self.term_starts[node]), int(self.term_starts[node + 1]))
+    @cached_property
+    def failures(self) -> dict[Hashable, Any]:
+        """How likely it goes wrong, as far as that is known, by noise; see `schemes.tfhe_noise`."""
+        return {}
+
+    @cached_property
+    def own_parts(self) -> dict[Hashable, OwnPart]:
+        """What was made of it by rows that it is the last of; see `bootstraps_in_a_row`."""
+        return {}
 
     def signals_of(self, port: int) -> NDArray[np.int64]:
         """The encrypted inputs that are bits of an input port, by its number.
@@ -386,7 +395,7 @@ class BootstrapBuilder:
         self._term_weights: list[int] = []
         self._constants: list[int] = []
         self._message_bits: list[int] = []
-        self._made: list[list[int]] = []
+        self._made: list[Sequence[int]] = []
         self._tables: list[int] = []
         self._output_constants: list[int] = []
         self._outputs: list[Port] = []
@@ -457,7 +466,7 @@ class BootstrapBuilder:
         self._tables += body.tables.tolist()
         self._output_constants += body.output_constants.tolist()
         ends = (first + body.output_starts.astype(np.int64)).tolist()
-        self._made += [[*range(start, end)] for start, end in pairwise(ends)]
+        self._made += map(range, ends, ends[1:])
         self._signals += count
         leaving: list[int] = signals[body.output_signals].tolist()
         return leaving

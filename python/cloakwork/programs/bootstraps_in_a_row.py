@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def _refreshed(builder: BootstrapBuilder, signal: int, given: int, wanted: int) 
     return made
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Following:
     """A program of a row, some of whose inputs are outputs of others.
 
@@ -112,36 +113,44 @@ def whole_program(row: Sequence[Following]) -> BootstrapProgram:
     return finished(builder, last, made[-1])
 
 
-def own_program(row: Sequence[Following]) -> BootstrapProgram:
-    """The last program of a row alone, whose inputs are as noisy as in the whole.
+def own_part(row: Sequence[Following]) -> OwnPart:
+    """The last program of a row alone, as far as noise goes; made once."""
+    known, key = row[-1].body.own_parts, tuple(row)
+    if key not in known:
+        known[key] = OwnPart(_own_program(row))
+    return known[key]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPart:
+    """What a program of a row adds to the noise of the whole.
+
+    Args:
+        body: The program alone, whose inputs are as noisy as in the whole.
+    """
+
+    body: BootstrapProgram
+
+    @cached_property
+    def bootstraps(self) -> BootstrapProgram:
+        """It without outputs, as where they are inputs of others alone."""
+        nothing = np.zeros(0, np.uint32)
+        return replace(self.body, outputs=(), output_signals=nothing, output_encodings=nothing)
+
+
+def _own_program(row: Sequence[Following]) -> BootstrapProgram:
+    """The last program of a row on bootstraps of nothing and on what is encrypted.
 
     What an output of a bootstrap has of noise is the same whatever goes in: bootstraps of nothing
     are in the place of those that its inputs are sums of, and all that is before these is left out.
     """
-    builder, last = _builder_of(row), row[-1]
+    last = row[-1]
+    if not last.links:
+        return last.body
+    builder = _builder_of(row)
     sources = _Sources(row, builder)
     inputs = [sources.signal(len(row) - 1, signal) for signal in range(last.body.input_count)]
     return finished(builder, last.body, builder.replay(last.body, inputs))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OwnPart:
-    """What a program of a row adds to the noise of the whole, and what is known of it.
-
-    Args:
-        body: What `own_program` makes.
-        worst: Noted of bootstraps by whoever follows them: log2 of the greatest probability that
-            one of them goes wrong, by the noise of a parameter set.
-    """
-
-    body: BootstrapProgram
-    worst: dict[Hashable, float] = field(default_factory=dict)
-
-    @property
-    def without_outputs(self) -> BootstrapProgram:
-        """Its bootstraps alone."""
-        nothing = np.zeros(0, np.uint32)
-        return replace(self.body, outputs=(), output_signals=nothing, output_encodings=nothing)
 
 
 def _builder_of(row: Sequence[Following]) -> BootstrapBuilder:
@@ -164,7 +173,7 @@ class _Sources:
     def __init__(self, row: Sequence[Following], builder: BootstrapBuilder) -> None:
         self._row = row
         self._builder = builder
-        self._taken: dict[int, dict[int, tuple[int, int]]] = {}
+        self._sums: dict[int, _Sums] = {}
         self._made: dict[_Place, int] = {}
         self._inputs = 0
 
@@ -172,53 +181,64 @@ class _Sources:
         """The signal of the builder that a signal of a program is."""
         pending = [(place, signal)]
         while pending:
-            missing = [each for each in self._below(pending[-1]) if each not in self._made]
+            at = pending.pop()
+            if at in self._made:
+                continue
+            terms = self._sums_of(at[0]).terms(at[1])
+            missing = [each for each, _ in terms or () if each not in self._made]
             if missing:
-                pending += missing
+                pending += [at, *missing]
             else:
-                self._make(pending.pop())
+                self._make(at, terms)
         return self._made[place, signal]
 
-    def _below(self, at: _Place) -> list[_Place]:
-        """What a signal is a sum of, in its own program or as it is in another."""
+    def _make(self, at: _Place, terms: Sequence[tuple[_Place, int]] | None) -> None:
         place, signal = at
         body = self._row[place].body
-        if signal < body.input_count:
-            taken = self._taken_by(place)
-            return [self._result(*taken[signal])] if signal in taken else []
-        node = body.maker(signal)
+        if terms is not None:
+            made = [(self._made[each], weight) for each, weight in terms]
+            is_same = len(made) == 1 and made[0][1] == 1
+            self._made[at] = made[0][0] if is_same else self._builder.linear(made, 0)
+        elif signal < body.input_count:
+            encoding = int(body.input_encodings[signal])
+            self._made[at] = self._builder.input(self._inputs, encoding)
+            self._inputs += 1
+        else:
+            outputs = self._sums_of(place).beside(signal)
+            nothing = [(0,)] * len(outputs), [0] * len(outputs)
+            signals = self._builder.bootstrap([], 0, 1, *nothing)
+            self._made |= zip(((place, each) for each in outputs), signals, strict=True)
+
+    def _sums_of(self, place: int) -> _Sums:
+        if place not in self._sums:
+            self._sums[place] = _Sums(self._row, place)
+        return self._sums[place]
+
+
+class _Sums:
+    """What signals of a program of a row are sums of."""
+
+    def __init__(self, row: Sequence[Following], place: int) -> None:
+        self._place = place
+        self._body = row[place].body
+        self._inputs = self._body.input_count
+        leaving = [each.body.output_signals for each in row[:place]]
+        taken = row[place].taken(row).items()
+        self._taken = {signal: (at, int(leaving[at][bit])) for signal, (at, bit) in taken}
+
+    def terms(self, signal: int) -> list[tuple[_Place, int]] | None:
+        """Signals and their weights; None of what is encrypted, and of outputs of bootstraps."""
+        if signal < self._inputs:
+            return [(self._taken[signal], 1)] if signal in self._taken else None
+        body, node = self._body, self._body.makers[signal - self._inputs]
         if body.kinds[node] != LINEAR:
-            return []
-        return [(place, each) for each in body.term_signals[body.terms_of(node)].tolist()]
+            return None
+        own = slice(body.term_starts[node], body.term_starts[node + 1])
+        pairs = zip(body.term_signals[own].tolist(), body.term_weights[own].tolist(), strict=True)
+        return [((self._place, each), weight) for each, weight in pairs]
 
-    def _make(self, at: _Place) -> None:
-        if at in self._made:
-            return
-        place, signal = at
-        body, below = self._row[place].body, self._below(at)
-        if signal < body.input_count:
-            if below:
-                self._made[at] = self._made[below[0]]
-            else:
-                encoding = int(body.input_encodings[signal])
-                self._made[at] = self._builder.input(self._inputs, encoding)
-                self._inputs += 1
-            return
-        node = body.maker(signal)
-        if body.kinds[node] == LINEAR:
-            weights = body.term_weights[body.terms_of(node)].tolist()
-            terms = [*zip(map(self._made.__getitem__, below), weights, strict=True)]
-            self._made[at] = self._builder.linear(terms, int(body.constants[node]))
-            return
-        first, end = (body.input_count + body.output_starts[node : node + 2].astype(int)).tolist()
-        outputs = end - first
-        signals = self._builder.bootstrap([], 0, 1, [(0,)] * outputs, [0] * outputs)
-        self._made |= {(place, first + number): each for number, each in enumerate(signals)}
-
-    def _taken_by(self, place: int) -> dict[int, tuple[int, int]]:
-        if place not in self._taken:
-            self._taken[place] = self._row[place].taken(self._row)
-        return self._taken[place]
-
-    def _result(self, place: int, bit: int) -> _Place:
-        return place, int(self._row[place].body.output_signals[bit])
+    def beside(self, signal: int) -> range:
+        """All outputs of the bootstrap that a signal is one of."""
+        node = self._body.makers[signal - self._inputs]
+        first, end = self._body.output_starts[node : node + 2].tolist()
+        return range(self._inputs + first, self._inputs + end)

@@ -16,7 +16,6 @@ from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.bootstraps_in_a_row import (
     Following,
     OwnPart,
-    own_program,
     whole_program,
 )
 from cloakwork.programs.layout import Layout, in_strides
@@ -276,23 +275,16 @@ def whole_body(program: Program) -> Any:
     body = program.body
     if not program.after or not isinstance(body, BootstrapProgram):
         return body
-    return whole_program(_row_of(program))
-
-
-def own_part(program: Program) -> OwnPart:
-    """A program over bits alone, with the noise of what it takes from those that it follows."""
-    body = program.body
-    assert isinstance(body, BootstrapProgram)
-    return OwnPart(own_program(_row_of(program)) if program.after else body)
+    return whole_program(row_of(program))
 
 
 def own_parts(program: Program) -> list[OwnPart]:
-    """The own parts of a program over bits and of those that it follows, its own last."""
+    """What a program over bits and those that it follows add to noise, its own last."""
     row = (*programs_before(program), program)
     return [each.own_part for each in row if isinstance(each.body, BootstrapProgram)]
 
 
-def _row_of(program: Program) -> list[Following]:
+def row_of(program: Program) -> list[Following]:
     """The programs over bits that a program over bits follows, and itself."""
     places: dict[str, int] = {}
     row: list[Following] = []

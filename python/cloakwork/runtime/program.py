@@ -27,7 +27,7 @@ from cloakwork.errors import (
 )
 from cloakwork.programs.activation_range import ActivationRange, Left, ceilings_of, left_ranges
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.bootstraps_in_a_row import OwnPart
+from cloakwork.programs.bootstraps_in_a_row import OwnPart, own_part
 from cloakwork.programs.bounds import polynomial_ceilings, value_bounds
 from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.packing import LEAST_BOUND, Packed, Packing, bound_arguments
@@ -46,9 +46,9 @@ from cloakwork.runtime import repeated as repeating
 from cloakwork.runtime.after import (
     After,
     inputs_of,
-    own_part,
     own_parts,
     programs_before,
+    row_of,
     whole_body,
 )
 from cloakwork.runtime.by_element import ByElement, OfIntegers, noise_of_results
@@ -342,7 +342,7 @@ class Program(Served):
     @cached_property
     def own_part(self) -> OwnPart:
         """Over bits what it adds to the noise of its whole body."""
-        return own_part(self)
+        return own_part(row_of(self))
 
     @cached_property
     def estimated_results(self) -> list[Any] | None:

@@ -128,11 +128,8 @@ class Tfhe(Scheme):
     def worst_failure(self, parts: Sequence[OwnPart]) -> float:
         """log2 of the greatest probability that a bootstrap of a row goes wrong, or a result."""
         noise = self.noise
-        *before, last = parts
-        for each in before:
-            if noise not in each.worst:
-                each.worst[noise] = failure_of(each.without_outputs, noise).worst
-        return max([failure_of(last.body, noise).worst, *(each.worst[noise] for each in before)])
+        bodies = [parts[-1].body, *(each.bootstraps for each in parts[:-1])]
+        return max(failure_of(each, noise).worst for each in bodies)
 
     def in_clear(self, noise_seed: int | None = None) -> ClearBits:
         """The same bits without encryption; bits have no errors to model."""

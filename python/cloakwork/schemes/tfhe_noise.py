@@ -211,10 +211,15 @@ def failure_of(program: BootstrapProgram, noise: BitNoise) -> FailureProbability
         >>> failure_of(builder.finish(), noise_of("space8")).worst < -64
         True
     """
-    worst, total = program.native.log2_failure(
-        program.output_encodings,
-        input_variance=max(noise.fresh_variance, noise.public_variance),
-        bootstrap_variance=noise.bootstrap_variance,
-        switch_variance=noise.switch_variance,
-    )
-    return FailureProbability(worst, total)
+    inputs, bootstraps = max(noise.fresh_variance, noise.public_variance), noise.bootstrap_variance
+    known, key = program.failures, (inputs, bootstraps, noise.switch_variance)
+    if key not in known:
+        found = program.native.log2_failure(
+            program.output_encodings,
+            input_variance=inputs,
+            bootstrap_variance=bootstraps,
+            switch_variance=noise.switch_variance,
+        )
+        known[key] = FailureProbability(*found)
+    failure: FailureProbability = known[key]
+    return failure

@@ -5,6 +5,7 @@ What is read there is compared with the circuit on random inputs before it is us
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -30,6 +31,8 @@ _VERSION = 9
 KIND = "mapped circuit file"
 # Random inputs that a program from the cache is compared with its gates on.
 _COMPARED = 256
+# Files that this process has compared, by their names, which say of which gates, and digests.
+_RIGHT: set[tuple[str, bytes]] = set()
 
 
 def cached_mapping(program: GateProgram, sets: Sequence[BitCosts], threads: int) -> MappedProgram:
@@ -70,11 +73,13 @@ def _read(
     data = cache.read(path)
     if data is None:
         return None
+    compared = path.name, hashlib.sha256(data).digest()
     try:
         fields = container.read_bytes(data, KIND)
         name, made = fields.text("name"), fields.value("program", BootstrapProgram)
-        if not _computes(made, program):
+        if compared not in _RIGHT and not _computes(made, program):
             return None
+        _RIGHT.add(compared)
     except CloakworkError:
         return None
     costs = next((each for each in sets if each.name == name), None)
