@@ -27,6 +27,21 @@ def test_no_other_choices_are_cheaper(choices: int, joint: int, seed: int) -> No
     assert np.isclose(total(cheapest(prices)), best)
 
 
+def test_tables_stay_small_and_no_single_choice_is_better() -> None:
+    generator = np.random.default_rng(5)
+    pairs = list(itertools.combinations(range(14), 2))
+    prices = [Prices(pair, generator.uniform(size=(4, 4))) for pair in pairs]
+
+    def total(chosen: dict[int, int]) -> float:
+        return sum(float(each.table[tuple(chosen[n] for n in each.choices)]) for each in prices)
+
+    chosen = cheapest(prices, largest=1 << 10)
+    for choice, option in itertools.product(chosen, range(4)):
+        assert total(chosen) <= total({**chosen, choice: option}) + 1e-12
+    at_random = [total(dict(enumerate(generator.integers(0, 4, 14).tolist()))) for _ in range(2000)]
+    assert total(chosen) < min(at_random)
+
+
 def test_avoids_what_cannot_be() -> None:
     chosen = cheapest([Prices((0, 1), np.array([[np.inf, 5.0], [np.inf, np.inf]]))])
     assert chosen == {0: 0, 1: 1}

@@ -25,6 +25,9 @@ from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct, M
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
 
+# Of the largest table by which choices are eliminated, 8 bytes each; no smaller network has one.
+_LARGEST_TABLE = 1 << 22
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
@@ -39,38 +42,113 @@ class Prices:
     table: NDArray[np.float64]
 
 
-def cheapest(prices: Sequence[Prices]) -> dict[int, int]:
+def cheapest(prices: Sequence[Prices], largest: int = _LARGEST_TABLE) -> dict[int, int]:
     """For each choice that has a price the option with which all prices sum to the least.
+
+    Choices are eliminated one after another, by tables of what depends on each (Dechter, "Bucket
+    elimination", 1999). Where a table would be too large, the choice that the most others depend on
+    is settled first, and in the end no other option of a single choice is cheaper.
+
+    Args:
+        prices: The prices.
+        largest: The most numbers of a table.
 
     Example:
         >>> left = Prices((0, 1), np.array([[0.0, 9.0], [9.0, 5.0]]))
         >>> right = Prices((1, 2), np.array([[8.0, 8.0], [1.0, 2.0]]))
         >>> cheapest([left, right])
         {2: 0, 1: 1, 0: 1}
+        >>> cheapest([left, right], largest=2)
+        {2: 0, 0: 1, 1: 1}
     """
     waiting = list(prices)
     settled: list[tuple[int, tuple[int, ...], NDArray[np.int64]]] = []
+    early: list[int] = []
     while any(each.choices for each in waiting):
         choice = _loosest(waiting)
         bucket = [each for each in waiting if choice in each.choices]
-        waiting = [each for each in waiting if choice not in each.choices]
         others = tuple(sorted({each for price in bucket for each in price.choices} - {choice}))
+        sizes = {
+            n: size
+            for each in bucket
+            for n, size in zip(each.choices, each.table.shape, strict=True)
+        }
+        if prod(sizes.values()) > largest and others:
+            early.append(_most_shared(waiting, others))
+            option = _likely_option(waiting, early[-1])
+            settled.append((early[-1], (), np.asarray(option)))
+            waiting = [_at(each, early[-1], option) for each in waiting]
+            continue
+        waiting = [each for each in waiting if choice not in each.choices]
         total = sum((_spread(price, (*others, choice)) for price in bucket), np.zeros(()))
         settled.append((choice, others, np.asarray(total.argmin(axis=-1))))
         waiting.append(Prices(others, total.min(axis=-1)))
     chosen: dict[int, int] = {}
     for choice, others, best in reversed(settled):
         chosen[choice] = int(best[tuple(chosen[each] for each in others)])
-    return chosen
+    return _improved(prices, chosen) if early else chosen
+
+
+def _most_shared(prices: Sequence[Prices], choices: Sequence[int]) -> int:
+    """Of some choices the one that shares prices with the most others."""
+    neighbours = _neighbours(prices)
+    return max(choices, key=lambda choice: (len(neighbours[choice]), -choice))
+
+
+def _likely_option(prices: Sequence[Prices], choice: int) -> int:
+    """The option that would be cheapest if all other choices served it best."""
+    least = [
+        each.table.min(axis=tuple(n for n, other in enumerate(each.choices) if other != choice))
+        for each in prices
+        if choice in each.choices
+    ]
+    return int(np.sum(least, axis=0).argmin())
+
+
+def _at(price: Prices, choice: int, option: int) -> Prices:
+    """What is left of a price when a choice is settled."""
+    if choice not in price.choices:
+        return price
+    others = tuple(each for each in price.choices if each != choice)
+    left = price.table.take(option, axis=price.choices.index(choice))
+    return Prices(others, np.asarray(left))
+
+
+def _improved(prices: Sequence[Prices], chosen: dict[int, int]) -> dict[int, int]:
+    """Options of which no single other one is cheaper."""
+    of_choice = {choice: [each for each in prices if choice in each.choices] for choice in chosen}
+    improved, is_settled = dict(chosen), False
+    while not is_settled:
+        is_settled = True
+        for choice, own in of_choice.items():
+            total = np.sum(
+                [
+                    each.table[
+                        tuple(slice(None) if n == choice else improved[n] for n in each.choices)
+                    ]
+                    for each in own
+                ],
+                axis=0,
+            )
+            best = int(total.argmin())
+            if total[best] < total[improved[choice]]:
+                improved[choice], is_settled = best, False
+    return improved
 
 
 def _loosest(prices: Sequence[Prices]) -> int:
     """The choice that shares prices with the fewest others."""
+    neighbours = _neighbours(prices)
+    return min(neighbours, key=lambda choice: (len(neighbours[choice]), choice))
+
+
+def _neighbours(prices: Sequence[Prices]) -> dict[int, set[int]]:
+    """For each choice all that share a price with it."""
     neighbours: dict[int, set[int]] = {}
     for each in prices:
         for choice in each.choices:
             neighbours.setdefault(choice, set()).update(each.choices)
-    return min(neighbours, key=lambda choice: (len(neighbours[choice]), choice))
+    return neighbours
 
 
 def _spread(prices: Prices, choices: tuple[int, ...]) -> NDArray[np.float64]:
