@@ -488,3 +488,26 @@ def test_what_was_planned_for_refused_rings_is_let_go(monkeypatch: pytest.Monkey
     with without_collector():
         cw.nn.compile(module, rows[:1], calibration=rows, degrees=DEGREES, batch=2, **SMALL)
         assert [each() for each in staged] == [None, None]
+
+
+class Uneven(nn.Module):
+    """Layers, one of which has numbers of two sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = nn.Linear(4, 4)
+        self.sizes = torch.tensor([1e-14, 1e-14, 1.0, 1.0])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for _ in range(6):
+            x = torch.relu(self.layer(x))
+        made: torch.Tensor = self.layer(torch.relu(self.layer(x) * self.sizes) / self.sizes)
+        return made
+
+
+def test_noise_that_outgrows_numbers_is_said() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(24, 4)
+    with pytest.raises(errors.ImpreciseError, match="no precision would do"):
+        cw.nn.compile(Uneven().eval(), x, **{**SMALL, "precision": 6})

@@ -289,9 +289,15 @@ def _require_precise(error: float, refreshing: Refreshing, options: NetworkOptio
 def _imprecise(error: float, refreshing: Refreshing, options: NetworkOptions) -> ImpreciseError:
     bits = -math.log2(error)
     reached = math.floor(bits) if math.isfinite(error) else 0
+    advice = (
+        f"ask for precision={reached} or less, or scale weights down"
+        if reached >= 1
+        else "no precision would do, as noise outgrows numbers of some layers: see to it by norms, "
+        "trained on such data, that those of no layer are tiny or huge beside others"
+    )
     return ImpreciseError(
         f"cannot compile {options.title} at a precision of {options.precision} bits: bootstrapping "
         f"in a ring of degree {refreshing.chain.n} leaves errors of {error:.2g} in its results; "
-        f"ask for precision={max(0, reached)} or less, or scale weights down",
+        f"{advice}",
         options.precision - bits,
     )
