@@ -129,17 +129,22 @@ def adaptive_average_pool(call: TorchCall) -> Term:
 
 def mean(call: TorchCall) -> Term:
     """The mean over some axes."""
-    value = call.value()
-    shape = call.trace.shape(value)
-    count = math.prod(shape[axis] for axis in reduced_axes(call))
-    if not count:
-        raise call.unsupported("a mean of no elements")
-    return reduced(call, value, 1.0 / count)
+    return reduced(call, call.value(), 1.0 / _elements(call))
 
 
 def total_of_terms(call: TorchCall) -> Term:
     """The sum over some axes."""
+    _elements(call)
     return reduced(call, call.value(), 1.0)
+
+
+def _elements(call: TorchCall) -> int:
+    """How many elements are reduced to one."""
+    shape = call.trace.shape(call.value())
+    count = math.prod(shape[axis] for axis in reduced_axes(call))
+    if not count:
+        raise call.unsupported("a sum or mean of no elements", "leave it out")
+    return count
 
 
 def running_total(call: TorchCall) -> Term:
