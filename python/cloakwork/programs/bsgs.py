@@ -54,7 +54,12 @@ def split(diagonals: Iterable[int], slots: int, baby_steps: int) -> Split:
         >>> split([0, 1, 5, -3], 16, 4)
         Split(numbers=(0, 1, 5, -3), baby_steps=4, baby=(1,), giant=(4, 12))
     """
-    numbers = _array_of(diagonals)
+    return _split(_array_of(diagonals).tobytes(), slots, baby_steps)
+
+
+@lru_cache(maxsize=4096)
+def _split(diagonals: bytes, slots: int, baby_steps: int) -> Split:
+    numbers = np.frombuffer(diagonals, dtype=np.int64)
     baby = numbers % baby_steps
     giant = (numbers - baby) % slots
     return Split(
