@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 import cloakwork as cw
+from benchmarks.suite.ml_inference.workload import DRAWN
 
 _MODEL = Path("harness/mnist/mnist_ffnn_model.pth")
 _TRAINING = Path("harness/mnist/data/MNIST/raw/train-images-idx3-ubyte")
@@ -25,9 +26,9 @@ _CALIBRATION, _MARGIN = 10_000, 0.5
 _REPEATED_CALIBRATION = 128
 # Of the polynomials in place of each ReLU: they change about one label in a hundred.
 _DEGREES, _PRECISION = (15, 7), 2
-# How much a polynomial's errors count that are as far from 0 as this, beside those on numbers that
-# training images make, of absolute value up to 1.
-_REACH, _FURTHER, _WEIGHT = 1.25, 400, 0.003
+# How much a polynomial's errors on all of the range that it is made for count, beside those on the
+# numbers of training images: without them it would be far off where hardly any number lies.
+_FURTHER, _WEIGHT = 400, 0.01
 # Of keys in memory; files have half of that.
 _KEY_BUDGET = 290_000_000
 
@@ -52,7 +53,7 @@ def compiled(images: int, copies: int) -> cw.Program:
         copies: How often each pixel is repeated: 1, or as often as the first layer has results.
     """
     raw = np.fromfile(_TRAINING, np.uint8, offset=_HEADER).reshape(-1, _PIXELS)[:_CALIBRATION]
-    samples = torch.tensor(raw / 255, dtype=torch.float32)
+    samples = torch.tensor(raw[:, DRAWN] / 255, dtype=torch.float32)
     network = _polynomial_network(torch.load(_MODEL, map_location="cpu"), samples)
     if copies > 1:
         network[0] = _OfRepeatedPixels(network[0])
@@ -72,18 +73,19 @@ def compiled(images: int, copies: int) -> cw.Program:
 def _polynomial_network(
     weights: dict[str, torch.Tensor], samples: torch.Tensor
 ) -> torch.nn.Sequential:
-    """The network on pixels from 0 to 1, with polynomials in place of ReLU.
+    """The network on pixels from 0 to 1 that may be drawn on, with polynomials in place of ReLU.
 
     Hidden numbers are divided by what they reach, as ReLU(s x) is s ReLU(x): the error of a
     polynomial is a part of its range, and each number then has one in proportion to its own.
     """
     layers: list[torch.nn.Module] = []
     degrees = iter(_DEGREES)
-    values, before = samples, torch.ones(_PIXELS)
+    values, before = samples, torch.ones(samples.shape[1])
     for name in _LAYERS:
         weight, bias = weights[f"{name}.weight"], weights[f"{name}.bias"]
         if not layers:
-            weight, bias = weight / _DEVIATION, bias - weight.sum(1) * _MEAN / _DEVIATION
+            bias = bias - weight.sum(1) * _MEAN / _DEVIATION
+            weight = weight[:, DRAWN] / _DEVIATION
         hidden = name != _LAYERS[-1]
         values = values @ (weight * before).T + bias
         largest = values.abs().amax(0) if hidden else torch.ones(len(bias))
@@ -114,13 +116,12 @@ class _Polynomial(torch.nn.Module):
 
 
 def _near_relu(numbers: NDArray[np.float32], degree: int) -> list[float]:
-    """The polynomial with the least squares of errors on numbers, and a little beyond them."""
-    beyond = np.linspace(-_REACH, _REACH, _FURTHER)
-    places = np.concatenate([numbers.ravel(), beyond])
+    """The polynomial with the least squares of errors on numbers, and a little on their range."""
+    end = 1 + _MARGIN
+    places = np.concatenate([numbers.ravel(), np.linspace(-end, end, _FURTHER)])
     shares = [np.full(numbers.size, 1 / numbers.size), np.full(_FURTHER, _WEIGHT / _FURTHER)]
     roots = np.sqrt(np.concatenate(shares))
-    ends = [-_REACH, _REACH]
-    near = np.polynomial.Chebyshev.fit(places, places.clip(0), degree, domain=ends, w=roots)
+    near = np.polynomial.Chebyshev.fit(places, places.clip(0), degree, domain=[-end, end], w=roots)
     return near.convert(kind=np.polynomial.Polynomial).coef.tolist()
 
 

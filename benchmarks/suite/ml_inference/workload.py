@@ -9,8 +9,11 @@ from benchmarks.suite.stages import SIZES, Stages
 
 # Images of a run; those of a size are a multiple. More take fewer runs and more encoded layers.
 _IMAGES = dict(zip(SIZES, (1, 15, 125, 125), strict=True))
+# Pixels beside those that are blank in every training image: they fill six ciphertexts of 125
+# images, where all would take a seventh.
+DRAWN = slice(12, 780)
 # How often each pixel of a single image is repeated: once for each result of the first layer. It
-# takes 13 ciphertexts, where the rotations of one would take 127 and their keys.
+# takes 12 ciphertexts, where the rotations of one would take 127 and their keys.
 _COPIES = 128
 
 
