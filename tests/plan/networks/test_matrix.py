@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from cloakwork.errors import MemoryBudgetError
 from cloakwork.plan.networks.grouping import Grouping
 from cloakwork.plan.networks.matrices import beside, matrix_of
 from cloakwork.plan.networks.matrix import Matrix, PixelPairs, Sparse, identity
@@ -234,3 +235,9 @@ def test_a_wide_convolution_is_held_by_its_weights() -> None:
     assert sum(each.nnz for each in scaled.channels) == weight.size
     # 190 of 192 pixels of a row meet the three taps of a row, and as many of a column.
     assert scaled.nnz == 64 * 64 * 190 * 190
+
+
+def test_more_elements_than_memory_holds_are_refused() -> None:
+    wide = Matrix.of_images((Sparse(np.ones((1 << 9, 1 << 9))),), PixelPairs.equal(1 << 20))
+    with pytest.raises(MemoryBudgetError, match=r"274877906944 elements.*a larger machine"):
+        wide.sparse()

@@ -19,8 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cloakwork.base.system_memory import physical_bytes
+from cloakwork.errors import MemoryBudgetError
 from cloakwork.plan.networks.grouping import Grouping
 from cloakwork.programs.ir import layers as g
+
+# Places and weight of an element, while they are put beside one another and into rows.
+_BYTES_OF_ELEMENT = 72
 
 Sparse: TypeAlias = sparse.csr_array
 _Indices: TypeAlias = NDArray[np.int64]
@@ -159,9 +164,20 @@ class Matrix:
         return sum(count * found for count, found in zip(counts, each, strict=True))
 
     def sparse(self) -> Sparse:
-        """All elements, one by one: a convolution may have hundreds of millions."""
+        """All elements, one by one: a convolution may have hundreds of millions.
+
+        Raises:
+            MemoryBudgetError: The machine has no memory for as many.
+        """
         if self._is_flat:
             return self.channels[0]
+        needed, there = self.nnz * _BYTES_OF_ELEMENT, physical_bytes()
+        if needed > there:
+            raise MemoryBudgetError(
+                f"cannot lay down a matrix of {self.nnz} elements one by one: expected {there} "
+                f"bytes or less to work in, as the machine has, needed {needed}; make layers "
+                "smaller, or compile on a larger machine"
+            )
         parts: list[tuple[NDArray[Any], ...]] = []
         for number, matrix in enumerate(self.channels):
             found = matrix.tocoo(copy=False)
