@@ -208,6 +208,28 @@ def test_a_result_of_no_elements_is_refused(function: Any) -> None:
         capture(Function(function).eval(), IMAGE)
 
 
+class Cancelling(nn.Module):
+    """The input, and rounding to float32, which differs with the size of a batch, made large."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.forwards, self.backwards = nn.Linear(512, 512), nn.Linear(512, 512)
+        self.backwards.weight.data = self.forwards.weight.data.flip(1)
+        self.backwards.bias.data = self.forwards.bias.data
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rounding: torch.Tensor = self.forwards(x) - self.backwards(x.flip(1))
+        return x + 1e5 * rounding
+
+
+def test_rounding_that_grows_is_told_from_results_that_depend_on_the_batch() -> None:
+    module = Cancelling().eval()
+    assert len(capture(module, torch.zeros(16, 512)).nodes) > 3
+    with pytest.raises(CaptureError, match="in a batch of 17 than in one of 16"):
+        capture(nn.Sequential(module, Function(lambda x: x * len(x))).eval(), torch.zeros(16, 512))
+
+
 @pytest.mark.parametrize(
     "function",
     [

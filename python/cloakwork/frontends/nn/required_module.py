@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.base.arguments import shown
 from cloakwork.errors import (
+    CaptureError,
     InvalidArgumentError,
     MissingDependencyError,
     ValueOutOfRangeError,
 )
-
-if TYPE_CHECKING:
-    import torch
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from cloakwork.errors import CaptureError
 from cloakwork.frontends.nn.module_ports import ModuleInputs
 
 if TYPE_CHECKING:
@@ -139,6 +133,33 @@ def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
     >>> module = torch.nn.Linear(4, 2).eval()
     >>> require_independent(module, module_inputs(module, torch.zeros(3, 4)))
     """
+    differ = _sizes_that_differ(module, inputs)
+    # Rounding of float32 grows as well where factors are large, as those of norms may be.
+    if differ is None or _is_independent_in_double(module, inputs):
+        return
+    size, larger = differ
+    raise CaptureError(
+        f"cannot read a network: expected that the result of an input depends on it alone, got "
+        f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
+        "forward"
+    )
+
+
+def _is_independent_in_double(module: torch.nn.Module, inputs: ModuleInputs) -> bool:
+    """Whether a module computes in double precision, and then gives an input one result."""
+    doubled = inputs.of_batches(
+        [each.double() if each.is_floating_point() else each for each in inputs.batches]
+    )
+    precise = deepcopy(module).double()
+    try:
+        results_of_module(precise, doubled)
+    except Exception:
+        return False
+    return _sizes_that_differ(precise, doubled) is None
+
+
+def _sizes_that_differ(module: torch.nn.Module, inputs: ModuleInputs) -> tuple[int, int] | None:
+    """Sizes of batches in which an input has different results, if there are any."""
     count = inputs.count
     more = _batches_by_chance(inputs, count + 1)
 
@@ -156,21 +177,11 @@ def require_independent(module: torch.nn.Module, inputs: ModuleInputs) -> None:
         # The same inputs at other places of the batch, too.
         later = made(slice(1, None))
         cut = [each[:-1] for each in among] + [each[1:] for each in among]
-        _require_alike(own + later, cut, count, count + 1)
-    if count > 1 and (alone := made(slice(1))):
-        _require_alike(alone, [each[:1] for each in own], 1, count)
-
-
-def _require_alike(
-    few: Sequence[torch.Tensor], many: Sequence[torch.Tensor], size: int, larger: int
-) -> None:
-    """Refuse results of the same inputs that are others in a larger batch."""
-    if not _are_alike(few, many):
-        raise CaptureError(
-            f"cannot read a network: expected that the result of an input depends on it alone, got "
-            f"another in a batch of {larger} than in one of {size}; leave the batch's size out of "
-            "forward"
-        )
+        if not _are_alike(own + later, cut):
+            return count, count + 1
+    alone = made(slice(1)) if count > 1 else []
+    differs = bool(alone) and not _are_alike(alone, [each[:1] for each in own])
+    return (1, count) if differs else None
 
 
 def _batches_by_chance(inputs: ModuleInputs, count: int) -> list[torch.Tensor]:
