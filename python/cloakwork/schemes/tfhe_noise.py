@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NoReturn
 
 from cloakwork._native import (
@@ -83,9 +84,10 @@ class BitNoise:
 
     def budget(self, message_bits: int, tables: int) -> float:
         """The most variance that a bootstrap's sum may have; below 0 where there is none."""
-        margin = 2.0 ** -(message_bits + 1)
-        largest = boolean_largest_variance(margin, -self.failure_bits) * _BEFORE_ROUNDING
-        return largest - self.switch_variance[tables_log(tables)]
+        return (
+            _largest_variance(message_bits, self.failure_bits)
+            - self.switch_variance[tables_log(tables)]
+        )
 
     def most_tables(self, message_bits: int) -> int:
         """The most tables whose outputs may be summed a few times; 0 if one table is too many.
@@ -99,6 +101,11 @@ class BitNoise:
             if self.budget(message_bits, 1 << log) >= output * (_LEAST_OUTPUTS if log else 1)
         ]
         return max(fitting, default=0)
+
+    @property
+    def most_outputs_summed(self) -> int:
+        """The most outputs of bootstraps that a bootstrap with a message space of 4 takes."""
+        return max(0, math.floor(self.budget(2, 1) / max(self.bootstrap_variance, 2.0**-128)))
 
     def doublings(self, message_bits: int) -> int:
         """How often an output may be doubled until a quarter of the budget is gone."""
@@ -119,6 +126,13 @@ class BitNoise:
 
     def _refuse(self, reason: str) -> NoReturn:
         raise InvalidArgumentError(f"cannot use the parameters {self.name!r}: {reason}")
+
+
+@cache
+def _largest_variance(message_bits: int, failure_bits: int) -> float:
+    """The most variance, the way into a bootstrap included, with which it misses so seldom."""
+    margin = 2.0 ** -(message_bits + 1)
+    return boolean_largest_variance(margin, -failure_bits) * _BEFORE_ROUNDING
 
 
 def tables_log(tables: int) -> int:

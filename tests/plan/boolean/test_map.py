@@ -20,16 +20,17 @@ from cloakwork.plan.boolean.lookup import chosen_entry
 from cloakwork.plan.boolean.map import map_gates
 from cloakwork.plan.boolean.wide_network import WideNetwork
 from cloakwork.plan.boolean.xag import network_of
-from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds
+from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds, stated_sets
 from cloakwork.programs.bootstraps import BootstrapProgram, bootstrap_statistics_of
 from cloakwork.programs.gates import ARITIES, GateBuilder, GateKind, GateProgram
 from cloakwork.programs.port import Port
 from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
-from cloakwork.schemes.tfhe_noise import failure_of
+from cloakwork.schemes.tfhe_noise import BitNoise, failure_of
 from tests.frontends.boolean.aes_sbox import sbox as sbox_table
 from tests.plan.boolean import circuits
 from tests.plan.cost.published import published_costs
+from tests.programs.bootstrap_facts import facts
 from tests.programs.random_gates import gate_programs
 from tests.thoroughness import part
 
@@ -302,3 +303,20 @@ def test_aes() -> None:
     runs = np.unpackbits(np.frombuffer(key + block, np.uint8), bitorder="little")[np.newaxis]
     made = np.packbits(run_clear_bootstraps(mapped.program, runs), bitorder="little")
     assert made.tobytes().hex() == "69c4e0d86a7b0430d8cdb78070b4c55a"
+
+
+@pytest.mark.parametrize("seed", range(part(100)))
+def test_sets_that_bear_no_two_outputs_are_passed_over_for_nothing(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gates, sets = random_program(seed), stated_sets(128)
+    made = map_gates(gates, sets, 1)
+    monkeypatch.setattr(BitNoise, "most_outputs_summed", 2)
+    tried = map_gates(gates, sets, 1)
+    assert (made.costs, facts(made.program)) == (tried.costs, facts(tried.program))
+
+
+def test_a_set_that_bears_one_output_takes_ands_of_inputs() -> None:
+    (least,) = (costs for costs in stated_sets(128) if costs.noise.most_outputs_summed < 2)
+    assert map_gates(circuits.less(1), stated_sets(128), 1).costs == least
+    assert map_gates(circuits.equal(4), stated_sets(128), 1).costs != least

@@ -65,25 +65,29 @@ def _cuts(network: XorAndGraph, node: int, cuts: list[list[_Cut]]) -> list[_Cut]
     is_and = network.is_and[node]
     if not is_and:
         left, right = 2 * left, 2 * right
-    found: dict[tuple[int, ...], int] = {}
-    for left_leaves, left_table in cuts[left >> 1]:
-        for right_leaves, right_table in cuts[right >> 1]:
-            together = {*left_leaves, *right_leaves}
-            if len(together) > _LEAVES:
-                continue
-            leaves = tuple(sorted(together))
-            if leaves in found:
-                continue
-            size = len(leaves)
-            everywhere = (1 << (1 << size)) - 1
-            place = {leaf: number for number, leaf in enumerate(leaves)}
-            a = spread_table(left_table, size, tuple(place[leaf] for leaf in left_leaves))
-            b = spread_table(right_table, size, tuple(place[leaf] for leaf in right_leaves))
-            a ^= everywhere * (left & 1)
-            b ^= everywhere * (right & 1)
-            found[leaves] = a & b if is_and else a ^ b
+    found: dict[tuple[int, ...], tuple[_Cut, _Cut]] = {}
+    for one in cuts[left >> 1]:
+        for other in cuts[right >> 1]:
+            together = {*one[0], *other[0]}
+            if len(together) <= _LEAVES:
+                found.setdefault(tuple(sorted(together)), (one, other))
     # Leaves far below make large parts.
-    return sorted(found.items(), key=lambda cut: (len(cut[0]), sum(cut[0])))[:_CUTS]
+    first = sorted(found, key=lambda leaves: (len(leaves), sum(leaves)))[:_CUTS]
+    return [(leaves, _table(leaves, found[leaves], (left, right), is_and)) for leaves in first]
+
+
+def _table(
+    leaves: tuple[int, ...], cuts: tuple[_Cut, _Cut], literals: tuple[int, int], is_and: bool
+) -> int:
+    """The table of an AND or XOR of two literals, of which there are cuts with some leaves."""
+    size = len(leaves)
+    everywhere = (1 << (1 << size)) - 1
+    place = {leaf: number for number, leaf in enumerate(leaves)}
+    a, b = (
+        spread_table(table, size, tuple(place[leaf] for leaf in own)) ^ everywhere * (literal & 1)
+        for (own, table), literal in zip(cuts, literals, strict=True)
+    )
+    return a & b if is_and else a ^ b
 
 
 def _rebuilt(network: XorAndGraph, chosen: list[_Cut | None]) -> XorAndGraph:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cloakwork.base.collector import without_collections
 from cloakwork.base.itself import Itself
 from cloakwork.base.progress import progress_bar
 from cloakwork.errors import InvalidArgumentError, InvalidProgramError, NoiseBudgetError
@@ -18,7 +19,7 @@ from cloakwork.plan.boolean.gate_by_gate import gate_by_gate
 from cloakwork.plan.boolean.steps import Cover
 from cloakwork.plan.boolean.sum_tests import LEAST_MESSAGE_BITS
 from cloakwork.plan.boolean.wide_network import WideNetwork, with_tests
-from cloakwork.plan.boolean.xag import network_of
+from cloakwork.plan.boolean.xag import XorAndGraph, network_of
 from cloakwork.plan.cost.tfhe import BitCosts, data_flow_seconds
 from cloakwork.programs.bootstraps import BootstrapProgram
 from cloakwork.programs.gates import GateProgram
@@ -73,7 +74,8 @@ def map_gates(
     sets = [sets] if isinstance(sets, BitCosts) else list(sets)
     if not sets:
         raise InvalidArgumentError("cannot map the gates: expected a parameter set, got none")
-    with progress_bar(f"mapping {program.title}", total=len(sets) + 2, unit="step") as bar:
+    bar_of = progress_bar(f"mapping {program.title}", total=len(sets) + 2, unit="step")
+    with without_collections(), bar_of as bar:
         search = _BestSoFar(program, threads)
         ranked = search.ranked(sets)
         bar.update(1 + len(sets) - len(ranked))
@@ -109,8 +111,12 @@ class _BestSoFar:
 
     def ranked(self, sets: Sequence[BitCosts]) -> list[BitCosts]:
         """The parameter sets that any cover can be for, the most promising first."""
-        able = [costs for costs in sets if costs.noise.most_tables(2)]
-        # What the most able make others often make, too.
+        least = 2 if _adds_outputs(self._plain.network) else 1
+        able = [
+            costs
+            for costs in sets
+            if costs.noise.most_tables(2) and costs.noise.most_outputs_summed >= least
+        ]
         most = [(each.noise.most_tables(2), each.noise.most_message_bits()) for each in able]
         for at in sorted(range(len(able)), key=most.__getitem__, reverse=True):
             # What the most able make others often make, too.
@@ -213,6 +219,17 @@ class _BestSoFar:
                 wide.network, abilities, slack, generous=generous
             )
         return self._covers[key]
+
+
+def _adds_outputs(network: XorAndGraph) -> bool:
+    """Whether an AND takes two sums of which each has an output of a bootstrap in it."""
+    is_and = network.is_and
+
+    def is_made(node: int) -> bool:
+        return any(is_and[base] for base in network.forms[node])
+
+    ands = (node for node, used in enumerate(network.used()) if used and is_and[node])
+    return any(all(map(is_made, network.plane(node))) for node in ands)
 
 
 def _bootstraps(wide: WideNetwork, cover: Cover) -> int:

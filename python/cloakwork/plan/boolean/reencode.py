@@ -100,7 +100,9 @@ class Reencodings:
 
     def _pairs(self, required: list[int]) -> tuple[dict[int, int], list[tuple[int, int, int]]]:
         """What one bootstrap may re-encode together."""
-        marks = np.array([self._mark(each) for each in required], dtype=np.int64)
+        known = self._mark_of_node
+        made = [known[each] if each in known else self._mark(each) for each in required]
+        marks = np.array(made, dtype=np.int64)
         first, second = self._likely(marks)
         sums = marks[first] ^ marks[second]
         order = np.argsort(marks)

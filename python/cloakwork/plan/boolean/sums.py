@@ -145,6 +145,9 @@ class SignalSums:
         return [(self.linear(terms[start : start + _MOST_TERMS], 0), 1) for start in starts]
 
     def _accumulate(self, whole: dict[int, int], signal: int, weight: int) -> None:
+        if not whole and weight == 1:
+            whole |= self._sums[signal]
+            return
         for source, each in self._sums[signal].items():
             total = whole.get(source, 0) + each * weight
             if total:
