@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,18 @@ import pytest
 import cloakwork as cw
 from cloakwork.errors import (
     CloakworkError,
-    EncryptedConditionError,
     FileMissingError,
     InvalidArgumentError,
+    InvalidParametersError,
     MalformedBytesError,
     NewerFormatError,
     NotFiniteError,
     ShapeMismatchError,
 )
+from cloakwork.frontends.models.coding import INPUT
 from cloakwork.frontends.models.compile_model import Model
 from cloakwork.programs.bootstraps import BootstrapProgram
-from cloakwork.programs.slots import SlotProgram
+from cloakwork.programs.slots import Linear, Polynomial, Rotate, SlotProgram
 from cloakwork.runtime.schedule import multiplies_ciphertexts
 
 datasets = pytest.importorskip("sklearn.datasets")
@@ -305,15 +307,83 @@ def test_a_forest_of_whole_leaves_counts_votes() -> None:
     assert body.bootstrap_count <= nodes + 7
 
 
-def test_neighbours() -> None:
+def degrees_of(body: SlotProgram) -> list[int]:
+    """The degrees of polynomials, which say how many products of ciphertexts there are."""
+    return [len(each.coefficients) - 1 for each in body.operations if isinstance(each, Polynomial)]
+
+
+def test_neighbours_on_bits() -> None:
     rows, classes, others = halves(iris())
     model = neighbors.KNeighborsClassifier(3).fit(rows[::5], classes[::5])
-    compiled = cw.models.compile(model, rows, bits=5, threads=1)
+    compiled = cw.models.compile(model, rows, on="bits", bits=5, threads=1)
     assert np.mean(compiled.predict(others) == model.predict(others)) > 0.9
     gates = compiled.program.run_clear(**compiled.encode(others[30:33]))
     assert (compiled.decode(gates) == compiled.predict(others[30:33])).all()
-    with pytest.raises(EncryptedConditionError, match="slots"):
+
+
+@pytest.mark.parametrize("neighbours", [1, 4])
+def test_neighbours_on_slots_vote_as_integers_do(neighbours: int) -> None:
+    rows, classes, others = halves(iris())
+    names = np.array(["x", "y", "z"])[classes]
+    model = scaled(neighbors.KNeighborsClassifier(neighbours), preprocessing.StandardScaler())
+    model.fit(rows[::5], names[::5])
+    compiled = cw.models.compile(model, rows, output="probability", batch=75)
+    voted = compiled.decode(compiled.program.run_clear(**compiled.encode(others)))
+    assert (voted == compiled.predict(others)).all()
+    said = np.array(compiled.coding.answers.classes)[voted.argmax(axis=1)]
+    assert np.mean(said == model.predict(others)) > 0.9
+    assert compiled.program.error is not None
+    assert compiled.program.error < 0.5
+
+
+def test_neighbours_on_slots_tell_equal_distances_apart() -> None:
+    rng = np.random.default_rng(0)
+    # Numbers of few values: many points are equally near, and some are the same.
+    rows, classes = rng.integers(0, 4, (21, 3)), rng.integers(0, 4, 21)
+    others = rng.integers(0, 4, (60, 3))
+    model = neighbors.KNeighborsClassifier(5).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, bits=3, batch=60)
+    body, program = compiled.program.body, compiled.program
+    assert isinstance(body, SlotProgram)
+    noisy = compiled.decode(program.simulate(compiled.encode(others)[INPUT]).outputs)
+    assert (noisy == compiled.predict(others)).all()
+    counts = Counter(type(each) for each in body.operations)
+    # Sums over as many points as a power of two, of ranks and of votes.
+    assert counts[Linear] == 1
+    assert counts[Rotate] == 2 * 5
+    assert degrees_of(body) == [31, 31, 15, 15]
+    assert body.top_level == 2 + 5 + 5 + 4 + 4
+
+
+@pytest.mark.slow
+def test_a_row_of_neighbours_on_ciphertexts_of_slots() -> None:
+    rows, classes = datasets.load_digits(return_X_y=True)
+    model = neighbors.KNeighborsClassifier(5).fit(rows[:100], classes[:100])
+    compiled = cw.models.compile(model, rows[:100])
+    assert "128-bit secure" in str(compiled.program)
+    assert compiled.agreement >= 0.97
+    body = compiled.program.body
+    assert isinstance(body, SlotProgram)
+    assert degrees_of(body) == [7, 15, 15, 15, 15, 31, 3, 7]
+    assert body.top_level <= 32
+    assert sum(isinstance(each, Rotate) for each in body.operations) == 14
+    others = rows[100:102]
+    assert (said_on_ciphertexts(compiled, others) == compiled.predict(others)).all()
+
+
+def test_neighbours_of_more_points_than_slots_hold() -> None:
+    rng = np.random.default_rng(0)
+    rows, classes = rng.integers(0, 4, (300, 1)), rng.integers(0, 2, 300)
+    model = neighbors.KNeighborsClassifier(1).fit(rows, classes)
+    with pytest.raises(InvalidArgumentError, match=r"up to 128 points .* say on='bits'"):
         cw.models.compile(model, rows, on="slots")
+    compiled = cw.models.compile(model, rows, bits=2, threads=1)
+    assert isinstance(compiled.program.body, BootstrapProgram)
+    few = neighbors.KNeighborsClassifier(1).fit(rows[:9], classes[:9])
+    with pytest.raises(InvalidParametersError, match="ask for fewer bits= of features"):
+        cw.models.compile(few, rows, bits=16)
+    with pytest.raises(InvalidArgumentError, match="got threads=; leave it out"):
+        cw.models.compile(few, rows, threads=1)
 
 
 def test_missing_numbers_go_as_the_model_says() -> None:

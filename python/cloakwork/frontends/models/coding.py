@@ -83,10 +83,15 @@ class Coding:
     def decode(self, results: Any) -> NDArray[Any]:
         """What decrypted results mean: a class, probabilities or scores for each row.
 
+        Results of nearest neighbours on slots are votes off by less than a half, which are rounded.
+
         Args:
             results: What `client.decrypt` gives.
         """
-        made = np.asarray(results, dtype=np.int64)
+        given = np.asarray(results)
+        made = (
+            np.rint(given).astype(np.int64) if given.dtype.kind == "f" else given.astype(np.int64)
+        )
         return self.answers.of(made.reshape(-1, made.shape[-1]) if made.ndim else made[None, None])
 
     def save(self, path: str | Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.base.arguments import choice, integer, shown
-from cloakwork.errors import EncryptedConditionError, InvalidArgumentError
+from cloakwork.errors import InvalidArgumentError
 from cloakwork.frontends.circuit.compile_function import CircuitFunction
 from cloakwork.frontends.circuit.inputs import vector
 from cloakwork.frontends.models.answers import Answers
@@ -30,6 +30,7 @@ from cloakwork.frontends.models.integers import (
     of_integers,
 )
 from cloakwork.frontends.models.neighbours import Neighbours
+from cloakwork.frontends.models.neighbours_on_slots import fits_slots, neighbours_on_slots
 from cloakwork.frontends.models.of_lightgbm import read_lightgbm
 from cloakwork.frontends.models.of_sklearn import read_sklearn
 from cloakwork.frontends.models.of_xgboost import read_xgboost
@@ -46,6 +47,8 @@ _READERS: dict[str, Callable[[Any], Read]] = {
 # Bits of features and of what they count where nothing is asked for: bits take bootstraps, slots
 # hold as many without more work.
 _BITS: dict[str, int] = {"bits": 8, "slots": 12}
+# Of features of nearest neighbours on slots: the more, the steeper what compares distances.
+_BITS_OF_DISTANCES = 5
 _MOST_BITS = 20
 # Rows on which a program is tried in the clear.
 _TRIED = 4
@@ -112,16 +115,16 @@ def compile(
         rows: Rows such as it was trained on: they say the ranges of features, and what is lost.
         output: class, probability or score; by default the class, or a regression's score. On
             slots clients get the scores, of which they take the class; on bits the class alone.
-        on: Slots, which take least, or bits; nearest neighbours run on bits.
+        on: Slots, which take least, or bits; more neighbours than slots hold run on bits.
         batch: Rows that a run is for; on slots thousands take as long as one.
-        bits: Bits of a feature, and of what it, or a leaf, counts at most; by default 12 on slots
-            and 8 on bits.
+        bits: Bits of a feature, and of what it, or a leaf, counts at most; by default 12 on slots,
+            5 of nearest neighbours there, and 8 on bits.
         options: What else `compile` of a circuit takes.
 
     Raises:
         InvalidArgumentError: The model is of another kind, or has no such output.
         MissingDependencyError: Its package cannot be loaded.
-        EncryptedConditionError: Slots are asked for, and do not compute it.
+        InvalidParametersError: On slots no parameters are as deep, or as precise.
         ShapeMismatchError: Rows have another number of features.
         NotFiniteError: A feature is missing, and the model knows no missing ones.
 
@@ -140,9 +143,10 @@ def compile(
     read = _read(model)
     engine = _engine(read, on)
     output = _output(read, output)
-    bits = (
-        _BITS[engine] if bits is None else integer(bits, "bits", _ACTION, least=1, most=_MOST_BITS)
-    )
+    if bits is None:
+        by_distance = engine == "slots" and isinstance(read.computed, Neighbours)
+        bits = _BITS_OF_DISTANCES if by_distance else _BITS[engine]
+    bits = integer(bits, "bits", _ACTION, least=1, most=_MOST_BITS)
     batch = integer(batch, "batch", _ACTION, least=1, most=1 << 16)
     shown_rows = scaled_rows(rows, read.features, read.names, read.scalings)
     quantised = _quantised(read, shown_rows, bits)
@@ -154,6 +158,10 @@ def compile(
     if engine == "slots" and made.forest:
         tried = quantised.of(shown_rows[:_TRIED])
         program = forest_on_slots(title, made.forest, tried, batch, **options)
+    elif engine == "slots" and made.neighbours:
+        tried = quantised.of(shown_rows[:_TRIED])
+        greatest = quantised.bounds[1]
+        program = neighbours_on_slots(title, made.neighbours, greatest, tried, **options)
     else:
         if engine == "slots":
             options = {"effort": _EFFORT, "batch": batch, **options}
@@ -175,12 +183,7 @@ def _read(model: Any) -> Read:
 def _engine(read: Read, on: object) -> Engine:
     if on is not None:
         choice(on, ("slots", "bits"), "on", _ACTION)
-    if isinstance(read.computed, Neighbours):
-        if on == "slots":
-            raise EncryptedConditionError(
-                f"cannot {_ACTION} of nearest neighbours on slots: expected sums and products "
-                "alone, got an order of distances; leave on= out, or say on='bits'"
-            )
+    if on is None and isinstance(read.computed, Neighbours) and not fits_slots(read.computed):
         return "bits"
     return "bits" if on == "bits" else "slots"
 

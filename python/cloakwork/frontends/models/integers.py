@@ -28,6 +28,7 @@ class IntegerModel:
         scale: How much a score of 1 is.
         is_by_row: Whether integers in the clear are computed with a row at a time.
         forest: The forest that it is, if it is one.
+        neighbours: The points that it is, if it is nearest neighbours.
     """
 
     by_bits: Callable[[Any], list[Any]]
@@ -35,6 +36,7 @@ class IntegerModel:
     scale: float
     is_by_row: bool = False
     forest: IntegerForest | None = None
+    neighbours: IntegerNeighbours | None = None
 
     def scores(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The scores of rows of integers in the clear."""
@@ -56,7 +58,7 @@ def of_integers(computed: Computed, quantised: Quantised, bits: int) -> IntegerM
         points = quantised.of(computed.points).tolist()
         labels = computed.labels.tolist()
         near = IntegerNeighbours(points, labels, computed.classes, computed.count)
-        return IntegerModel(near.votes, near.votes, computed.count, is_by_row=True)
+        return IntegerModel(near.votes, near.votes, computed.count, is_by_row=True, neighbours=near)
     if isinstance(computed, Forest):
         scale = exact_scale(computed, bits) or scale_of(computed.greatest, bits)
         forest = computed.scaled(scale)
