@@ -25,6 +25,9 @@ from cloakwork.plan.networks.stages import ActivationStage, CiphertextProduct, M
 from cloakwork.programs.places import Places
 from cloakwork.runtime.costs import Costs
 
+# Of the diagonals that there might be between all ciphertexts of two packings: where channels lie
+# that far apart, others are cheaper.
+_MOST_DIAGONALS = 1 << 30
 # Of the largest table by which choices are eliminated, 8 bytes each; no smaller network has one.
 _LARGEST_TABLE = 1 << 22
 
@@ -190,10 +193,13 @@ def chosen_packings(
         level = network.levels[number] + 1
         into, out = network.groups[operand], network.groups[number]
         table = np.full((len(options[into]), len(options[out])), np.inf)
+        least = [min(each.ciphertexts for _, each in options[group]) for group in (into, out)]
+        pairs = max(_MOST_DIAGONALS // slots, prod(least))
         for i, (grid, before) in enumerate(options[into]):
             for j, (other, after) in enumerate(options[out]):
                 # From one grid to another hardly two elements share a diagonal.
-                if grid is None or other is None or grid == other:
+                is_of_one = grid is None or other is None or grid == other
+                if is_of_one and before.ciphertexts * after.ciphertexts <= pairs:
                     table[i, j] = products.price(matrix, before, after, level)
         if into == out:
             prices.append(Prices((into,), table.diagonal()))
