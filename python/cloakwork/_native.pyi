@@ -488,14 +488,14 @@ class Bootstrapping:
         parameters: BootstrappingParameters,
         *,
         slots: int,
-        packing: Literal["complex", "real"],
+        packing: Literal["complex", "real", "coefficients"],
     ) -> Self: ...
     @staticmethod
     def streamed(
         parameters: BootstrappingParameters,
         *,
         slots: int,
-        packing: Literal["complex", "real"],
+        packing: Literal["complex", "real", "coefficients"],
     ) -> Bootstrapping: ...
     @property
     def slots(self) -> int: ...

@@ -141,7 +141,7 @@ def test_wrong_use_is_refused_by_name(secret: SecretKey) -> None:
     )
     with pytest.raises(MissingKeyError):
         bare.bootstrap(spent, bootstrapping)
-    with pytest.raises(InvalidArgumentError, match="'complex' or 'real'"):
+    with pytest.raises(InvalidArgumentError, match="'real' or 'coefficients'"):
         Bootstrapping(PARAMETERS, slots=SLOTS, packing="imaginary")  # type: ignore[arg-type]
 
 

@@ -36,7 +36,7 @@ impl Bench {
     fn spent(&self, level: usize, seed: f64) -> ckks::Ciphertext {
         let value = |i: usize| match self.circuit.packing() {
             Packing::Real => Complex64::new((seed + i as f64).cos(), 0.0),
-            Packing::Complex => Complex64::from_polar(0.9, seed + i as f64),
+            Packing::Complex | Packing::Coefficients => Complex64::from_polar(0.9, seed + i as f64),
         };
         let values: Vec<Complex64> = (0..self.circuit.slots()).map(value).collect();
         let plaintext =

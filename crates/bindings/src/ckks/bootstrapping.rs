@@ -177,11 +177,12 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Packing {
         match object.extract()? {
             "complex" => Ok(Self(ckks::Packing::Complex)),
             "real" => Ok(Self(ckks::Packing::Real)),
+            "coefficients" => Ok(Self(ckks::Packing::Coefficients)),
             other => Err(errors::exception(
                 object.py(),
                 "InvalidArgumentError",
                 format!(
-                    "cannot make a bootstrapping: expected packing 'complex' or 'real', got {other:?}"
+                    "cannot make a bootstrapping: expected packing 'complex', 'real' or 'coefficients', got {other:?}"
                 ),
             )),
         }
@@ -194,7 +195,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Packing {
 ///     parameters: The parameters.
 ///     slots: The slots of the ciphertexts.
 ///     packing: "complex", or "real" where imaginary parts are to be dropped: half the work of
-///         EvalMod.
+///         EvalMod; or "coefficients" for numbers that are there and come out in slots.
 #[pyclass(frozen, module = "cloakwork._native")]
 pub struct Bootstrapping(pub ckks::Bootstrapping);
 

@@ -72,15 +72,17 @@ pub fn bootstrap<A: BootstrappingArithmetic>(
     let estimate = arithmetic.estimate(a).bootstrap(bootstrapping)?;
     let parts = parts(arithmetic, lowered(arithmetic, a, bootstrapping)?, circuit)?;
     let real = parts.real(arithmetic)?;
+    let message_scale = bootstrapping.message_scale()?;
     let refreshed = match bootstrapping.packing {
         Packing::Real => {
             drop(parts);
-            reduce(arithmetic, &real, &bootstrapping.parameters)?
+            reduce(arithmetic, &real, &bootstrapping.parameters, message_scale)?
         }
-        Packing::Complex => {
+        Packing::Complex | Packing::Coefficients => {
             let imaginary = parts.imaginary(arithmetic)?;
-            let real = reduce(arithmetic, &real, &bootstrapping.parameters)?;
-            let mut both = reduce(arithmetic, &imaginary, &bootstrapping.parameters)?;
+            let real = reduce(arithmetic, &real, &bootstrapping.parameters, message_scale)?;
+            let mut both =
+                reduce(arithmetic, &imaginary, &bootstrapping.parameters, message_scale)?;
             arithmetic.multiply_imaginary(&mut both)?;
             arithmetic.add_part(&mut both, &real)?;
             both
@@ -107,8 +109,9 @@ pub fn bootstrap_pair<A: BootstrappingArithmetic>(
     arithmetic.add_part(&mut joined, &lowered(arithmetic, a, bootstrapping)?)?;
     let parts = parts(arithmetic, joined, circuit)?;
     let (real, imaginary) = (parts.real(arithmetic)?, parts.imaginary(arithmetic)?);
-    let real = reduce(arithmetic, &real, &bootstrapping.parameters)?;
-    let imaginary = reduce(arithmetic, &imaginary, &bootstrapping.parameters)?;
+    let message_scale = bootstrapping.message_scale()?;
+    let real = reduce(arithmetic, &real, &bootstrapping.parameters, message_scale)?;
+    let imaginary = reduce(arithmetic, &imaginary, &bootstrapping.parameters, message_scale)?;
     Ok([arithmetic.known_as(real, first), arithmetic.known_as(imaginary, second)])
 }
 

@@ -1,6 +1,7 @@
 //! Bootstrapping of ciphertexts.
 
 use super::circuit::{BootstrappingArithmetic, bootstrap, bootstrap_pair};
+use super::parameters::Packing;
 use super::refresh::Bootstrapping;
 use crate::ckks::ciphertext::Ciphertext;
 use crate::ckks::estimate::Estimate;
@@ -19,7 +20,8 @@ impl Evaluator {
     /// The same values at [`output_level`](super::BootstrappingParameters::output_level), however low the level was.
     ///
     /// The level of a must be at least [`Bootstrapping::input_level`]; what it has beyond
-    /// that is given up. Precision is that of [`Estimate::bootstrap`]. A coefficient overflows with
+    /// that is given up. Precision is that of [`Estimate::bootstrap`]. Of [`Packing::Coefficients`]
+    /// the bound of a is that of its coefficients times the root of their number. A coefficient overflows with
     /// a chance below 2^-[`failure_bits`](super::BootstrappingParameters::failure_bits), and then every slot is wrong.
     ///
     /// # Errors
@@ -41,7 +43,8 @@ impl Evaluator {
     /// wrong together with the chance with which one is.
     ///
     /// # Errors
-    /// Those of [`Self::bootstrap`], and [`Error::ScaleMismatch`].
+    /// Those of [`Self::bootstrap`], [`Error::ScaleMismatch`], and [`Error::InvalidArgument`] for
+    /// [`Packing::Coefficients`].
     pub fn bootstrap_pair(
         &self,
         a: &Ciphertext,
@@ -137,6 +140,10 @@ impl Estimate {
     /// # Errors
     /// Those of [`Evaluator::bootstrap_pair`] but for keys.
     pub fn bootstrap_pair(&self, other: &Self, bootstrapping: &Bootstrapping) -> Result<[Self; 2]> {
+        if bootstrapping.packing == Packing::Coefficients {
+            let reason = "two vectors are refreshed at once where they are in slots".to_string();
+            return Err(Error::InvalidArgument { operation: BOOTSTRAP, reason });
+        }
         let (first, ratio) = self.at_the_output(bootstrapping)?;
         let (second, _) = other.at_the_output(bootstrapping)?;
         let misread = second.scale_error(first.scale, BOOTSTRAP)?;
@@ -151,7 +158,7 @@ impl Estimate {
     /// The same values at the level of a refreshed ciphertext, and by how much a value in
     /// coefficients has a smaller scale than the canonical one.
     fn at_the_output(&self, bootstrapping: &Bootstrapping) -> Result<(Self, f64)> {
-        let Bootstrapping { parameters, slots, .. } = bootstrapping;
+        let Bootstrapping { parameters, slots, packing, .. } = bootstrapping;
         self.parameters.check_same(parameters.parameters(), BOOTSTRAP)?;
         self.check_degree(1, BOOTSTRAP)?;
         if self.slots != *slots {
@@ -170,13 +177,27 @@ impl Estimate {
         };
         let base_scale = lowered.scale * bootstrapping.down_gain()?;
         let ratio = parameters.base_scale() / base_scale;
-        let bound = parameters.literal().bound * ratio;
-        if self.bound > bound * (1.0 + BOUND_SLACK) {
-            let value = self.bound;
+        let mut bound = parameters.literal().bound * ratio;
+        let lowered = match packing {
+            Packing::Coefficients => {
+                bound *= std::f64::consts::SQRT_2;
+                lowered.of_coefficients()
+            }
+            Packing::Complex | Packing::Real => lowered,
+        };
+        if lowered.bound > bound * (1.0 + BOUND_SLACK) {
+            let value = lowered.bound;
             return Err(Error::ValueOutOfRange { operation: BOOTSTRAP, value, bound });
         }
         let level = parameters.output_level();
-        let scale = self.parameters.scale(level)? / ratio;
+        let scale = self.parameters.scale(level)? * base_scale / bootstrapping.message_scale()?;
         Ok((Self { level, scale, ..lowered }, ratio))
+    }
+
+    /// The same of slots that hold two coefficients of these values each: a slot of a polynomial
+    /// has in the mean the squares of all of them.
+    fn of_coefficients(&self) -> Self {
+        let root = (self.slots as f64).sqrt();
+        Self { deviation: self.deviation / root, bound: self.bound / root, ..self.clone() }
     }
 }

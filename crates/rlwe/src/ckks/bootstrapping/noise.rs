@@ -100,6 +100,11 @@ impl Causes {
         match packing {
             Packing::Complex => self.noise(std::f64::consts::SQRT_2, 1.0),
             Packing::Real => self.noise(1.0, 1.0),
+            // Both parts may be at the bound.
+            Packing::Coefficients => {
+                let noise = self.noise(std::f64::consts::SQRT_2, std::f64::consts::SQRT_2);
+                Noise { misfit: std::f64::consts::SQRT_2 * self.sine * 1.125, ..noise }
+            }
         }
     }
 
@@ -183,7 +188,7 @@ fn reduction_deviation(parameters: &BootstrappingParameters, slots: usize) -> Re
     let weights: Vec<f64> = overflows.iter().map(|i| (-i * i / (2.0 * variance)).exp()).collect();
     let values = overflows.iter().map(|i| i / parameters.range()).collect();
     let value = Traced { estimate, values, errors: BTreeMap::new() };
-    let sine = reduce(&OnTraces::default(), &value, parameters)?;
+    let sine = reduce(&OnTraces::default(), &value, parameters, parameters.base_scale())?;
 
     let square = |index: usize| sine.errors.values().map(|error| error[index].powi(2)).sum::<f64>();
     let total: f64 = weights.iter().sum();

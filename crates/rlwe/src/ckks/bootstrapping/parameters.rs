@@ -231,6 +231,9 @@ pub enum Packing {
     Complex,
     /// Real numbers: imaginary parts, which are noise, are dropped. Half the work of EvalMod.
     Real,
+    /// Nothing in particular: numbers are in coefficients, and come out in slots, number k and
+    /// number k + slots in slot k with its bits reversed. There is no SlotsToCoeffs.
+    Coefficients,
 }
 
 /// A compiled set: CKKS parameters whose chain has the levels of a bootstrapping on top, and what
@@ -369,11 +372,11 @@ impl BootstrappingParameters {
     }
 
     /// The scales of EvalMod after the polynomial and after each double angle: such that the last
-    /// one is canonical once the sine of an angle is read as the angle.
-    pub(super) fn reduction_scales(&self) -> Result<Vec<f64>> {
+    /// one is canonical once the sine of an angle is read as the angle, of a message of this scale.
+    pub(super) fn reduction_scales(&self, message_scale: f64) -> Result<Vec<f64>> {
         let parameters = self.parameters();
         let last = self.output_level();
-        let angle = TAU * self.base_scale() / self.base();
+        let angle = TAU * message_scale / self.base();
         let mut scales = vec![parameters.scale(last)? / angle];
         for level in last + 1..=last + self.literal().double_angles as usize {
             let below = scales[scales.len() - 1];

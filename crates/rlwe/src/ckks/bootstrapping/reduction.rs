@@ -6,14 +6,16 @@ use super::parameters::BootstrappingParameters;
 use crate::ckks::estimate::Estimate;
 use crate::ckks::polynomial::{Arithmetic, evaluate_to};
 
-/// The sine of 2 pi range x, for x up to 1: by the cosine and its double angles.
+/// The sine of 2 pi range x, for x up to 1: by the cosine and its double angles. It is read as what
+/// had `message_scale` in coefficients.
 pub(super) fn reduce<A: Arithmetic>(
     arithmetic: &A,
     x: &A::Value,
     parameters: &BootstrappingParameters,
+    message_scale: f64,
 ) -> Outcome<A::Value, A::Error> {
     let cosine = parameters.cosine();
-    let scales = parameters.reduction_scales()?;
+    let scales = parameters.reduction_scales(message_scale)?;
     let level = parameters.reduction_level() - cosine.depth();
     let mut x = x.clone();
     arithmetic.add_real(&mut x, -0.25 / parameters.range())?;

@@ -93,7 +93,12 @@ impl Bootstrapping {
         ckks.check_slots(slots, "make a bootstrapping")?;
         let literal = parameters.literal();
 
-        let factors = slots_to_coefficients(slots, literal.slots_to_coefficients);
+        let factors = match packing {
+            Packing::Coefficients => Vec::new(),
+            Packing::Complex | Packing::Real => {
+                slots_to_coefficients(slots, literal.slots_to_coefficients)
+            }
+        };
         let down_level = factors.len();
         let gain = parameters.base_scale() / ckks.scale(down_level)?;
         let down = transforms(ckks, slots, &factors, down_level, gain, constructor)?;
@@ -185,6 +190,14 @@ impl Bootstrapping {
     pub(super) fn trace_rotations(&self) -> impl Iterator<Item = i64> {
         let (slots, all) = (self.slots, self.parameters.parameters().slots());
         (slots.ilog2()..all.ilog2()).map(|bit| 1i64 << bit)
+    }
+
+    /// The scale of a message in coefficients, of a ciphertext of canonical scale.
+    pub(super) fn message_scale(&self) -> Result<f64> {
+        match self.packing {
+            Packing::Coefficients => self.parameters.parameters().scale(0),
+            Packing::Complex | Packing::Real => Ok(self.parameters.base_scale()),
+        }
     }
 
     /// What SlotsToCoeffs multiplies the scale by.

@@ -2,6 +2,7 @@ use super::*;
 use crate::Error;
 use crate::ckks::{Ciphertext, Complex64, Encoding, Estimate, Evaluator};
 use crate::core::keys::{EvaluationKeys, EvaluationKeysRequest, SecretKey};
+use crate::ring::embedding::Embedding;
 
 /// Uniform numbers in [-1, 1), the same on every run.
 struct Numbers(u64);
@@ -15,7 +16,7 @@ impl Numbers {
     /// Numbers in the unit disc, or on the real line.
     fn vector(&mut self, length: usize, packing: Packing) -> Vec<Complex64> {
         let mut one = || match packing {
-            Packing::Complex => {
+            Packing::Complex | Packing::Coefficients => {
                 Complex64::new(self.next(), self.next()) * std::f64::consts::FRAC_1_SQRT_2
             }
             Packing::Real => self.next().into(),
@@ -195,6 +196,55 @@ fn imaginary_parts_of_a_real_packing_are_dropped() {
     for (actual, expected) in decrypted.iter().zip(&values) {
         assert!((actual - expected.re).norm() < (-fresh.precision()).exp2());
     }
+}
+
+#[test]
+fn coefficients_come_out_in_slots() {
+    for log_slots in 0..8u32 {
+        let slots = 1 << log_slots;
+        let bench = Bench::small(8, slots, Packing::Coefficients);
+        assert_eq!(bench.bootstrapping.input_level(), 0);
+        let numbers = &mut Numbers(u64::from(log_slots));
+        // Some at the bound, and the others anywhere.
+        let edge = |i: usize| if i.is_multiple_of(3) { 1.0 } else { -1.0 };
+        let mut of = |i: usize| if i < slots / 2 { edge(i) } else { numbers.next() };
+        let coefficients: Vec<f64> = (0..2 * slots).map(&mut of).collect();
+        let embedding = Embedding::new(log_slots + 1).unwrap();
+        let values = embedding.project(&coefficients, slots).unwrap();
+        let count = 2.0 * slots as f64;
+        let shift = usize::BITS - log_slots;
+        let place = |k: usize| k.reverse_bits().checked_shr(shift).unwrap_or(0);
+        for level in [0, 2] {
+            // A slot may have the sum of all, and has the root of their number in the mean.
+            let spent = bench.encrypt(&values, level, count).with_bound(count.sqrt()).unwrap();
+            let fresh = bench.evaluator.bootstrap(&spent, &bench.bootstrapping).unwrap();
+            let estimate = spent.estimate().bootstrap(&bench.bootstrapping).unwrap();
+            assert_eq!((fresh.estimate(), fresh.level()), (&estimate, 5));
+            let canonical = bench.bootstrapping.parameters().parameters().scale(5).unwrap();
+            assert!((fresh.scale() / canonical - 1.0).abs() < 2f64.powi(-40));
+            let found = bench.secret.decrypt(&fresh, &estimate).unwrap().decode().unwrap();
+            let error = |k: usize| {
+                let both = Complex64::new(coefficients[k], coefficients[k + slots]);
+                (found[place(k)] - both).norm()
+            };
+            let measured = -(0..slots).map(error).fold(0.0, f64::max).log2();
+            let slack = measured - estimate.precision();
+            assert!(slack >= 0.0, "{slots} slots: {measured:.2} bits, {slack:.2} too few");
+            assert!(slots < 16 || slack < SLACK_BITS, "{slots} slots: {slack:.1} bits off");
+        }
+    }
+}
+
+#[test]
+fn coefficients_beyond_the_bound_and_pairs_of_them_are_refused() {
+    let bench = Bench::small(8, 128, Packing::Coefficients);
+    let values = [Complex64::from(1.0); 128];
+    let spent = bench.encrypt(&values, 0, 17.0);
+    let refused = bench.evaluator.bootstrap(&spent, &bench.bootstrapping).unwrap_err();
+    assert!(matches!(refused, Error::ValueOutOfRange { .. }), "{refused}");
+    let spent = bench.encrypt(&values, 0, 1.0);
+    let refused = bench.evaluator.bootstrap_pair(&spent, &spent, &bench.bootstrapping);
+    assert!(matches!(refused.unwrap_err(), Error::InvalidArgument { .. }));
 }
 
 #[test]
