@@ -464,6 +464,24 @@ class KeyBudgetError(CloakworkError, ValueError):
         return KeyBudgetError, (str(self), self.least)
 
 
+class TableBudgetError(CloakworkError, ValueError):
+    """No layout of a table that is searched is within the bytes allowed on disk.
+
+    Raised when a search is planned. The message has the least `table_budget`.
+
+    Args:
+        message: What was to fit, and what would do.
+        least: Bytes that would do.
+    """
+
+    def __init__(self, message: str, least: int) -> None:
+        super().__init__(message)
+        self.least = least
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return TableBudgetError, (str(self), self.least)
+
+
 class BristolSyntaxError(CloakworkError, ValueError):
     """A file is not a circuit in a Bristol format; the message names the line.
 

@@ -1,11 +1,13 @@
 """The operation that refreshes: when it is legal, and how it comes back from text and files."""
 
+import numpy as np
 import pytest
 
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.records import read_slots, slots_record
 from cloakwork.programs.slots import (
     Bootstrap,
+    BootstrapOfCoefficients,
     Input,
     Mul,
     Output,
@@ -96,3 +98,17 @@ def test_text_and_records_of_pairs_come_back() -> None:
     again = read_slots(fields_of(slots_record(program))).operations[3]
     assert isinstance(again, PairedBootstrap)
     assert (again.operand, again.least, again.level, again.other) == (1, 3, 13, 0)
+
+
+def test_coefficients_come_back_from_text_and_records() -> None:
+    program = refreshed(1, BootstrapOfCoefficients(0, 0, 13))
+    assert "%1 = bootstrap_of_coefficients %0 from 0 to 13" in to_text(program)
+    assert facts(from_text(to_text(program))) == facts(program)
+    again = read_slots(fields_of(slots_record(program))).operations[1]
+    assert isinstance(again, BootstrapOfCoefficients)
+    assert (again.operand, again.least, again.level) == (0, 0, 13)
+
+
+def test_coefficients_are_bounded_by_the_mean_of_the_squares_of_slots() -> None:
+    made = BootstrapOfCoefficients(0, 0, 13).bound([np.full(64, 16.0)])
+    assert made.tolist() == [2.0] * 64

@@ -18,6 +18,7 @@ from cloakwork.errors import InvalidArgumentError
 from cloakwork.programs.slots import (
     Add,
     AddProducts,
+    BootstrapOfCoefficients,
     Constant,
     Input,
     Mul,
@@ -142,7 +143,8 @@ def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:
     """What no slot of the operands of polynomials in the Chebyshev basis exceeds, which is 1.
 
     It holds where polynomials are given what they are meant for, as in programs of tensors: by the
-    bounds of the inputs, or by what clients check.
+    bounds of the inputs, or by what clients check. So it is of coefficients that are refreshed, and
+    of the products that these are before they are rescaled.
 
     Example:
         >>> from cloakwork.programs.slots import Output, Polynomial
@@ -150,11 +152,14 @@ def polynomial_ceilings(program: SlotProgram) -> dict[int, float]:
         >>> polynomial_ceilings(SlotProgram("t", 4, made, (None,) * 3))
         {0: 1.0}
     """
-    return {
-        operation.operand: 1.0
-        for operation in program.operations
-        if isinstance(operation, Polynomial) and operation.basis == "chebyshev"
-    }
+    found: dict[int, float] = {}
+    for operation in program.operations:
+        if isinstance(operation, Polynomial) and operation.basis == "chebyshev":
+            found[operation.operand] = 1.0
+        if isinstance(operation, BootstrapOfCoefficients):
+            for number in (operation.operand, *program.operations[operation.operand].operands):
+                found[number] = math.sqrt(2 * program.slots)
+    return found
 
 
 def largest_bound(bounds: Iterable[float | None]) -> float:

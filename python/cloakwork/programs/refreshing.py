@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from cloakwork._native import (
     Bootstrapping,
@@ -13,16 +14,18 @@ from cloakwork._native import (
     Parameters,
 )
 from cloakwork.programs.keys import KeyRequirements
+from cloakwork.programs.operations.bootstrapping import Bootstrap, BootstrapOfCoefficients
 
-# Of the real vectors of slot programs.
-_PACKING: Literal["real"] = "real"
+# What is refreshed: real numbers in slots, or coefficients, which come out in slots.
+RefreshedPacking: TypeAlias = Literal["real", "coefficients"]
 
 
 class Refreshing:
-    """The bootstrapping of full vectors of real numbers under a parameter set.
+    """The bootstrapping of full vectors of real numbers under a parameter set, or of coefficients.
 
     Args:
         parameters: The parameter set, whose chain has the levels of the bootstrapping.
+        packing: What is refreshed.
 
     Example:
         >>> refreshing = Refreshing(BootstrappingParameters(8, levels=2, insecure=True))
@@ -30,8 +33,11 @@ class Refreshing:
         (3, 5)
     """
 
-    def __init__(self, parameters: BootstrappingParameters) -> None:
+    def __init__(
+        self, parameters: BootstrappingParameters, packing: RefreshedPacking = "real"
+    ) -> None:
         self.parameters = parameters
+        self.packing = packing
 
     @property
     def chain(self) -> Parameters:
@@ -41,12 +47,17 @@ class Refreshing:
     @property
     def input_level(self) -> int:
         """The least level of a value that is refreshed."""
-        return self.parameters.input_level
+        return 0 if self.packing == "coefficients" else self.parameters.input_level
 
     @property
     def output_level(self) -> int:
         """The level of a refreshed value."""
         return self.parameters.output_level
+
+    def operation(self, operand: int) -> Bootstrap:
+        """What refreshes a value of a program."""
+        kind = BootstrapOfCoefficients if self.packing == "coefficients" else Bootstrap
+        return kind(operand, self.input_level, self.output_level)
 
     @property
     def bound(self) -> float:
@@ -56,11 +67,11 @@ class Refreshing:
     @cached_property
     def circuit(self) -> Bootstrapping:
         """The circuit with its diagonals not encoded: for keys, estimates and counts."""
-        return Bootstrapping.streamed(self.parameters, slots=self.chain.slots, packing=_PACKING)
+        return Bootstrapping.streamed(self.parameters, slots=self.chain.slots, packing=self.packing)
 
     def encoded_circuit(self) -> Bootstrapping:
         """The circuit with its diagonals encoded, which take `encoded_bytes`."""
-        return Bootstrapping(self.parameters, slots=self.chain.slots, packing=_PACKING)
+        return Bootstrapping(self.parameters, slots=self.chain.slots, packing=self.packing)
 
     @property
     def encoded_bytes(self) -> int:
@@ -105,8 +116,10 @@ class Refreshing:
     @cached_property
     def _estimate(self) -> CkksEstimate:
         """Of a refreshed vector that was encrypted as low as may be."""
-        chain = self.chain
-        fresh = chain.estimate(chain.slots, level=self.input_level, bound=self.bound).encrypted()
+        chain, bound = self.chain, self.bound
+        if self.packing == "coefficients":
+            bound *= math.sqrt(chain.n)
+        fresh = chain.estimate(chain.slots, level=self.input_level, bound=bound).encrypted()
         return fresh.bootstrap(self.circuit)
 
     @property
@@ -116,7 +129,12 @@ class Refreshing:
 
     @cached_property
     def paired_deviation(self) -> float:
-        """The error deviation of a slot of one of two such vectors that are refreshed at once."""
+        """The error deviation of a slot of one of two such vectors that are refreshed at once.
+
+        It is infinite where they are not, as of coefficients.
+        """
+        if self.packing == "coefficients":
+            return math.inf
         chain = self.chain
         spent = chain.estimate(chain.slots, level=self.input_level, bound=self.bound)
         return spent.encrypted().bootstrap_pair(spent.encrypted(), self.circuit)[0].deviation

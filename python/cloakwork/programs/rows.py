@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.programs.coefficients import slots_of_coefficients
 from cloakwork.programs.slots import Vector
 
 # What a slot reaches whose parts both reach 1.
@@ -170,6 +171,42 @@ class LivePlace:
     def pack(self, numbers: NDArray[np.float64]) -> list[Vector]:
         """The vector of the ciphertext."""
         return [self.rows.repeated(self.penalty * ((1 + 1j) - self.rows.in_pairs(numbers)))]
+
+
+@dataclass(frozen=True, slots=True)
+class CoefficientsPlace:
+    """Numbers that stand in coefficients, from which a bootstrap takes them to their slots.
+
+    Args:
+        place: Where they lie in slots then.
+
+    Example:
+        >>> place = CoefficientsPlace(LivePlace(RowSlots(2, 2, 1, size=3), penalty=2.0))
+        >>> from cloakwork.programs.coefficients import coefficients_of_slots
+        >>> coefficients_of_slots(place.pack(np.array([1.0, 0, 1]))[0]).round(9).tolist()
+        [0j, (2+2j)]
+    """
+
+    place: ColumnsPlace | LivePlace
+
+    @property
+    def slots(self) -> int:
+        """Slots of a ciphertext."""
+        return self.place.slots
+
+    @property
+    def ciphertexts(self) -> int:
+        """How many there are."""
+        return self.place.ciphertexts
+
+    @property
+    def most(self) -> float:
+        """What a slot reaches of numbers up to 1: all coefficients, where each is up to 1."""
+        return math.sqrt(2) * self.slots * self.place.most
+
+    def pack(self, numbers: NDArray[np.float64]) -> list[Vector]:
+        """The vectors of the ciphertexts."""
+        return [slots_of_coefficients(each) for each in self.place.pack(numbers)]
 
 
 @dataclass(frozen=True, slots=True)

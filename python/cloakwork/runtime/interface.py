@@ -22,7 +22,7 @@ from cloakwork.programs.keys import KeyRequirements
 from cloakwork.programs.packing import Packed, Packing
 from cloakwork.programs.packing.kinds import packing_record, read_packing
 from cloakwork.programs.port import Port, signature
-from cloakwork.programs.slots import MAX_LEVEL, Bootstrap, Builder, DropLevel, Input, Output
+from cloakwork.programs.slots import MAX_LEVEL, Builder, DropLevel, Input, Output
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.fingerprint import warning_of
 from cloakwork.runtime.key_holder import Served
@@ -399,8 +399,7 @@ def _of_slots(
         raise InvalidProgramError(f"cannot use {title}: it has no input")
     highest = max(given, key=builder.level)
     if scheme.refreshing is not None and builder.level(highest) < max(outputs, default=0):
-        least, level = scheme.refreshing.input_level, scheme.refreshing.output_level
-        highest = builder.append(Bootstrap(highest, least, level))
+        highest = builder.append(scheme.refreshing.operation(highest))
     for level in outputs:
         at_level = highest
         if builder.level(highest) != level:

@@ -218,6 +218,12 @@ class Backend(Protocol[V]):
         """The same numbers at the level of a refreshed value."""
         raise InvalidProgramError("cannot run bootstrap: programs over integers have none")
 
+    def bootstrap_of_coefficients(self, value: V, level: int) -> V:
+        """The coefficients of a value as the slots of one at this level."""
+        raise InvalidProgramError(
+            "cannot run bootstrap_of_coefficients: programs over integers have none"
+        )
+
     def bootstrap_pair(self, left: V, right: V, level: int) -> Sequence[V]:
         """Both at the level of a refreshed value, by one bootstrap of two vectors."""
         raise InvalidProgramError("cannot run paired_bootstrap: programs over integers have none")

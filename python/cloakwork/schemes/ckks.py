@@ -241,6 +241,9 @@ class CkksBackend(Backend[Ciphertext]):
         # At the scale of its level: what double rounding makes of scales doubles with every square.
         return self._evaluator.align(made, level)
 
+    def bootstrap_of_coefficients(self, value: Ciphertext, level: int) -> Ciphertext:
+        return self.bootstrap(value, level)
+
     def bootstrap_pair(
         self, left: Ciphertext, right: Ciphertext, level: int
     ) -> Sequence[Ciphertext]:

@@ -141,6 +141,9 @@ class CkksEstimates(Backend[CkksEstimate]):
     def bootstrap(self, value: CkksEstimate, level: int) -> CkksEstimate:
         return value.bootstrap(self._circuit("bootstrap")).align(level)
 
+    def bootstrap_of_coefficients(self, value: CkksEstimate, level: int) -> CkksEstimate:
+        return self.bootstrap(value, level)
+
     def bootstrap_pair(
         self, left: CkksEstimate, right: CkksEstimate, level: int
     ) -> Sequence[CkksEstimate]:

@@ -20,6 +20,7 @@ from cloakwork.base.itself import Itself
 from cloakwork.base.record import Fields, Record
 from cloakwork.errors import InvalidProgramError
 from cloakwork.programs.bsgs import split
+from cloakwork.programs.coefficients import coefficients_of_slots
 from cloakwork.programs.diagonals import SparseDiagonals
 from cloakwork.programs.keys import (
     KeyExpansion,
@@ -28,10 +29,11 @@ from cloakwork.programs.keys import (
     rotations_used,
 )
 from cloakwork.programs.operations.bootstrapping import refreshes
-from cloakwork.programs.refreshing import Refreshing
+from cloakwork.programs.refreshing import RefreshedPacking, Refreshing
 from cloakwork.programs.slots import (
     Basis,
     Bootstrap,
+    BootstrapOfCoefficients,
     SlotProgram,
     State,
     Vector,
@@ -50,6 +52,8 @@ from cloakwork.schemes.ckks_noise import NoiseModel, noise_of, powers_of
 from cloakwork.schemes.clear import ClearScheme, NoKey, rotated_products, skewed
 from cloakwork.schemes.gaussian import GaussianDraws
 
+# What is refreshed beside real numbers in slots, as files say it.
+_OTHERS = ("coefficients",)
 # What follows from a model of the noise and the scale of a value.
 _Deviation: TypeAlias = Callable[[NoiseModel, float], "float | NDArray[np.float64]"]
 # Numbers may outgrow a double on the way; whoever decrypts refuses what becomes of them.
@@ -281,6 +285,9 @@ class ClearBackend(Backend[ClearVector]):
             ClearVector(value.slots, level), lambda noise, _: noise.bootstrapping
         )
 
+    def bootstrap_of_coefficients(self, value: ClearVector, level: int) -> ClearVector:
+        return self.bootstrap(ClearVector(coefficients_of_slots(value.slots), value.level), level)
+
     def bootstrap_pair(
         self, left: ClearVector, right: ClearVector, level: int
     ) -> Sequence[ClearVector]:
@@ -488,6 +495,12 @@ class RealScheme(SlotScheme):
                 f"cannot use {title}: its parameters bootstrap from level {has[0]} to {has[1]}, it "
                 f"does from {wants[0]} to {wants[1]}"
             )
+        is_of_coefficients = isinstance(operation, BootstrapOfCoefficients)
+        if is_of_coefficients != (self.refreshing.packing == "coefficients"):
+            raise InvalidProgramError(
+                f"cannot use {title}: it has {operation.kind}, and its parameters are for what is "
+                "in slots or in coefficients alone, which is the other"
+            )
 
     @property
     def top_level(self) -> int:
@@ -546,7 +559,10 @@ class RealScheme(SlotScheme):
         """The parameters; those of a bootstrapping say what their chain has levels for."""
         if self.refreshing is None:
             return {"parameters": self.parameters.to_bytes()}
-        return {"bootstrapping": self.refreshing.parameters.to_bytes()}
+        made = {"bootstrapping": self.refreshing.parameters.to_bytes()}
+        if self.refreshing.packing == "coefficients":
+            return {**made, "refreshed": self.refreshing.packing}
+        return made
 
     @classmethod
     def read_parameters(
@@ -555,7 +571,10 @@ class RealScheme(SlotScheme):
         if not fields.has("bootstrapping"):
             return Parameters.from_bytes(fields.data("parameters"), **asdict(limits)), None
         data = fields.data("bootstrapping")
-        refreshing = Refreshing(BootstrappingParameters.from_bytes(data, **asdict(limits)))
+        is_of_coefficients = fields.has("refreshed") and fields.choice("refreshed", _OTHERS)
+        packing: RefreshedPacking = "coefficients" if is_of_coefficients else "real"
+        made = BootstrappingParameters.from_bytes(data, **asdict(limits))
+        refreshing = Refreshing(made, packing)
         return refreshing.chain, refreshing
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,16 +13,23 @@ from numpy.typing import NDArray
 from cloakwork._native import Parameters
 from cloakwork.errors import InsecureParametersError, InvalidParametersError
 from cloakwork.frontends.search.asked import Search
+from cloakwork.plan.parameters.bootstrapping import (
+    LEVELS_OF_COEFFICIENTS,
+    ThinLevels,
+    refreshing_of_coefficients,
+)
 from cloakwork.plan.parameters.ckks import SCALE_BITS
+from cloakwork.plan.parameters.rings import at_first, cheapest_of
 from cloakwork.plan.parameters.scales import Scaled, raised_scale, without_spare_bits
 from cloakwork.plan.passes.levels import depth_of
 from cloakwork.plan.reals.expected import OUTGROWN, ClearRun, expected_error
 from cloakwork.programs.bounds import largest_bound, polynomial_ceilings
 from cloakwork.programs.packing.rows import RowsPacking
+from cloakwork.programs.refreshing import Refreshing
 from cloakwork.programs.slots import Output, SlotProgram, Vector
 from cloakwork.runtime.program import bounds_of_values
 from cloakwork.runtime.simulate import results as clear_results
-from cloakwork.schemes.ckks_noise import noise_of
+from cloakwork.schemes.ckks_noise import NoiseModel, noise_of
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -65,38 +72,101 @@ class Block:
         return largest_bound(bound for each, bound in pairs if isinstance(each, Output))
 
 
+@dataclass(frozen=True, slots=True)
+class Precise:
+    """How precise the results of a block are to be, and how errors of others tell.
+
+    Args:
+        search: What is searched for.
+        noise: How far noise may take results off.
+    """
+
+    search: Search
+    noise: float
+
+    def headroom(self, block: Block) -> int:
+        """Bits above 1 that results, and their sums, need."""
+        summed = self.search.blocks(block.packing.rows)
+        growth = _GROWTH_BITS if self.search.is_total else 0
+        return _HEADROOM_BITS + math.ceil(math.log2(block.largest * summed)) + growth
+
+    def runs(self, narrow: Block) -> list[ClearRun]:
+        """Runs of a block of fewer coordinates in the clear."""
+        return [
+            ClearRun(given, narrow.unpack(clear_results(narrow.program, given), 1), copies=1)
+            for given in _blocks(self.search, narrow.packing)
+        ]
+
+    def lacking(self, narrow: Block, runs: Sequence[ClearRun], noise: NoiseModel) -> float:
+        """Bits that results lack under some noise."""
+        summed = self.search.blocks(narrow.packing.rows)
+        error = expected_error(narrow, runs, noise)
+        # Noise of one block is not that of another.
+        bits = math.log2(summed) / 2 - math.log2(self.noise)
+        return math.log2(np.nan_to_num(error, nan=OUTGROWN, posinf=OUTGROWN)) + bits
+
+
 def search_parameters(
-    search: Search, block: Block, narrow: Block, noise: float, log_n: int, insecure: bool
+    precise: Precise, block: Block, narrow: Block, log_n: int, insecure: bool
 ) -> Parameters:
     """Those of the least scale by which results are precise.
 
     Args:
-        search: What is searched for.
+        precise: How precise they are to be.
         block: The program.
         narrow: The same of fewer coordinates, with which errors are simulated.
-        noise: How far noise may take results off.
         log_n: The base-2 logarithm of the ring's degree.
         insecure: Whether it may be less secure than 128 bits.
     """
-    summed = search.blocks(block.packing.rows)
-    headroom = _HEADROOM_BITS + math.ceil(math.log2(block.largest * summed))
-    if search.is_total:
-        headroom += _GROWTH_BITS
-    # Noise of one block is not that of another.
-    bits = math.log2(summed) / 2 - math.log2(noise)
-    runs = [
-        ClearRun(given, narrow.unpack(clear_results(narrow.program, given), 1), copies=1)
-        for given in _blocks(search, narrow.packing)
-    ]
+    headroom, runs = precise.headroom(block), precise.runs(narrow)
 
     def attempt(scale_bits: int) -> Scaled[Parameters]:
         parameters = _of_scale(depth_of(block.program), scale_bits, headroom, log_n, insecure)
-        error = expected_error(narrow, runs, noise_of(parameters))
-        lacking = math.log2(np.nan_to_num(error, nan=OUTGROWN, posinf=OUTGROWN)) + bits
+        lacking = precise.lacking(narrow, runs, noise_of(parameters))
         return Scaled(round(parameters.scale_bits), parameters, lacking)
 
     least, found = raised_scale(attempt, _FIRST_SCALE, longest_step=_LONGEST_STEP)
     return without_spare_bits(attempt, least, found, (InvalidParametersError,)).made
+
+
+def search_refreshing(
+    precise: Precise,
+    made: Callable[[Refreshing], tuple[Block, Block]],
+    depth: int,
+    log_n: int,
+    insecure: bool,
+) -> tuple[Refreshing, Block]:
+    """What refreshes scores whose table stands in coefficients, by the thinnest levels that do.
+
+    Args:
+        precise: How precise results are to be.
+        made: The program, and the same of fewer coordinates, for what refreshes their scores.
+        depth: Levels that it takes after that.
+        log_n: The base-2 logarithm of the ring's degree.
+        insecure: Whether it may be less secure than 128 bits.
+
+    Raises:
+        InvalidParametersError: With none are results precise, or of the ring there is none.
+    """
+
+    def attempt(like: ThinLevels) -> tuple[Refreshing, Block]:
+        refreshing = refreshing_of_coefficients(log_n, depth, like, insecure=insecure)
+        block, narrow = made(refreshing)
+        floor = max(0, precise.headroom(block) - refreshing.chain.headroom_bits)
+        if floor:
+            levels = depth + math.ceil(floor / refreshing.chain.scale_bits)
+            refreshing = refreshing_of_coefficients(log_n, levels, like, insecure=insecure)
+            block, narrow = made(refreshing)
+        noise = noise_of(refreshing.chain, refreshing=refreshing)
+        lacking = precise.lacking(narrow, precise.runs(narrow), noise)
+        if lacking > 0:
+            raise InvalidParametersError(
+                f"cannot search: results of scores that are refreshed in a ring of degree 2^{log_n}"
+                f" lack {lacking:.1f} bits; ask for less precision, or fewer rows"
+            )
+        return refreshing, block
+
+    return cheapest_of(LEVELS_OF_COEFFICIENTS, attempt, lambda _: 0.0, at_first)
 
 
 def _of_scale(levels: int, bits: int, headroom: int, log_n: int, insecure: bool) -> Parameters:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cloakwork.base.arguments import integer, positive, shown
+from cloakwork.base.arguments import bytes_limit, integer, positive, shown
 from cloakwork.errors import InvalidArgumentError, ShapeMismatchError
 from cloakwork.frontends.search.asked import Answer, Search
-from cloakwork.frontends.search.block import block_program
+from cloakwork.frontends.search.block import program_within
 from cloakwork.frontends.search.compaction import Compaction
 from cloakwork.frontends.search.index import Index, meaning_of
 from cloakwork.frontends.search.metrics import Metric, Nearness, table, two_axes
@@ -36,6 +36,7 @@ def index(
     radius: float | None = None,
     precision: int | None = None,
     rows_in_block: int | None = None,
+    table_budget: int | None = None,
     log_n: int | None = None,
     insecure: bool = False,
 ) -> Index:
@@ -67,6 +68,8 @@ def index(
             default 3, so that counts, and payloads which are integers, are right when they are
             rounded.
         rows_in_block: How many rows are searched at once; by default two for each slot.
+        table_budget: Bytes that the encrypted table may take on disk, by default any number. A
+            search with a threshold takes longer where it is that of the smaller of two layouts.
         log_n: As of `cloakwork.compile`.
         insecure: As of `cloakwork.compile`.
 
@@ -75,6 +78,7 @@ def index(
             another.
         ShapeMismatchError: There are not as many payloads as vectors.
         ValueOutOfRangeError: A vector has no direction, or is longer than the radius.
+        TableBudgetError: No layout of the table is within `table_budget`.
 
     Example:
         >>> import tempfile
@@ -88,6 +92,7 @@ def index(
         >>> search.found(client, answers).rows.tolist()
         [0, 1]
     """
+    budget = bytes_limit(table_budget, "table_budget", "search")
     rows = two_axes(vectors, "vectors")
     data = None if payloads is None else two_axes(payloads, "payloads")
     if data is not None and len(data) != len(rows):
@@ -147,7 +152,8 @@ def index(
         precision=bits,
         is_total=count_only or most is not None,
     )
-    program = block_program(search, meaning_of(nearness, compaction), log_n, insecure=insecure)
+    meaning = meaning_of(nearness, compaction)
+    program = program_within(search, meaning, budget, log_n, insecure=insecure)
     (size,) = program.inputs[1].shape
     shape = Shape(len(rows), rows.shape[1], numbers, size)
     return Index(program, nearness, shape, thresholds, count_only, compaction, rows, data)

@@ -48,6 +48,13 @@ _THIN = {
         ThinLevels(13, 36.0, 47.0, 12.5, 56.0, 50.0),
     )
 }
+# The same for numbers in coefficients, as many levels as a program takes. Their scale there is that
+# of every level, so that level 0 holds more.
+LEVELS_OF_COEFFICIENTS = (
+    ThinLevels(0, 32.0, 44.6, 12.5, 54.0, 50.0),
+    ThinLevels(0, 36.0, 48.6, 12.5, 56.0, 50.0),
+    ThinLevels(0, 40.0, 54.0, 13.9, 59.7, 50.0),
+)
 # Bits above the bound of a value, as in `plan.parameters.ckks`: for its sign, for noise, and to see
 # that a result breaks its bound.
 _HEADROOM_BITS = 18
@@ -125,6 +132,30 @@ def refreshing_for(
     allowed = insecure and log_n not in SECURE_RINGS
     levels = {} if thin is None else asdict(thin)
     return Refreshing(BootstrappingParameters(log_n, bound=bound, insecure=allowed, **levels))
+
+
+def refreshing_of_coefficients(
+    log_n: int, levels: int, like: ThinLevels, *, insecure: bool
+) -> Refreshing:
+    """What takes coefficients up to 1 to slots that have so many levels left.
+
+    Args:
+        log_n: The base-2 logarithm of the ring's degree.
+        levels: How many; never fewer than those at which values in slots are refreshed.
+        like: What the levels are, of `LEVELS_OF_COEFFICIENTS`.
+        insecure: Whether a ring may be one that has no secure set.
+
+    Example:
+        >>> made = refreshing_of_coefficients(8, 9, LEVELS_OF_COEFFICIENTS[0], insecure=True)
+        >>> made.input_level, made.output_level
+        (0, 9)
+    """
+    usual = refreshing_for(log_n, bound=1.0, insecure=insecure)
+    settings = asdict(like)
+    # Those by which values in slots would be put into coefficients are left for the program.
+    settings["levels"] = max(0, levels - usual.input_level)
+    made = BootstrappingParameters(log_n, bound=1.0, insecure=usual.chain.insecure, **settings)
+    return Refreshing(made, "coefficients")
 
 
 def thin_levels(log_n: int) -> Sequence[ThinLevels]:

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 
 from cloakwork.programs.operations.arithmetic import Add, Mul, Neg, Sub
 from cloakwork.programs.operations.base import Context, Operation, State
-from cloakwork.programs.operations.bootstrapping import Bootstrap, PairedBootstrap
+from cloakwork.programs.operations.bootstrapping import (
+    Bootstrap,
+    BootstrapOfCoefficients,
+    PairedBootstrap,
+)
 from cloakwork.programs.operations.complex import TimesI, TwiceReal
 from cloakwork.programs.operations.edges import ClearInput, Constant, Input, Output
 from cloakwork.programs.operations.levels import DropLevel, Rescale
@@ -46,6 +50,7 @@ OPERATIONS: Mapping[str, type[Operation]] = {
         DropLevel,
         Bootstrap,
         PairedBootstrap,
+        BootstrapOfCoefficients,
         Output,
     )
 }
@@ -55,6 +60,7 @@ __all__ = [
     "Add",
     "AddProducts",
     "Bootstrap",
+    "BootstrapOfCoefficients",
     "ClearInput",
     "Constant",
     "Context",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.programs.operations.base import (
@@ -107,6 +108,32 @@ class PairedBootstrap(Bootstrap):
 
     def deviation(self, at: Errors) -> float:
         return math.hypot(*at.before, at.model.paired_bootstrapping)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BootstrapOfCoefficients(Bootstrap):
+    """The coefficients of a value as slots at a higher level; see `programs.coefficients`.
+
+    Args:
+        operand: The value, whose coefficients hold the numbers.
+        least: The level that it must have at least: 0, as nothing is put into coefficients.
+        level: The level that the slots have.
+    """
+
+    kind: ClassVar[str] = "bootstrap_of_coefficients"
+
+    def compute(
+        self, backend: Any, values: Sequence[Any], constants: Sequence[NDArray[Any] | None]
+    ) -> Any:
+        return backend.bootstrap_of_coefficients(values[0], self.level)
+
+    def bound(self, slots: Sequence[Vector]) -> Vector:
+        # In the mean, a slot has the squares of all coefficients, of which two meet in one.
+        return np.full_like(slots[0], slots[0].max() / math.sqrt(len(slots[0])))
+
+    def deviation(self, at: Errors) -> float:
+        before = at.before[0] / math.sqrt(at.context.slots)
+        return math.hypot(before, at.model.bootstrapping)
 
 
 def refreshes(program: Any) -> int:

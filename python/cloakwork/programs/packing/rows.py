@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.base.record import Limits
+from cloakwork.base.record import Limits, added
 from cloakwork.programs.layout import MAX_SLOTS
 from cloakwork.programs.packing.results import Form, plain_form
 from cloakwork.programs.packing.tensor import WholeTensorPacking
 from cloakwork.programs.port import Port
 from cloakwork.programs.rows import (
+    CoefficientsPlace,
     ColumnsPlace,
     LivePlace,
     NumbersPlace,
@@ -25,6 +26,7 @@ from cloakwork.programs.rows import (
 )
 from cloakwork.programs.slots import Vector
 
+Stored: TypeAlias = Literal["slots", "coefficients"]
 _Count: TypeAlias = Annotated[int, Limits(1, MAX_SLOTS)]
 
 
@@ -41,6 +43,8 @@ class RowsPacking(WholeTensorPacking):
         shares: Coordinates of a row in a ciphertext.
         factor: What queries are multiplied by.
         penalty: What is taken off the products of rows that do not count.
+        stored: Where numbers of rows stand as they are compared: in slots, or in coefficients, from
+            which a bootstrap takes the products to slots.
     """
 
     kind: ClassVar[str] = "rows"
@@ -57,6 +61,7 @@ class RowsPacking(WholeTensorPacking):
     shares: _Count
     factor: float
     penalty: float
+    stored: Stored = added("slots")  # noqa: RUF009
     rows: RowSlots = field(init=False)
     form: Form = field(init=False)
 
@@ -70,6 +75,7 @@ class RowsPacking(WholeTensorPacking):
         self._require(len(named["columns"].shape) == 2, "its columns are not a matrix")
         width, size = named["columns"].shape
         self._require(size <= 2 * half, "its rows are too many")
+        self._require(self.stored == "slots" or shares == 1, "its shares are not in slots")
         rows = RowSlots(slots, half, shares, size)
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "form", plain_form(len(self.outputs)))
@@ -78,6 +84,9 @@ class RowsPacking(WholeTensorPacking):
             "live": LivePlace(rows, self.penalty),
             "query": QueryPlace(rows, width, self.factor),
         }
+        if self.stored == "coefficients":
+            for name in ("columns", "live"):
+                places[name] = CoefficientsPlace(places[name])
         shapes = {"columns": (width, size), "live": (size,), "query": (width,)}
         if "payloads" in named:
             count = named["payloads"].shape[0] if named["payloads"].shape else 0

@@ -34,6 +34,7 @@ from cloakwork.programs.slots import (
     AddProducts,
     Basis,
     Bootstrap,
+    BootstrapOfCoefficients,
     DiagonalProducts,
     Linear,
     Operation,
@@ -54,7 +55,13 @@ from cloakwork.schemes.encoded_cache import ciphertext_bytes, diagonal_limbs, na
 
 _Diagonals: TypeAlias = Mapping[int, Vector]
 
-_LACKING = (RotatedProducts, DiagonalProducts, AddProducts, SwitchProduct)
+_LACKING = (
+    RotatedProducts,
+    DiagonalProducts,
+    AddProducts,
+    SwitchProduct,
+    BootstrapOfCoefficients,
+)
 # Index tables of a level, of a key's use there, and of a combination: above those of any chain.
 _TABLE_BYTES = 1 << 16
 # Ciphertexts between the steps of one operation: one is relinearised, conjugated and added.
@@ -331,6 +338,9 @@ class CkksDeviceBackend(Backend[DeviceCiphertext]):
     def bootstrap(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
         made = self._evaluator.bootstrap(value, self._made_circuit())
         return self._evaluator.align(made, level)
+
+    def bootstrap_of_coefficients(self, value: DeviceCiphertext, level: int) -> DeviceCiphertext:
+        raise _lacking("bootstrap_of_coefficients")
 
     def bootstrap_pair(
         self, left: DeviceCiphertext, right: DeviceCiphertext, level: int
