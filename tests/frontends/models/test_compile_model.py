@@ -386,6 +386,63 @@ def test_neighbours_of_more_points_than_slots_hold() -> None:
         cw.models.compile(few, rows, threads=1)
 
 
+RADIAL: dict[str, tuple[Callable[[], Any], Callable[[], Data]]] = {
+    "two classes": (lambda: scaled(svm.SVC(), preprocessing.StandardScaler()), cancer),
+    "three classes": (svm.SVC, iris),
+    "nu": (lambda: svm.NuSVC(nu=0.2), iris),
+    "one class": (lambda: scaled(svm.OneClassSVM(nu=0.2), preprocessing.RobustScaler()), iris),
+    "regression": (lambda: scaled(svm.SVR(), preprocessing.StandardScaler()), diabetes),
+    "nu of a regression": (svm.NuSVR, diabetes),
+}
+
+
+@pytest.mark.parametrize("name", RADIAL)
+def test_radial_kernels_compute_what_the_model_does(name: str) -> None:
+    make, data = RADIAL[name]
+    rows, answers, others = halves(data())
+    # One that is always the same.
+    rows, others = (np.insert(each, 1, 5.0, axis=1) for each in (rows, others))
+    model = make().fit(rows, answers)
+    compiled = cw.models.compile(model, rows, batch=8)
+    own, tried = model.predict(others[:8]), others[:8]
+    found = compiled.decode(compiled.program.run_clear(**compiled.encode(tried)))
+    if own.dtype.kind in "iu":
+        assert (found == own).all()
+        assert (compiled.predict(others) == model.predict(others)).mean() > 0.98
+    else:
+        assert np.abs(found - compiled.predict(tried)).max() < compiled.program.error
+        assert np.abs(found - own).max() < 2 * compiled.error
+
+
+def test_pairs_of_classes_vote_as_libsvm_counts_them(tmp_path: Path) -> None:
+    rows, classes = datasets.load_digits(return_X_y=True)
+    names = np.array([f"digit {each}" for each in classes])
+    model = svm.SVC(decision_function_shape="ovo").fit(rows[:300], names[:300])
+    compiled = cw.models.compile(model, rows[:300], output="score")
+    # Pixels that are white in all rows that are shown, and not in others, are cut.
+    off = np.abs(compiled.predict(rows[300:400]) - model.decision_function(rows[300:400]))
+    assert off.max() < 0.01
+    decided = cw.models.compile(model, rows[:300])
+    assert (decided.predict(rows[300:]) == model.predict(rows[300:])).mean() > 0.995
+    decided.coding.save(tmp_path / "coding.json")
+    assert cw.models.load_coding(tmp_path / "coding.json") == decided.coding
+
+
+def test_a_row_of_a_radial_kernel_on_ciphertexts() -> None:
+    rows, classes, others = halves(cancer())
+    model = scaled(svm.SVC(), preprocessing.StandardScaler()).fit(rows, classes)
+    compiled = cw.models.compile(model, rows, output="score")
+    body = compiled.program.body
+    assert isinstance(body, SlotProgram)
+    assert "128-bit secure" in str(compiled.program)
+    assert body.top_level == 11
+    client, evaluator = compiled.program.keygen()
+    found = compiled.decode(
+        client.decrypt(evaluator.run(client.encrypt(**compiled.encode(others[0]))))
+    )
+    assert np.abs(found - model.decision_function(others[:1])).max() < 2 * compiled.error
+
+
 def test_missing_numbers_go_as_the_model_says() -> None:
     rows, classes, others = halves(cancer())
     chance = np.random.default_rng(0)
@@ -534,7 +591,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
         {"output": "probability"},
         "output='class'",
     ),
-    "another kernel": (lambda: fitted(svm.SVC()), {}, "LinearSVC"),
+    "another kernel": (lambda: fitted(svm.SVC(kernel="poly")), {}, "kernel='rbf'"),
+    "three classes by a line": (lambda: fitted(svm.SVC(kernel="linear")), {}, "LinearSVC"),
+    "a radial kernel on bits": (lambda: fitted(svm.SVC()), {"on": "bits"}, "on='slots'"),
+    "ties of votes": (lambda: fitted(svm.SVC(break_ties=True)), {}, "break_ties=False"),
+    "an option of others": (lambda: fitted(svm.SVC()), {"effort": 1.0}, "got effort=; leave"),
     "dart": (
         lambda: fitted(xgboost.XGBClassifier(n_estimators=2, booster="dart")),
         {},

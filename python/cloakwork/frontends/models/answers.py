@@ -1,9 +1,10 @@
-"""What a client makes of decrypted integers: classes, probabilities or scores."""
+"""What a client makes of decrypted numbers: classes, probabilities or scores."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,9 @@ class Answers:
         classes: The classes in order; empty for a regression.
         link: The name of the function that makes probabilities of scores.
         decided: Whether the integer is the number of the class already.
+        pairs: Whether each score is of two classes, the first of which it is for above 0: of
+            classes 0 and 1, 0 and 2, and so on.
+        real: Whether results are scores themselves, and not integers.
     """
 
     output: str
@@ -46,8 +50,10 @@ class Answers:
     classes: tuple[Any, ...] = ()
     link: str = ""
     decided: bool = False
+    pairs: bool = False
+    real: bool = False
 
-    def of(self, integers: NDArray[np.int64]) -> NDArray[Any]:
+    def of(self, integers: NDArray[Any]) -> NDArray[Any]:
         """What integers mean, a row of scores for each row of features, or a class.
 
         Example:
@@ -56,13 +62,33 @@ class Answers:
             ['no', 'yes']
         """
         if self.decided:
-            return np.array(self.classes)[integers.reshape(-1)]
+            return np.asarray(np.array(self.classes)[integers.reshape(-1)])
         if self.output == "class":
-            # As integers, so that none are rounded to the same.
-            is_binary = integers.shape[1] == 1
-            numbers = integers[:, 0] > 0 if is_binary else integers.argmax(axis=1)
-            return np.array(self.classes)[numbers.astype(np.int64)]
-        scores = integers / self.scale
+            return np.array(self.classes)[self.numbers(integers)]
+        scores: NDArray[np.float64] = integers / self.scale
         if self.output == "probability":
             return LINKS[self.link](scores)
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        return np.asarray(scores[:, 0]) if scores.shape[1] == 1 else scores
+
+    def numbers(self, scores: NDArray[Any]) -> NDArray[np.int64]:
+        """The number of the class of each row of scores, as integers or as they are."""
+        if self.pairs:
+            return np.asarray(_votes(scores, len(self.classes)).argmax(axis=1))
+        # As integers none are rounded to the same.
+        is_binary = scores.shape[1] == 1
+        numbers = scores[:, 0] > 0 if is_binary else scores.argmax(axis=1)
+        return np.asarray(numbers, dtype=np.int64)
+
+
+def _votes(scores: NDArray[Any], classes: int) -> NDArray[np.int64]:
+    """How many pairs are for each class.
+
+    Example:
+        >>> _votes(np.array([[1.0, -2.0, 3.0]]), 3).tolist()
+        [[1, 1, 1]]
+    """
+    made = np.zeros((len(scores), classes), dtype=np.int64)
+    for (first, second), score in zip(combinations(range(classes), 2), scores.T, strict=True):
+        made[:, first] += score > 0
+        made[:, second] += score <= 0
+    return made

@@ -88,10 +88,9 @@ class Coding:
         Args:
             results: What `client.decrypt` gives.
         """
-        given = np.asarray(results)
-        made = (
-            np.rint(given).astype(np.int64) if given.dtype.kind == "f" else given.astype(np.int64)
-        )
+        made = np.asarray(results)
+        if not self.answers.real:
+            made = (np.rint(made) if made.dtype.kind == "f" else made).astype(np.int64)
         return self.answers.of(made.reshape(-1, made.shape[-1]) if made.ndim else made[None, None])
 
     def save(self, path: str | Path) -> None:

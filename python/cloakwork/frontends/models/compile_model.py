@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from cloakwork.frontends.models.coding import INPUT, Coding
 from cloakwork.frontends.models.features import (
     Conditions,
     Quantised,
+    Steps,
     scaled_rows,
     steps_within,
 )
@@ -34,7 +35,8 @@ from cloakwork.frontends.models.neighbours_on_slots import fits_slots, neighbour
 from cloakwork.frontends.models.of_lightgbm import read_lightgbm
 from cloakwork.frontends.models.of_sklearn import read_sklearn
 from cloakwork.frontends.models.of_xgboost import read_xgboost
-from cloakwork.frontends.models.reading import Read, package_of
+from cloakwork.frontends.models.radial import RadialScores, radial_program
+from cloakwork.frontends.models.reading import Computed, Read, package_of
 from cloakwork.runtime.program import Program
 
 Engine: TypeAlias = Literal["slots", "bits"]
@@ -72,7 +74,7 @@ class Model:
     coding: Coding
     agreement: float
     error: float
-    _computed: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+    _computed: Callable[[NDArray[np.int64]], NDArray[Any]]
 
     def encode(self, rows: Any) -> dict[str, NDArray[np.int64]]:
         """Rows as `client.encrypt(**...)` takes them; see `Coding.encode`."""
@@ -150,6 +152,8 @@ def compile(
     batch = integer(batch, "batch", _ACTION, least=1, most=1 << 16)
     shown_rows = scaled_rows(rows, read.features, read.names, read.scalings)
     quantised = _quantised(read, shown_rows, bits)
+    if isinstance(read.computed, RadialScores):
+        return _of_radial(model, read, read.computed, output, quantised, rows, batch, options)
     made = of_integers(read.computed, quantised, bits)
     decided = engine == "bits" and output == "class"
     answers = Answers(output, made.scale, read.classes, read.link, decided)
@@ -166,8 +170,37 @@ def compile(
         if engine == "slots":
             options = {"effort": _EFFORT, "batch": batch, **options}
         program = _circuit(made, quantised, engine, decided, title).compile(on=engine, **options)
-    agreement, error = _loss(model, read, coding, made, rows)
+    agreement, error = _loss(model, read, read.computed, coding, made, rows)
     return Model(program, coding, agreement, error, made.classes if decided else made.scores)
+
+
+def _of_radial(
+    model: Any,
+    read: Read,
+    scores: RadialScores,
+    output: str,
+    steps: Quantised,
+    rows: Any,
+    batch: int,
+    options: Mapping[str, Any],
+) -> Model:
+    """A model whose scores are reals, and no function of integers alone."""
+    assert isinstance(steps, Steps)
+    answers = Answers(output, 1.0, read.classes, pairs=read.pairs, real=True)
+    coding = Coding(read.features, read.names, read.scalings, steps, answers, batch == 1)
+    program = radial_program(type(model).__name__, scores, steps, batch, **options)
+
+    def computed(integers: NDArray[np.int64]) -> NDArray[np.float64]:
+        return scores.of(steps.values(integers))
+
+    features = coding.scaled(rows)
+    made = computed(steps.of(features))
+    error = float(np.abs(made - scores.of(features)).max()) + (program.error or 0.0)
+    agreement = 1.0
+    if read.classes:
+        own = np.array(read.classes)[answers.numbers(made)]
+        agreement = float(np.mean(own == np.asarray(model.predict(rows)).reshape(-1)))
+    return Model(program, coding, agreement, error, computed)
 
 
 def _read(model: Any) -> Read:
@@ -185,6 +218,11 @@ def _engine(read: Read, on: object) -> Engine:
         choice(on, ("slots", "bits"), "on", _ACTION)
     if on is None and isinstance(read.computed, Neighbours) and not fits_slots(read.computed):
         return "bits"
+    if on == "bits" and isinstance(read.computed, RadialScores):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected on='slots' of a radial kernel, which has no integers, got "
+            "on='bits'; leave it out"
+        )
     return "bits" if on == "bits" else "slots"
 
 
@@ -216,6 +254,11 @@ def _quantised(read: Read, rows: NDArray[np.float64], bits: int) -> Quantised:
     if read.conditions:
         return Conditions(read.conditions)
     steps = steps_within(rows, bits)
+    if isinstance(read.computed, RadialScores):
+        # A feature that is always the same reaches no further than the others do.
+        varies, own = np.ptp(rows, axis=0) > 0, np.array(steps.step)
+        least = own[varies].min(initial=1.0)
+        return replace(steps, step=tuple(np.where(varies, own, least).tolist()))
     if isinstance(read.computed, Neighbours):
         # Distances are of the same step along all features.
         return replace(steps, step=(max(steps.step),) * len(steps.step))
@@ -237,7 +280,7 @@ def _circuit(
 
 
 def _loss(
-    model: Any, read: Read, coding: Coding, made: IntegerModel, rows: Any
+    model: Any, read: Read, computed: Computed, coding: Coding, made: IntegerModel, rows: Any
 ) -> tuple[float, float]:
     """The share of rows whose class is the model's, and the most that a score is off by."""
     features = coding.scaled(rows)
@@ -247,7 +290,7 @@ def _loss(
     if read.classes and hasattr(model, "get_params"):
         own = np.array(read.classes)[made.classes(integers)]
         agreement = float(np.mean(own == np.asarray(model.predict(rows)).reshape(-1)))
-    if not isinstance(read.computed, Neighbours):
-        exact = exact_scores(read.computed, coding.quantised, features)
+    if not isinstance(computed, Neighbours):
+        exact = exact_scores(computed, coding.quantised, features)
         error = float(np.abs(made.scores(integers) / made.scale - exact).max())
     return agreement, error

@@ -139,6 +139,10 @@ class Steps:
         made: NDArray[np.int64] = np.clip(places, *self.bounds).astype(np.int64)
         return made
 
+    def values(self, integers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The features that integers stand for."""
+        return np.asarray(np.array(self.low) + integers * np.array(self.step))
+
 
 Quantised: TypeAlias = Conditions | Steps
 

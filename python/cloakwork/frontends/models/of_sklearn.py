@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cloakwork.frontends.models.forests import Forest, InnerNode, Leaf, Tree, me
 from cloakwork.frontends.models.neighbours import Neighbours
 from cloakwork.frontends.models.polynomials import PolynomialScores
 from cloakwork.frontends.models.projections import Projection
+from cloakwork.frontends.models.radial import RadialScores
 from cloakwork.frontends.models.reading import Read, as_python, required
 
 _ACTION = "compile a model of scikit-learn"
@@ -290,12 +292,44 @@ def _of_linear(model: Any) -> Read:
 
 def _of_support_vectors(model: Any) -> Read:
     classes = as_python(model.classes_) if hasattr(model, "classes_") else ()
-    if model.kernel != "linear" or len(classes) > 2:
+    if model.kernel == "linear" and len(classes) <= 2 and "OneClassSVM" not in _names(model):
+        return _of_linear(model)
+    if model.kernel != "rbf":
         raise InvalidArgumentError(
-            f"cannot {_ACTION}: expected a linear kernel, and at most two classes, got "
-            f"kernel={model.kernel!r} and {len(classes)} classes; train a LinearSVC"
+            f"cannot {_ACTION}: expected a radial kernel, or a linear one of at most two classes, "
+            f"got kernel={model.kernel!r} and {len(classes)} classes; train one with kernel='rbf', "
+            "or a LinearSVC"
         )
-    return _of_linear(model)
+    if getattr(model, "break_ties", False):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected classes by the votes of pairs, got break_ties=True; train "
+            "one with break_ties=False"
+        )
+    points, dual = (
+        np.asarray(each.toarray() if hasattr(each, "toarray") else each, dtype=float)
+        for each in (model.support_vectors_, model.dual_coef_)
+    )
+    weights = _weights_of_pairs(dual, model.n_support_) if len(classes) > 2 else dual
+    scores = RadialScores(points, weights, np.ravel(model.intercept_), float(model._gamma))
+    if "OneClassSVM" in _names(model):
+        classes = (-1, 1)
+    return Read(scores, 0, classes, pairs=len(classes) > 2)
+
+
+def _weights_of_pairs(dual: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What each support vector counts for each pair of classes, as libsvm keeps it.
+
+    Row j - 1 of the first class i of a pair has what its vectors count against class j, and row i
+    of class j what its vectors do.
+    """
+    ends = np.cumsum(counts)
+    of_class = [slice(end - count, end) for end, count in zip(ends, counts, strict=True)]
+    pairs = list(combinations(range(len(counts)), 2))
+    weights = np.zeros((len(pairs), dual.shape[1]))
+    for row, (first, second) in zip(weights, pairs, strict=True):
+        row[of_class[first]] = dual[second - 1, of_class[first]]
+        row[of_class[second]] = dual[first, of_class[second]]
+    return weights
 
 
 def _of_gaussians(model: Any) -> Read:
@@ -393,7 +427,7 @@ _READERS: Mapping[str, Callable[[Any], Read]] = {
         ),
         _of_linear,
     ),
-    **dict.fromkeys(("SVC", "SVR"), _of_support_vectors),
+    **dict.fromkeys(("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR"), _of_support_vectors),
     **dict.fromkeys(("ComplementNB", "MultinomialNB"), _of_counts),
     "BernoulliNB": _of_bernoullis,
     "GaussianNB": _of_gaussians,

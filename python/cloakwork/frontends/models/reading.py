@@ -13,6 +13,7 @@ from cloakwork.frontends.models.features import Condition, Scaling
 from cloakwork.frontends.models.forests import Forest
 from cloakwork.frontends.models.neighbours import Neighbours
 from cloakwork.frontends.models.polynomials import PolynomialScores
+from cloakwork.frontends.models.radial import RadialScores
 
 Computed: TypeAlias = Forest | PolynomialScores | Neighbours
 
@@ -32,9 +33,10 @@ class Read:
         may_miss: Whether features may be missing.
         conditions: What the features of scores are, where they are zeros and ones.
         names: The names of features.
+        pairs: Whether each score is of two classes, the first of which it is for above 0.
     """
 
-    computed: Computed
+    computed: Computed | RadialScores
     features: int
     classes: tuple[Any, ...] = ()
     link: str = ""
@@ -43,6 +45,7 @@ class Read:
     may_miss: bool = False
     conditions: tuple[Condition, ...] = ()
     names: tuple[str, ...] = ()
+    pairs: bool = False
 
 
 def as_python(values: Any) -> tuple[Any, ...]:
