@@ -193,7 +193,7 @@ def _in_ring(fitted: _Fitted, rows: NDArray[np.int64], options: RealOptions, log
             f"cannot {_ACTION}: expected {features.slots} slots or more, a ring of log_n={log_n} "
             f"has {1 << log_n - 1}; leave log_n= out"
         )
-    writer = _Writer(fitted, options.title, width)
+    writer = _VotesWriter(fitted, options.title, width)
     bound = float(fitted.greatest)
     inputs = [each * bound for each in features.pack(np.ones((width, fitted.weights.shape[2])))]
     bounds = bounds_of_values(writer.program, inputs, writer.ranges)
@@ -278,7 +278,7 @@ class _Part:
         return self.places.unpack(vectors, width)
 
 
-class _Writer:
+class _VotesWriter:
     """Writes the program of so many rows beside one another.
 
     Attributes:

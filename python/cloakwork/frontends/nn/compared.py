@@ -43,7 +43,7 @@ class Compared:
         return jump(self.made_by)
 
 
-def compared(call: TorchCall) -> Compared:
+def compared_above(call: TorchCall) -> Compared:
     """self > other, or self >= other."""
     return Compared(_distance(call, call.arguments["self"], call.arguments["other"]), call)
 
@@ -65,21 +65,21 @@ def turned_over(call: TorchCall) -> Compared:
     return Compared(call.trace.scaled(call.layer, found.distance, -1.0, 0.0), call)
 
 
-def chosen(call: TorchCall) -> Value:
+def chosen_by_comparison(call: TorchCall) -> Value:
     """self where a condition holds, other elsewhere."""
     if not isinstance(call.arguments["condition"], Compared):
         return arithmetic.chosen_terms(call)
     return _chosen(call, call.arguments["condition"], "self", "other")
 
 
-def filled(call: TorchCall) -> Value:
+def filled_by_comparison(call: TorchCall) -> Value:
     """A number where a condition holds, self elsewhere."""
     if not isinstance(call.arguments["mask"], Compared):
         return arithmetic.filled_term(call)
     return _chosen(call, call.arguments["mask"], "value", "self")
 
 
-def multiplied(call: TorchCall) -> Value:
+def multiplied_by_comparison(call: TorchCall) -> Value:
     """self * other, of which one may be a comparison, as 1 where it holds and 0 elsewhere."""
     left, right = call.arguments["self"], call.arguments["other"]
     if isinstance(left, Compared):
