@@ -11,6 +11,7 @@ from cloakwork.plan.boolean.complements import complements_of
 from cloakwork.plan.boolean.parts import map_parts
 from cloakwork.plan.cost.tfhe import stated_sets
 from cloakwork.programs.gates import GateBuilder, GateKind, GateProgram
+from cloakwork.programs.port import Port
 from cloakwork.schemes.clear_bits import run_clear_bootstraps
 from cloakwork.schemes.clear_gates import ClearGates
 from tests.plan.boolean import circuits
@@ -72,3 +73,26 @@ def test_any_circuit_is_the_same_with_its_complements_put_back(gates: GateProgra
     expected = ClearGates(gates).run(runs)
     made = ClearGates(found.program).run(runs ^ found.inputs) ^ found.outputs
     assert (made == expected).all()
+
+
+@pytest.mark.parametrize("seed", range(part(200)))
+def test_complements_of_complements_are_followed(seed: int) -> None:
+    rng = random.Random(seed)
+    builder = GateBuilder("chains", (Port("a", "bits", 4),))
+    one = builder.append(GateKind.ONE)
+    values = list(range(4))
+    for _ in range(rng.randrange(1, 12)):
+        value = rng.choice(values[-6:])
+        match rng.randrange(5):
+            case 0 | 1:
+                values.append(builder.append(GateKind.NOT, value))
+            case 2 | 3:
+                values.append(builder.append(GateKind.XOR, *rng.sample([value, one], 2)))
+            case _:
+                values.append(builder.append(GateKind.AND, value, rng.choice(values)))
+    builder.output(Port("y", "bits", 5), [rng.choice(values) for _ in range(5)])
+    gates = builder.finish()
+    found = complements_of(gates)
+    runs = np.indices((2,) * 4, dtype=np.uint8).reshape(4, -1).T
+    body = found.put_back(map_parts(found.program, SETS, 1).program)
+    assert (run_clear_bootstraps(body, runs) == ClearGates(gates).run(runs)).all()

@@ -69,7 +69,7 @@ def complements_of(program: GateProgram) -> Complements:
     now = np.where(gone, of, np.arange(len(of)))
     leaving = now[leaving]
     outputs = of[leaving] != _NONE
-    leaving = np.where(outputs, of[leaving], leaving)
+    leaving = np.where(outputs, now[of[leaving]], leaving)
     if turned.any() or outputs.any():
         used = np.bincount(np.append(now[operands], leaving), minlength=len(of)) > 0
         gone |= (of != _NONE) & ~used
