@@ -16,6 +16,8 @@ from benchmarks.suite.stages import Stages
 THRESHOLD, MOST, PAYLOAD = 0.8, 32, 7
 _NAMES = "toy", "small", "medium", "large"
 _DIMENSIONS = dict(zip(_NAMES, (128, 128, 256, 512), strict=True))
+# The bytes that the encrypted table of a size may take on disk, where they are limited.
+_BUDGETS = {"medium": 4_000_000_000}
 # How far from the threshold rows are to be told apart for certain: those near a centre of which the
 # query is near, too, have cosines of 1 / 1.09 and little else, the less the longer vectors are.
 _GAPS = dict(zip(_NAMES, (1 / 16, 1 / 16, 0.08, 0.08), strict=True))
@@ -47,11 +49,16 @@ class Workload(Stages):
 
     def planned(self) -> cw.Index:
         """How the table is searched."""
-        gap = _GAPS[self.name]
         vectors, payloads = self.rows()
-        if payloads is None:
-            return cw.index(vectors, threshold=THRESHOLD, gap=gap, count_only=True)
-        return cw.index(vectors, payloads, threshold=THRESHOLD, gap=gap, at_most=MOST)
+        return cw.index(
+            vectors,
+            payloads,
+            threshold=THRESHOLD,
+            gap=_GAPS[self.name],
+            count_only=self.count_only,
+            at_most=None if self.count_only else MOST,
+            table_budget=_BUDGETS.get(self.name),
+        )
 
     def index(self) -> cw.Index:
         """How the table is searched, as it was planned when keys were made."""
