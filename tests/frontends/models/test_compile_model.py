@@ -336,6 +336,34 @@ def test_neighbours_on_slots_vote_as_integers_do(neighbours: int) -> None:
     assert compiled.program.error < 0.5
 
 
+def test_a_feature_that_is_always_the_same_leaves_steps_to_the_others() -> None:
+    rows, classes, _ = halves(iris())
+    rows, classes = rows[:40] / 100, classes[:40]
+    wide = np.insert(rows, 1, 7.0, axis=1)
+    kind = neighbors.KNeighborsClassifier(3)
+    made = [cw.models.compile(kind.fit(each, classes), each) for each in (rows, wide)]
+    assert made[0].agreement == made[1].agreement
+    own, other = (each.coding.integers(x) for each, x in zip(made, (rows, wide), strict=True))
+    assert (np.delete(other, 1, axis=1) == own).all()
+    assert made[0].predict(rows[:0]).shape == (0,)
+
+
+def test_errors_of_neighbours_are_those_of_their_shares() -> None:
+    rows, classes, _ = halves(iris())
+    model = neighbors.KNeighborsClassifier(3).fit(rows[:40], classes[:40])
+    compiled = cw.models.compile(model, rows, output="probability", bits=3)
+    off = np.abs(compiled.predict(rows) - model.predict_proba(rows)).max()
+    assert off > 0
+    assert compiled.error == pytest.approx(off)
+
+
+@pytest.mark.parametrize("shown", [[], [[1.0, 2.0, 3.0, 4.0]] * 3])
+def test_rows_that_say_no_ranges_are_refused(shown: Any) -> None:
+    rows, classes, _ = halves(iris())
+    with pytest.raises(CloakworkError, match="the ranges of features"):
+        cw.models.compile(svm.SVC().fit(rows, classes), np.reshape(shown, (-1, 4)))
+
+
 def test_neighbours_on_slots_tell_equal_distances_apart() -> None:
     rng = np.random.default_rng(0)
     # Numbers of few values: many points are equally near, and some are the same.
@@ -610,6 +638,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
         lambda: fitted(neighbors.KNeighborsClassifier(3, weights="distance")),
         {},
         "uniform",
+    ),
+    "neighbours of one class": (
+        lambda: neighbors.KNeighborsClassifier(1).fit(np.eye(4), [1, 1, 1, 1]),
+        {},
+        "two classes or more",
+    ),
+    "neighbours in one place": (
+        lambda: neighbors.KNeighborsClassifier(1).fit(np.ones((4, 4)), [0, 1, 0, 1]),
+        {},
+        "points that differ",
     ),
     "a constant": (
         lambda: tree.DecisionTreeClassifier().fit([[1.0, 2, 3, 4], [2, 3, 4, 5]], [0, 0]),

@@ -11,7 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import cloakwork as cw
-from cloakwork.errors import DeviceOperationError, TableBudgetError
+from cloakwork.errors import (
+    DeviceOperationError,
+    IndexOutOfRangeError,
+    InvalidArgumentError,
+    TableBudgetError,
+)
 from cloakwork.programs.packing.rows import RowsPacking
 from cloakwork.programs.slots import Input, SlotProgram
 from cloakwork.schemes.device.backend import require_device_operations
@@ -167,3 +172,16 @@ def test_devices_do_not_refresh_coefficients() -> None:
     assert isinstance(body, SlotProgram)
     with pytest.raises(DeviceOperationError, match="devices have no bootstrap_of_coefficients"):
         require_device_operations(body)
+
+
+def test_what_such_a_table_cannot_is_refused(tmp_path: Path) -> None:
+    rows, _, _ = drawn(0)
+    index = compact(rows, count_only=True)
+    with pytest.raises(InvalidArgumentError, match="leave that out, as a clear table"):
+        index.encode(tmp_path / "clear")
+    client, _ = index.keygen()
+    index.encrypt(client, tmp_path / "table")
+    with pytest.raises(IndexOutOfRangeError, match=r"a block from 0 to 1 of .*, got 2;"):
+        index.keep(client, tmp_path / "table", 2, [])
+    with pytest.raises(InvalidArgumentError, match="a query of numbers"):
+        index.query(client, "abc")

@@ -151,6 +151,11 @@ def compile(
     bits = integer(bits, "bits", _ACTION, least=1, most=_MOST_BITS)
     batch = integer(batch, "batch", _ACTION, least=1, most=1 << 16)
     shown_rows = scaled_rows(rows, read.features, read.names, read.scalings)
+    if not len(shown_rows):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected rows such as it was trained on, which say the ranges of "
+            "features, got none; give some"
+        )
     quantised = _quantised(read, shown_rows, bits)
     if isinstance(read.computed, RadialScores):
         return _of_radial(model, read, read.computed, output, quantised, rows, batch, options)
@@ -256,13 +261,27 @@ def _quantised(read: Read, rows: NDArray[np.float64], bits: int) -> Quantised:
     steps = steps_within(rows, bits)
     if isinstance(read.computed, RadialScores):
         # A feature that is always the same reaches no further than the others do.
-        varies, own = np.ptp(rows, axis=0) > 0, np.array(steps.step)
-        least = own[varies].min(initial=1.0)
-        return replace(steps, step=tuple(np.where(varies, own, least).tolist()))
+        varies = _that_vary(rows)
+        least = min(each for each, does in zip(steps.step, varies, strict=True) if does)
+        step = tuple(each if does else least for each, does in zip(steps.step, varies, strict=True))
+        return replace(steps, step=step)
     if isinstance(read.computed, Neighbours):
         # Distances are of the same step along all features.
-        return replace(steps, step=(max(steps.step),) * len(steps.step))
+        varying = zip(steps.step, _that_vary(rows), strict=True)
+        widest = max(each for each, does in varying if does)
+        return replace(steps, step=(widest,) * len(steps.step))
     return steps
+
+
+def _that_vary(rows: NDArray[np.float64]) -> list[bool]:
+    """Of each feature whether it is not the same in all rows."""
+    found: list[bool] = (np.ptp(rows, axis=0) > 0).tolist()
+    if not any(found):
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected rows that differ, which say the ranges of features, got "
+            f"{len(rows)} that are the same; give rows such as the model was trained on"
+        )
+    return found
 
 
 def _circuit(
@@ -285,12 +304,14 @@ def _loss(
     """The share of rows whose class is the model's, and the most that a score is off by."""
     features = coding.scaled(rows)
     integers = coding.quantised.of(features)
-    agreement, error = 1.0, 0.0
+    scores, agreement = made.scores(integers), 1.0
     # Boosters by themselves predict from matrices of their own.
     if read.classes and hasattr(model, "get_params"):
-        own = np.array(read.classes)[made.classes(integers)]
+        own = np.array(read.classes)[coding.answers.numbers(scores)]
         agreement = float(np.mean(own == np.asarray(model.predict(rows)).reshape(-1)))
-    if not isinstance(computed, Neighbours):
-        exact = exact_scores(computed, coding.quantised, features)
-        error = float(np.abs(made.scores(integers) / made.scale - exact).max())
-    return agreement, error
+    exact = (
+        np.asarray(model.predict_proba(rows))
+        if isinstance(computed, Neighbours)
+        else exact_scores(computed, coding.quantised, features)
+    )
+    return agreement, float(np.abs(scores / made.scale - exact).max())

@@ -41,7 +41,8 @@ class IntegerModel:
     def scores(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The scores of rows of integers in the clear."""
         if self.is_by_row:
-            return np.array([self.by_bits(row) for row in rows.tolist()])
+            made = [np.array(self.by_bits(row), dtype=np.int64) for row in rows.tolist()]
+            return np.stack(made) if made else np.zeros((0, 1), dtype=np.int64)
         return _as_columns(self.by_bits(rows.T), len(rows))
 
     def classes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:

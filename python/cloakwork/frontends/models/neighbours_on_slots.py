@@ -125,6 +125,11 @@ def neighbours_on_slots(
             f"features, more of them than vote, got {points} points of {features} features, "
             f"{model.count} of which vote; store fewer points, or say on='bits'"
         )
+    if not np.ptp(model.points, axis=0).any():
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected points that differ, got {points} in the same steps; ask "
+            "for more bits= of features, or store others"
+        )
     asked = RealOptions(title=title, **options)
     fitted = _Fitted.of(model, greatest)
     rings = _RINGS if asked.log_n is None else asked.asked_rings

@@ -383,6 +383,11 @@ def _of_neighbours(model: Any) -> Read:
             f"one output, got metric={metric!r} and weights={model.weights!r}; train one with "
             "metric='euclidean' and weights='uniform'"
         )
+    if len(model.classes_) < 2:
+        raise InvalidArgumentError(
+            f"cannot {_ACTION}: expected neighbours of two classes or more, got one, which is "
+            "always the result"
+        )
     computed = Neighbours(
         np.asarray(model._fit_X, dtype=float),
         np.asarray(model._y).ravel(),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cloakwork.errors import InvalidArgumentError
+from cloakwork.base.arguments import shown
+from cloakwork.errors import IndexOutOfRangeError, InvalidArgumentError
 
 ENCRYPTED: Final = ""
 CLEAR: Final = "clear-"
@@ -41,6 +42,15 @@ class BlockFiles:
             self.folder / f"{number:06}.{self.kind}rows",
             self.folder / f"{number:06}.{self.kind}live",
         )
+
+    def require_block(self, number: int, action: str) -> None:
+        """Refuse a block that there is not."""
+        if number not in self.numbers:
+            last = max(self.numbers, default=-1)
+            raise IndexOutOfRangeError(
+                f"cannot {action}: expected a block from 0 to {last} of {self.folder}, got "
+                f"{shown(number)}; block i has the rows from i times rows_in_block on"
+            )
 
     def require_alone(self, action: str) -> None:
         """Refuse a folder that has blocks of the other kind."""

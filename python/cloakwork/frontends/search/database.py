@@ -165,8 +165,9 @@ class ClearDatabase(Database):
             rows: The numbers of the rows that stay, those of the whole table.
 
         Raises:
-            IndexOutOfRangeError: A row is of another block.
+            IndexOutOfRangeError: There is no such block, or a row is of another one.
         """
+        self._files.require_block(block, "remove rows")
         self._index._write_live(self._files, self._encoded, block, rows)
 
     def _encoded(self, **named: Any) -> EncodedInputs:

@@ -27,6 +27,7 @@ from cloakwork.frontends.search.database import ClearDatabase, Database
 from cloakwork.frontends.search.found import Found
 from cloakwork.frontends.search.metrics import Nearness, table, two_axes
 from cloakwork.frontends.search.shape import MOST_ROWS, Shape
+from cloakwork.programs.packing.rows import RowsPacking
 from cloakwork.runtime.client import Client
 from cloakwork.runtime.encrypted import Encrypted
 from cloakwork.runtime.evaluator import Evaluator
@@ -125,6 +126,13 @@ class Index(Saved):
             >>> index.found(client, answers).scores.round(2) + 0.0
             array([0., 1., 0., 0.])
         """
+        packing = self.program.packing
+        if isinstance(packing, RowsPacking) and packing.stored == "coefficients":
+            raise InvalidArgumentError(
+                "cannot encode a table: expected an index of the usual layout, got one that "
+                "refreshes scores to keep to table_budget=; leave that out, as a clear table takes "
+                "four bytes a number in any case"
+            )
         vectors = self._new_table(BlockFiles(Path(folder), CLEAR), "encode")
         database = ClearDatabase(folder, self)
         database.add(vectors, self.payloads)
@@ -214,11 +222,13 @@ class Index(Saved):
             rows: The numbers of the rows that stay, those of the whole table.
 
         Raises:
-            IndexOutOfRangeError: A row is of another block.
+            IndexOutOfRangeError: There is no such block, or a row is of another one.
             ProgramMismatchError: The client is of another index.
         """
         self._require_own(client, "remove rows")
-        self._write_live(BlockFiles(Path(folder), ENCRYPTED), client.encrypt, block, rows)
+        files = BlockFiles(Path(folder), ENCRYPTED)
+        files.require_block(block, "remove rows")
+        self._write_live(files, client.encrypt, block, rows)
 
     def _write_live(
         self, files: BlockFiles, made: Callable[..., Saved], block: int, rows: Sequence[int]
@@ -246,7 +256,7 @@ class Index(Saved):
             ProgramMismatchError: The client is of another index.
         """
         self._require_own(client, "encrypt a query")
-        given = np.asarray(vector, dtype=np.float64)
+        given = table(vector, "a query")
         if given.shape != (self.shape.width,):
             raise ShapeMismatchError(
                 f"cannot search: expected a query of shape {(self.shape.width,)}, as the "
