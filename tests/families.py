@@ -147,7 +147,7 @@ class Family:
 
     def is_right(self, found: Any) -> bool:
         """Whether these are the results, as close as the family promises."""
-        return same(found, self.expected, 2.0**-13)
+        return same(found, self.expected, 2.0**-14)
 
     def __str__(self) -> str:
         return f"{self.name}, clear" if self.clear else self.name

@@ -73,7 +73,7 @@ def test_what_runs_here_runs_there(server: Server, kind: Kind) -> None:
     found = there[kind.name].run(given.inputs, given.clear)
     assert found.to_bytes() == expected.to_bytes()
     # Of programs that state none: noise of their small rings is about 2^-17.
-    tolerance = here[kind.name].interface.error or 2.0**-13
+    tolerance = here[kind.name].interface.error or 2.0**-14
     # What was rekeyed over reals, clients of a whole program alone decrypt.
     client = client.serving(kind.programs[kind.name])
     assert same(client.decrypt(found), kind.expected, tolerance)
