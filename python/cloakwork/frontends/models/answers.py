@@ -74,10 +74,18 @@ class Answers:
         """The number of the class of each row of scores, as integers or as they are."""
         if self.pairs:
             return np.asarray(_votes(scores, len(self.classes)).argmax(axis=1))
-        # As integers none are rounded to the same.
-        is_binary = scores.shape[1] == 1
-        numbers = scores[:, 0] > 0 if is_binary else scores.argmax(axis=1)
-        return np.asarray(numbers, dtype=np.int64)
+        return numbers_of_classes(scores)
+
+
+def numbers_of_classes(scores: NDArray[Any]) -> NDArray[np.int64]:
+    """Of one score whether it is above 0, of several the first greatest; as integers none is moved.
+
+    Example:
+        >>> numbers_of_classes(np.array([[-3], [4]])).tolist()
+        [0, 1]
+    """
+    numbers = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
+    return np.asarray(numbers, dtype=np.int64)
 
 
 def _votes(scores: NDArray[Any], classes: int) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.frontends.circuit.ordering import first_greatest
+from cloakwork.frontends.models.answers import numbers_of_classes
 from cloakwork.frontends.models.features import Quantised, Steps
 from cloakwork.frontends.models.forests import Forest, IntegerForest
 from cloakwork.frontends.models.neighbours import IntegerNeighbours, Neighbours
@@ -47,9 +48,7 @@ class IntegerModel:
 
     def classes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of the class of each row."""
-        made = self.scores(rows)
-        numbers = made[:, 0] > 0 if made.shape[1] == 1 else made.argmax(axis=1)
-        return numbers.astype(np.int64)
+        return numbers_of_classes(self.scores(rows))
 
 
 def of_integers(computed: Computed, quantised: Quantised, bits: int) -> IntegerModel:

@@ -66,7 +66,7 @@ def cheapest(prices: Sequence[Prices], largest: int = _LARGEST_TABLE) -> dict[in
     """
     waiting = list(prices)
     settled: list[tuple[int, tuple[int, ...], NDArray[np.int64]]] = []
-    early: list[int] = []
+    is_exact = True
     while any(each.choices for each in waiting):
         choice = _loosest(waiting)
         bucket = [each for each in waiting if choice in each.choices]
@@ -77,10 +77,10 @@ def cheapest(prices: Sequence[Prices], largest: int = _LARGEST_TABLE) -> dict[in
             for n, size in zip(each.choices, each.table.shape, strict=True)
         }
         if prod(sizes.values()) > largest and others:
-            early.append(_most_shared(waiting, others))
-            option = _likely_option(waiting, early[-1])
-            settled.append((early[-1], (), np.asarray(option)))
-            waiting = [_at(each, early[-1], option) for each in waiting]
+            is_exact, shared = False, _most_shared(waiting, others)
+            option = _likely_option(waiting, shared)
+            settled.append((shared, (), np.asarray(option)))
+            waiting = [_at(each, shared, option) for each in waiting]
             continue
         waiting = [each for each in waiting if choice not in each.choices]
         total = sum((_spread(price, (*others, choice)) for price in bucket), np.zeros(()))
@@ -89,7 +89,7 @@ def cheapest(prices: Sequence[Prices], largest: int = _LARGEST_TABLE) -> dict[in
     chosen: dict[int, int] = {}
     for choice, others, best in reversed(settled):
         chosen[choice] = int(best[tuple(chosen[each] for each in others)])
-    return _improved(prices, chosen) if early else chosen
+    return chosen if is_exact else _improved(prices, chosen)
 
 
 def _most_shared(prices: Sequence[Prices], choices: Sequence[int]) -> int:
